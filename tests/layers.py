@@ -50,9 +50,9 @@ ROOMS = {
         "history": "audit memories", "erasure": "history", "sessions": "audit history",
         "undo": "history sessions",
         "proposals": "undo",
-        "review": "audit history sessions",
+        "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",
-        "today": "background findings review",
+        "today": "background findings proposals review",
     },
 }  # fmt: skip
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""

@@ -45,7 +45,6 @@ ACROSS_STORES = {
     "actions.transfer.writes._History._ids": "an id that an import brings must be new in the whole hub",
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
-    "templatetags.proposals.proposals_to_decide": "counts what is open in all stores where a person may decide",
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
     "web.agents.agents.agent": "whether a session did something in any store of a person",
     "web.agents.rows.agent_rows": "whether a session did something in any store of a person",

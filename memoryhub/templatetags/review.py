@@ -5,8 +5,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from memoryhub.actions.review.verbs import OF_DECISION, OF_SEVERAL, OF_STATE, VERBS, Verb
-from memoryhub.models import Decision, Member, Memory, MemoryVersion, Review, User
+from memoryhub.models import Decision, Member, Memory, MemoryVersion, Proposal, ProposalState, Review, User
 from memoryhub.web.review.items import Item, items_of
+from memoryhub.web.review.proposed import where_decided
 from memoryhub.web.review.queries import Row
 
 register = template.Library()
@@ -17,13 +18,16 @@ MOST = 1000
 
 @register.simple_tag
 def awaiting_review(user: User | AnonymousUser) -> int:
-    """Return the number of unreviewed versions in the stores of a person, up to MOST, by one indexed query."""
+    """Return the number of unreviewed versions in the stores of a person, and of the open proposals about which they
+    decide, up to MOST of each, by two indexed queries."""
     if not isinstance(user, User):
         return 0
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:
         waiting = waiting.filter(store_id__in=Member.objects.filter(user=user).values("store_id"))
-    return waiting.values("seq")[:MOST].count()  # seq is in the index, so no row is read
+    proposals = Proposal.objects.filter(store_id__in=where_decided(user).order_by().values("pk"))
+    open_ones = proposals.of_state(ProposalState.OPEN).values("number")[:MOST]
+    return waiting.values("seq")[:MOST].count() + open_ones.count()  # both are in an index, so no row is read
 
 
 @register.simple_tag(takes_context=True)

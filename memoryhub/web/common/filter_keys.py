@@ -26,6 +26,10 @@ _MARKS: Mapping[str, str | Promise] = {
     HELD: gettext_lazy("under a legal hold"), FINDING: gettext_lazy("with open findings"),
     MINE: gettext_lazy("assigned to you"), UNASSIGNED: gettext_lazy("assigned to no one"),
 }  # fmt: skip
+VERSION, PROPOSAL = "version", "proposal"
+_WAITING: Mapping[str, str | Promise] = {
+    VERSION: gettext_lazy("versions that await review"), PROPOSAL: gettext_lazy("proposals"),
+}  # fmt: skip
 _PLACES: Mapping[str, str | Promise] = {
     "contents": gettext_lazy("contents only"), "paths": gettext_lazy("paths only"),
     "notes": gettext_lazy("notes only"),
@@ -66,6 +70,7 @@ KEYS: Mapping[str, Key] = {
     "command": Key(gettext_lazy("Command"), choices=lambda: [(name, name) for name in COMMANDS]),
     "outcome": Key(gettext_lazy("Outcome"), choices=lambda: [("ok", _("ok")), ("error", _("error"))]),
     "door": Key(gettext_lazy("Came in through"), choices=lambda: [(value, value) for value in Door.values]),
+    "what": Key(gettext_lazy("What waits"), choices=_words(_WAITING), can_exclude=False),
     "is": Key(gettext_lazy("State"), choices=_words(_MARKS)),
     "when": Key(gettext_lazy("When"), choices=_periods),
     "from": Key(gettext_lazy("From"), "2026-01-31", can_exclude=False),

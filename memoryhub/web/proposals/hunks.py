@@ -26,14 +26,15 @@ class Ticks:
     """The heads of a memory's hunks, each with a checkbox. The hunks with the numbers in `left_out` are not ticked."""
 
     memory: str
+    title: str
     count: int
     left_out: Collection[int]
 
     def head(self, number: int) -> SafeString:
         return format_html(
-            '<label><input type="checkbox" name="{}" value="{}:{}" aria-describedby="title-{}"{}> {}</label>'
+            '<label><input type="checkbox" name="{}" value="{}:{}" aria-describedby="{}"{}> {}</label>'
             '<input type="hidden" name="{}" value="{}:{}">',
-            TICKED, self.memory, number, self.memory, "" if number in self.left_out else SafeString(" checked"),
+            TICKED, self.memory, number, self.title, "" if number in self.left_out else SafeString(" checked"),
             _("Change %(number)s of %(count)s") % {"number": number, "count": self.count},
             OFFERED, self.memory, number,
         )  # fmt: skip
@@ -61,7 +62,9 @@ def left_out_of(post: QueryDict) -> dict[str, set[int]]:
     return left
 
 
-def ticks(shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]) -> dict[str, Heads]:
+def ticks(
+    number: int, shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]
+) -> dict[str, Heads]:
     """Return {memory: heads of its hunks}, for the hunks that can be left out. A page has at most MOST_TICKS
     checkboxes.
 
@@ -74,5 +77,7 @@ def ticks(shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Co
         least = 2 if offered(change).path == change.now.path else 1
         if least <= count <= room:
             room -= count
-            heads[change.memory] = Ticks(change.memory, count, left_out.get(change.memory, ()))
+            heads[change.memory] = Ticks(
+                change.memory, f"title-{number}-{change.memory}", count, left_out.get(change.memory, ())
+            )
     return heads

@@ -31,7 +31,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         pages.context(
             request,
             store,
-            rows=[(row, entries.get(row.proposal.seq or 0)) for row in rows_of(store, shown)],
+            rows=[(row, entries.get(row.proposal.seq or 0)) for row in rows_of(shown)],
             is_decided=is_decided,
             is_first=after is None,
             next=shown[-1].number if len(found) > PAGE else None,

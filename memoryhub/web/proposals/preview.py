@@ -112,15 +112,18 @@ class Screen:
 
 
 def shown(
-    store: MemoryStore, plan: Plan, outlines: Sequence[Outline], given: Given, query: QueryDict
+    store: MemoryStore, plan: Plan, outlines: Sequence[Outline], given: Given, query: QueryDict, path: str
 ) -> tuple[Preview, list[Row]]:
-    """Return the preview of a plan, and a row for each of its memories, problems first."""
+    """Return the preview of a plan, and a row for each of its memories, problems first.
+
+    `query` and `path` are those of the page.
+    """
     screen = Screen.of(store)
     preview = plan_rows.preview(
         store,
         plan,
         given,
-        Wanted.of(query),
+        Wanted.of(query, path),
         covers=screen.covers,
         words=words,
         most=MOST_CHANGES,

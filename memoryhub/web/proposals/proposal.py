@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -24,7 +25,7 @@ from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState, R
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages, undo_banner
 from memoryhub.web.common.access import act, in_store
-from memoryhub.web.common.pages import May, see_other
+from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
@@ -70,7 +71,7 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
         return _decided(request, store, proposal, given, parts)
     except AlreadyDecided:
         messages.warning(request, _("Nothing was done: someone has already decided about this proposal."))
-        return see_other("proposal", store.pk, str(proposal.number))
+        return _back(request, proposal)
     except PlanChanged:
         return _page(request, store, proposal, given, _since_opened(), replace(parts, left_out={}))
     except ToolError as error:
@@ -116,7 +117,7 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     if request.POST.get("decision") == "refuse":
         decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""))
         messages.success(request, _("Refused proposal #%(number)s.") % {"number": number})
-        return see_other("proposal", store.pk, str(proposal.number))
+        return _back(request, proposal)
     choices = given.for_plan(plan)
     count = selected(as_shown(plan, given.digest), choices, parts).count
     if plan.changes and not count:
@@ -128,7 +129,12 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         undo_banner.tell_done(request, store.pk, said, done.seq)
     else:
         messages.success(request, said)
-    return see_other("proposal", store.pk, str(proposal.number))
+    return _back(request, proposal)
+
+
+def _back(request: Request, proposal: Proposal) -> HttpResponse:
+    """Return to the page from which the proposal was opened, or to its own."""
+    return see_other(came_from(request) or reverse("proposal", args=[proposal.store_id, proposal.number]))
 
 
 def _said(number: int, done: Decided, count: int, of: int) -> str:
@@ -159,12 +165,14 @@ def _page(
     told = _told(entry)
     was = None if proposal.is_open else as_proposed(proposal, _listed(told, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
-    (heading,) = rows_of(store, [proposal])
-    found, rows = preview.shown(store, with_texts(plan, parts.texts), heading.outlines, given, request.GET)
+    (heading,) = rows_of([proposal])
+    found, rows = preview.shown(
+        store, with_texts(plan, parts.texts), heading.outlines, given, request.GET, request.path
+    )
     if was:
         rows = _with_outcomes(rows, told, was)
     elif may_decide:
-        rows = _with_choices(rows, parts, opened)
+        rows = _with_choices(proposal, rows, parts, opened)
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
@@ -172,16 +180,17 @@ def _page(
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
-        changed=decide.seen_of(proposal), editing=bool(parts.texts),
+        changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
+        next=came_from(request),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 
 
-def _with_choices(rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:
+def _with_choices(proposal: Proposal, rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:
     """Return the rows of an open proposal with ticks and editors; `opened` is the memory of the newest editor."""
     open_editors = editors(parts.texts, opened)
     compared = ((row.row.change, row.diff) for row in rows if row.row.change.memory not in open_editors)
-    heads = ticks(compared, parts.left_out)
+    heads = ticks(proposal.number, compared, parts.left_out)
     return [
         replace(row, heads=heads.get(memory), editor=open_editors.get(memory) if row.may_edit else None)
         for row in rows

@@ -8,8 +8,9 @@ from typing import Any
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils.translation import gettext as _
 
+from memoryhub.actions.core.proposing import MOST_CHANGES
 from memoryhub.actions.proposals.plan import by_memory
-from memoryhub.models import Agent, MemoryStore, Proposal, ProposedChange, Session
+from memoryhub.models import Agent, Proposal, ProposedChange, Session
 
 KINDS = ("created", "modified", "moved", "moved_modified", "deleted")
 FEW = 3
@@ -52,6 +53,11 @@ class Row:
         return max(0, self.count - FEW)
 
     @property
+    def piece(self) -> int:
+        """Return the number of its first comparison on a page into which it is loaded."""
+        return 1 + MOST_CHANGES * (1 + self.proposal.number % 900)
+
+    @property
     def kinds(self) -> list[tuple[str, int]]:
         """Return (kind, number of memories) for each kind that occurs."""
         counted = Counter(outline.kind for outline in self.outlines)
@@ -63,13 +69,13 @@ class Row:
         return sorted({seq for outline in self.outlines for seq in outline.seqs})
 
 
-def rows_of(store: MemoryStore, proposals: Sequence[Proposal]) -> list[Row]:
-    """Return the rows of some proposals of a store. The number of queries does not grow with the number of
-    proposals."""
+def rows_of(proposals: Sequence[Proposal]) -> list[Row]:
+    """Return the rows of some proposals. The number of queries grows neither with the proposals nor with their
+    stores."""
     agents = dict(Agent.objects.filter(pk__in={one.agent for one in proposals}).values_list("pk", "name"))
     named = {one.session for one in proposals if one.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("pk", "name"))
-    outlines = _outlines(store.pk, [one.pk for one in proposals])
+    outlines = _outlines({one.store_id for one in proposals}, [one.pk for one in proposals])
     return [
         Row(
             one,
@@ -81,9 +87,9 @@ def rows_of(store: MemoryStore, proposals: Sequence[Proposal]) -> list[Row]:
     ]
 
 
-def _outlines(store_id: str, proposals: Collection[str]) -> Mapping[str, Sequence[Outline]]:
+def _outlines(stores: Collection[str], proposals: Collection[str]) -> Mapping[str, Sequence[Outline]]:
     writes = ExpressionWrapper(Q(content__isnull=False), output_field=BooleanField())
-    changes: Iterable[Any] = ProposedChange.objects.filter(store_id=store_id, proposal__in=proposals)
+    changes: Iterable[Any] = ProposedChange.objects.filter(store_id__in=stores, proposal__in=proposals)
     found: dict[str, list[Any]] = defaultdict(list)
     for change in changes.order_by("proposal", "number").annotate(writes=writes).defer("content"):  # type: ignore[attr-defined]
         found[change.proposal].append(change)

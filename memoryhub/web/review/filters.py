@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from memoryhub import ids
 from memoryhub.models import Memory
 from memoryhub.text.filter_words import NOT, UNREVIEWED
 from memoryhub.web.audit import filters
 from memoryhub.web.audit.queries import Search
-from memoryhub.web.common.filters import KeyValues
+from memoryhub.web.common.filter_keys import PROPOSAL, VERSION
+from memoryhub.web.common.filters import KeyValues, Malformed
 from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter, mark_filter
 
-KEYS = ("store", "agent", "session", "memory", "path", "is", "when", "from", "to")
+KEYS = ("store", "agent", "session", "memory", "path", "what", "is", "when", "from", "to")
 SESSION, MEMORY = "session", "memory"
 WORST, OLDEST, NEWEST = "worst", "oldest", "newest"
 
@@ -31,6 +34,8 @@ class Filter(KeyValues):
     @classmethod
     def check(cls, values: Mapping[str, str]) -> None:
         mark_filter(values)
+        if values.get("what") not in (None, VERSION, PROPOSAL):
+            raise Malformed(_("“what” is %(choices)s.") % {"choices": f"{VERSION}, {PROPOSAL}"})
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -58,10 +63,12 @@ class Filter(KeyValues):
 class Wanted:
     """Conditions on versions; None means any. `path` includes everything under it; `words` are parts of the path.
 
-    What `excluded` covers, the memories in `other_memories` and the ids in `without` are left out.
+    What `excluded` covers, the memories in `other_memories` and the ids in `without` are left out. `stores` are those
+    of versions, `stores_of_proposals` those whose proposals match too.
     """
 
     stores: Sequence[str]
+    stores_of_proposals: Sequence[str] = ()
     author: str | None = None
     session: str | None = None
     memory: str | None = None
@@ -92,11 +99,14 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
     `user` is the id of the person. Raise Malformed.
     """
     values = wanted.values
-    known = {key: value for key, value in values.items() if key.removeprefix(NOT) not in ("memory", "is")}
+    known = {key: value for key, value in values.items() if key.removeprefix(NOT) not in ("memory", "is", "what")}
     target = filters.resolved(filters.Filter(known), stores, now=now, zone=zone)
     search, memory = target.search, values.get("memory")
+    found = target.chains if memory is None else _store_of(memory, target.chains)
+    marks = mark_filter(values, user)
     return Wanted(
-        stores=target.chains if memory is None else _store_of(memory, target.chains),
+        stores=found if values.get("what") != PROPOSAL else (),
+        stores_of_proposals=found if values.get("what") != VERSION and marks.is_empty else (),
         author=search.author,
         session=search.session,
         memory=memory,
@@ -104,7 +114,7 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
         start=search.start,
         end=search.end,
         words=wanted.folded,
-        marks=mark_filter(values, user).without(UNREVIEWED),  # all versions of the inbox await review
+        marks=marks.without(UNREVIEWED),  # all versions of the inbox await review
         excluded=search.excluded,
         other_memories=frozenset(filter(None, [values.get(NOT + "memory")])),
     )

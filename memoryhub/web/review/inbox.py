@@ -1,6 +1,6 @@
-"""The review inbox: versions by agents that no one has reviewed, from all stores of a person."""
+"""The review inbox: what waits for a person: versions by agents that no one has reviewed, and open proposals."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,11 @@ from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
+from memoryhub.web.proposals.rows import Row as Heading
 from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, WORST, Filter, named, resolved
 from memoryhub.web.review.items import Item, items_of
-from memoryhub.web.review.queries import CHUNK, PAGE, BadPlace, Page, page
+from memoryhub.web.review.proposed import Place, Proposals, headings
+from memoryhub.web.review.queries import CHUNK, PAGE, BadPlace, Page, Row, page
 from memoryhub.web.review.worst import MOST as MOST_FIRST, worst
 
 NOTHING = Page([], None, False)
@@ -28,10 +30,14 @@ MOST_NEW = 50
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The versions of one session or one memory on a page."""
+    """The versions of one session or one memory on a page, or one proposal."""
 
-    first: Item
-    items: Sequence[Item]
+    items: Sequence[Item] = ()
+    proposal: Heading | None = None
+
+    @property
+    def first(self) -> Item | None:
+        return self.items[0] if self.items else None
 
 
 @require_safe
@@ -52,15 +58,17 @@ def review(request: Request) -> HttpResponse:
         problem = str(malformed)
     except BadPlace:
         problem = _("This link is out of date. Start again from the beginning.")
-    items = items_of(found.rows, user, timezone.now())
+    proposals = headings(found.rows)
+    items = items_of([row for row in found.rows if row.id not in proposals], user, timezone.now())
     further = bool(request.htmx and request.GET.get("at"))
     return render(
         request,
         "review/_page.html" if further else "review/inbox.html",
         {
             **bar_of(wanted, parameters, named(wanted, stores), here=request.path),
-            "groups": groups(items, wanted.group),
+            "groups": groups(found.rows, items, proposals, wanted.group),
             "items": items,
+            "has_rows": bool(items or proposals),
             "problem": problem,
             "page": found,
             "next": found.next and wanted.query(at=found.next, first=first),
@@ -91,7 +99,8 @@ def news(request: Request) -> HttpResponse:
         return HttpResponse(status=204)
     if not since.isascii() or not since.isdigit() or len(since) > 15:
         return HttpResponse(status=204)
-    rows = page(target, newest=True, size=MOST_NEW + 1, walk=CHUNK).rows
+    waiting = Proposals(target, user, newest=True)
+    rows = page(target, newest=True, size=MOST_NEW + 1, walk=CHUNK, beside=waiting).rows
     count = sum(row.at.timestamp() * 1000 > int(since) for row in rows)
     if not count:
         return HttpResponse(status=204)
@@ -111,16 +120,22 @@ def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Pag
     """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
-    place, first_ids = request.GET.get("at", ""), request.GET.get("first", "")
-    if place:
+    place, first_ids = Place.of(request.GET.get("at", "")), request.GET.get("first", "")
+    waiting = Proposals(target, person(request), place.proposal, newest=wanted.is_newest)
+    if request.GET.get("at"):
         first = frozenset(first_ids.split(",")[:MOST_FIRST]) if first_ids else frozenset()
-        return page(replace(target, without=first), place, newest=wanted.is_newest), first_ids
+        found = page(replace(target, without=first), place.versions, newest=wanted.is_newest, beside=waiting)
+        return _with_place(found, waiting), first_ids
     rows = worst(target) if wanted.order == WORST else []
     if not rows:
-        return page(target, newest=wanted.is_newest), ""
+        return _with_place(page(target, newest=wanted.is_newest, beside=waiting), waiting), ""
     first = frozenset(row.id for row in rows)
-    found = page(replace(target, without=first), size=max(1, PAGE - len(rows)))
-    return replace(found, rows=[*rows, *found.rows]), ",".join(sorted(first))
+    found = page(replace(target, without=first), size=max(1, PAGE - len(rows)), beside=waiting)
+    return _with_place(replace(found, rows=[*rows, *found.rows]), waiting), ",".join(sorted(first))
+
+
+def _with_place(found: Page, waiting: Proposals) -> Page:
+    return found if found.next is None else replace(found, next=str(Place(found.next, waiting.passed)))
 
 
 def _switches(wanted: Filter) -> dict[str, Any]:
@@ -146,11 +161,21 @@ def _whose(wanted: Filter) -> list[dict[str, Any]]:
     ]
 
 
-def groups(items: Iterable[Item], by: str) -> list[Group]:
-    """Group the items of a page by memory or by session (by author without one), in order of their first items."""
+def groups(rows: Iterable[Row], items: Iterable[Item], proposals: Mapping[str, Heading], by: str) -> list[Group]:
+    """Return the groups of a page in the order of its rows: a proposal alone, and versions of one memory or of one
+    session (of one author without a session)."""
+    known = {item.version.pk: item for item in items}
     together: dict[tuple[str, str], list[Item]] = {}
-    for item in items:
-        entry = item.entry
-        run = (entry.session or entry.author_id or "") if entry else ""
-        together.setdefault((item.store.pk, item.version.memory_id if by == MEMORY else run), []).append(item)
-    return [Group(of_one[0], of_one) for of_one in together.values()]
+    alone: dict[tuple[str, str], Heading] = {}
+    order: dict[tuple[str, str], None] = {}
+    for row in rows:
+        if row.id in proposals:
+            order[row.store, row.id] = None
+            alone[row.store, row.id] = proposals[row.id]
+        elif item := known.get(row.id):
+            entry = item.entry
+            run = (entry.session or entry.author_id or "") if entry else ""
+            key = (item.store.pk, item.version.memory_id if by == MEMORY else run)
+            order[key] = None
+            together.setdefault(key, []).append(item)
+    return [Group(proposal=alone[key]) if key in alone else Group(together[key]) for key in order]

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The columns of a version that are needed to find and order it."""
+    """The columns of a version that are needed to find and order it. A proposal has its number as `seq`."""
 
     store: str
     seq: int
@@ -69,13 +69,50 @@ class Page:
     stopped: bool
 
 
-def page(wanted: Wanted, place: str = "", *, newest: bool = False, size: int = PAGE, walk: int = WALK) -> Page:
-    """Return the versions after a place, or the first ones if it is empty. Raise BadPlace if it is invalid."""
+class Beside(Protocol):
+    """Rows that a page has beside versions, in the same order, with a place of their own."""
+
+    def first(self) -> Row | None:
+        """Return the next row without taking it; None if there is no other, or if enough has been scanned."""
+
+    def take(self) -> Row:
+        """Return the next row, and go on to the one after it."""
+
+    @property
+    def has_more(self) -> bool: ...
+
+    @property
+    def stopped(self) -> bool: ...
+
+
+def page(
+    wanted: Wanted,
+    place: str = "",
+    *,
+    newest: bool = False,
+    size: int = PAGE,
+    walk: int = WALK,
+    beside: Beside | None = None,
+) -> Page:
+    """Return the versions after a place, or the first ones if it is empty, in one order with the rows of `beside`.
+
+    `next` is the place of the versions alone; it is empty if the next page has only rows of `beside`, and none of the
+    versions were passed. Raise BadPlace if the place is invalid.
+    """
     merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
     rows: list[Row] = []
-    while len(rows) < size and (row := merged.next()) is not None:
-        rows.append(row)
-    return Page(rows, merged.place() if merged.has_more else None, merged.stopped)
+    while len(rows) < size:
+        stream, other = merged.first(), beside.first() if beside else None
+        version = stream.rows[0] if stream else None
+        if beside and other and not merged.stopped and (version is None or merged.comes_before(other, version)):
+            rows.append(beside.take())
+        elif stream:
+            rows.append(stream.take())
+        else:
+            break
+    has_more = merged.has_more or (beside is not None and beside.has_more)
+    stopped = merged.stopped or (beside is not None and beside.stopped)
+    return Page(rows, merged.place() if has_more else None, stopped)
 
 
 def _places(written: str, stores: Iterable[str]) -> dict[str, Place]:
@@ -123,8 +160,8 @@ class _Merged:
     def _open(self, store: str) -> None:
         self.streams.append(_Stream(self.wanted, store, self.places.get(store), self.newest))
 
-    def next(self) -> Row | None:
-        """Return the next version, or None at the end or when enough has been scanned.
+    def first(self) -> "_Stream | None":
+        """Return the stream with the next version, or None at the end or when enough has been scanned.
 
         When the scan stops, versions already found are still returned, so that every page makes progress. Versions of
         stores that were not scanned far enough then come later than their order requires.
@@ -137,7 +174,10 @@ class _Merged:
             if not self.stopped and self.waiting and (first is None or self._comes_first(first.rows[0])):
                 self._open(self.waiting.popleft()[0])
                 continue
-            return first.take() if first else None
+            return first
+
+    def comes_before(self, one: Row, other: Row) -> bool:
+        return self._key(one) < self._key(other)
 
     def _comes_first(self, row: Row) -> bool:
         """Return whether the next store that is not open may begin before this version."""

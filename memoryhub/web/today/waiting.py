@@ -1,4 +1,4 @@
-"""Versions that await review, grouped by memory store and by session or author."""
+"""What awaits review: versions, grouped by memory store and by session or author, and open proposals."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,9 @@ from django.urls import reverse
 
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Session, User
+from memoryhub.web.proposals.rows import Row as Heading
 from memoryhub.web.review.items import roles_in
+from memoryhub.web.review.proposed import oldest_open
 
 SIZE = 6
 LOOK = 300
@@ -68,18 +70,18 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The groups to review first.
+    """The groups and proposals to review first.
 
-    `more` says whether there may be other groups, and `oldest` is the time of the oldest version.
+    `more` says whether there may be others, and `oldest` is the time of the oldest version or proposal.
     """
 
-    groups: Sequence[Group]
+    rows: Sequence[Group | Heading]
     oldest: datetime | None
     more: bool
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return the groups to show: those with open findings first, then those with the oldest version."""
+    """Return the rows to show: groups with open findings first, then the oldest groups and proposals."""
     begins = _begins(stores)
     roles = roles_in(user, [store.pk for store, _ in begins])
     groups: list[Group] = []
@@ -91,9 +93,15 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
         left -= len(rows)
         if left <= 0:
             break
-    groups.sort(key=lambda group: (not group.found, group.oldest))
+    both: list[Group | Heading] = [*groups, *oldest_open(user, SIZE + 1)]
+    both.sort(key=_rank)
     is_cut = left <= 0 or len(begins) == MOST_STORES
-    return Waiting(groups[:SIZE], begins[0][1] if begins else None, is_cut or len(groups) > SIZE)
+    oldest = min([_rank(row)[1] for row in both] + [since for _, since in begins[:1]], default=None)
+    return Waiting(both[:SIZE], oldest, is_cut or len(both) > SIZE)
+
+
+def _rank(row: Group | Heading) -> tuple[bool, datetime]:
+    return (not row.found, row.oldest) if isinstance(row, Group) else (True, row.proposal.opened_at)
 
 
 def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:

@@ -27,26 +27,27 @@ class Wanted:
     """The diffs that a URL asks for. If it asks for only one diff, `memory` is its memory; otherwise `memory` is empty.
 
     `before` selects the diff to the state before the change, and `after` is the number of rows to skip. `query` is the
-    rest of the query string.
+    rest of the query string. `path` is that of the page, for links from another page.
     """
 
     memory: str = ""
     before: bool = False
     after: int = 0
     query: str = ""
+    path: str = ""
 
     @classmethod
-    def of(cls, given: QueryDict) -> "Wanted":
+    def of(cls, given: QueryDict, path: str = "") -> "Wanted":
         kept = given.copy()
         memory, side, after = (kept.pop(name, [""])[-1] for name in ("difference", "side", "after"))
         kept.pop("piece", None)
         number = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0
-        return cls(memory, side == "before", number, kept.urlencode())
+        return cls(memory, side == "before", number, kept.urlencode(), path)
 
     def address(self, memory: str, *, before: bool = False) -> str:
         """Return the URL of the page with only one diff."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
-        return f"?{self.query}&{query}" if self.query else f"?{query}"
+        return f"{self.path}?{self.query}&{query}" if self.query else f"{self.path}?{query}"
 
     def wants(self, memory: str, *, before: bool) -> bool:
         return not self.memory or (self.memory == memory and self.before == before)

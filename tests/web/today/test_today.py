@@ -174,7 +174,7 @@ def test_what_awaits_review_stands_by_session_with_open_findings_first(caller: C
     caller.replace("/a.md", "one", "two")
     caller.session = "run-8"
     caller.create("/b.md", f"{POISON}\n")
-    groups = today(alice).context["waiting"].groups
+    groups = today(alice).context["waiting"].rows
     assert [(group.session, group.count, group.memories, group.found) for group in groups] == [
         ("run-8", 1, 1, 1),
         ("run-7", 2, 1, 0),
@@ -195,7 +195,7 @@ def test_looks_fine_approves_the_group_and_no_other(caller: Caller, alice: User)
     caller.session = "run-8"
     second = caller.create("/b.md", "two\n").head
     client = signed_in(alice)
-    group = client.get("/").context["waiting"].groups[0]
+    group = client.get("/").context["waiting"].rows[0]
     done = client.post(reverse("decide_many"), {"decision": "approve", "these": group.these, "next": "/"}, follow=True)
     assert done.request["PATH_INFO"] == "/" and "Approved 1 version." in words(done)
     assert (state(first), state(second)) == ("approved", "unreviewed")
@@ -204,7 +204,7 @@ def test_looks_fine_approves_the_group_and_no_other(caller: Caller, alice: User)
 def test_looks_fine_asks_once_more_where_a_finding_is_open(caller: Caller, alice: User) -> None:
     version = caller.create("/a.md", f"{POISON}\n").head
     client = signed_in(alice)
-    group = client.get("/").context["waiting"].groups[0]
+    group = client.get("/").context["waiting"].rows[0]
     asked = client.post(reverse("decide_many"), {"decision": "approve", "these": group.these, "next": "/"})
     assert "There is 1 open finding in these memories." in words(asked)
     assert state(version) == "unreviewed"

@@ -1,0 +1,157 @@
+"""Open proposals in the inbox, beside the versions that await review, with bounded work."""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Concat
+
+from memoryhub import ids
+from memoryhub.actions.review.verbs import WHO
+from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange, Role, User
+from memoryhub.web.audit.filters import is_at, is_excluded
+from memoryhub.web.common.filters import has_words
+from memoryhub.web.proposals.rows import Row as Heading, rows_of
+from memoryhub.web.review.filters import Wanted
+from memoryhub.web.review.queries import BadPlace, Row
+
+CHUNK = 50
+WALK = 200
+"""The most proposals whose paths are compared with a filter for one page."""
+
+_PLACE = re.compile(r"\w{26}", re.ASCII)
+_SEPARATOR = "~"
+"""What separates the place of versions from that of proposals."""
+
+_BY_TIME = Concat("pk", Value(""))
+"""The order of ids, which begin with the time. So the database does not read all proposals by their primary key."""
+
+
+class Place(NamedTuple):
+    """The places of a page: that of its versions, and the id of the last proposal."""
+
+    versions: str
+    proposal: str
+
+    @classmethod
+    def of(cls, written: str) -> "Place":
+        """Return the places in the parameter of a page. Raise BadPlace."""
+        versions, _separator, proposal = written.partition(_SEPARATOR)
+        if proposal and not _PLACE.fullmatch(proposal):
+            raise BadPlace(written)
+        return cls(versions, ids.PROPOSAL + proposal if proposal else "")
+
+    def __str__(self) -> str:
+        proposal = self.proposal.removeprefix(ids.PROPOSAL)
+        return f"{self.versions}{_SEPARATOR}{proposal}" if proposal else self.versions
+
+
+def where_decided(user: User) -> QuerySet[MemoryStore]:
+    """Return the active stores in which a person may decide about proposals."""
+    stores = MemoryStore.objects.active()
+    if user.is_superuser:
+        return stores
+    return stores.filter(members__user=user, members__role__in=[role for role in Role if role.includes(WHO)])
+
+
+class Proposals:
+    """The open proposals that match a filter, by the time at which they were opened.
+
+    `passed` is the last one that was taken or did not match.
+    """
+
+    def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool) -> None:
+        self.wanted, self.newest, self.passed, self.read = wanted, newest, passed, passed
+        decided = set(where_decided(user).values_list("pk", flat=True)) if wanted.stores_of_proposals else set()
+        self.stores = [store for store in wanted.stores_of_proposals if store in decided]
+        self.rows: deque[Row] = deque()
+        self.is_done, self.left = not self.stores, WALK
+
+    @property
+    def stopped(self) -> bool:
+        return not self.rows and not self.is_done and self.left <= 0
+
+    @property
+    def has_more(self) -> bool:
+        return bool(self.rows) or not self.is_done
+
+    def first(self) -> Row | None:
+        while not self.rows and not self.is_done and self.left > 0:
+            self._fill()
+        return self.rows[0] if self.rows else None
+
+    def take(self) -> Row:
+        row = self.rows.popleft()
+        self.passed = row.id if self.rows else self.read
+        return row
+
+    def _fill(self) -> None:
+        """Read the next chunk."""
+        wanted = self.wanted
+        found = Proposal.objects.filter(store_id__in=self.stores).of_state(ProposalState.OPEN)
+        if self.read:
+            found = found.filter(**{"pk__lt" if self.newest else "pk__gt": self.read})
+        for name, value in (("agent", wanted.author), ("session", wanted.session)):
+            found = found if value is None else found.filter(**{name: value})
+        found = found if wanted.start is None else found.filter(opened_at__gte=wanted.start)
+        found = found if wanted.end is None else found.filter(opened_at__lt=wanted.end)
+        proposals = list(found.order_by(_BY_TIME.desc() if self.newest else _BY_TIME.asc())[:CHUNK])
+        self.is_done = len(proposals) < CHUNK
+        self.read = proposals[-1].pk if proposals else self.read
+        self.rows.extend(_row(one) for one in self._matching(proposals))
+        if not self.rows:
+            self.passed = self.read
+
+    def _matching(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        wanted = self.wanted
+        if not (wanted.path is not None or wanted.words or wanted.memory or wanted.excluded or wanted.other_memories):
+            return list(proposals)
+        self.left -= len(proposals)
+        changes = _changes(proposals)
+        return [one for one in proposals if any(_matches(wanted, one, *change) for change in changes.get(one.pk, ()))]
+
+
+def _row(proposal: Proposal) -> Row:
+    return Row(proposal.store_id, proposal.number, proposal.pk, "", None, proposal.opened_at)
+
+
+Change = tuple[str | None, str, str | None]
+"""The memory, the path and the new path of a change."""
+
+
+def _changes(proposals: Iterable[Proposal]) -> Mapping[str, list[Change]]:
+    by_id = {one.pk: one.store_id for one in proposals}
+    rows = ProposedChange.objects.filter(store_id__in=set(by_id.values()), proposal__in=by_id)
+    found: dict[str, list[Change]] = defaultdict(list)
+    for change in rows.only("proposal", "memory", "path", "new_path"):
+        found[change.proposal].append((change.memory, change.path, change.new_path))
+    return found
+
+
+def _matches(wanted: Wanted, proposal: Proposal, memory: str | None, path: str, new_path: str | None) -> bool:
+    """Return whether one change of a proposal is about what the filter asks for."""
+    paths = [path, *([new_path] if new_path else [])]
+    if wanted.memory not in (None, memory) or memory in wanted.other_memories:
+        return False
+    if wanted.path is not None and not any(is_at(one, wanted.path) for one in paths):
+        return False
+    if not any(has_words(one, wanted.words) for one in paths):
+        return False
+    return not is_excluded(wanted.excluded, proposal.opened_at, path, proposal.agent, proposal.session)
+
+
+def oldest_open(user: User, most: int) -> list[Heading]:
+    """Return the oldest open proposals about which a person may decide, with their memories and their stores."""
+    found = Proposal.objects.filter(store_id__in=list(where_decided(user).values_list("pk", flat=True)))
+    return rows_of(list(found.of_state(ProposalState.OPEN).select_related("store").order_by(_BY_TIME)[:most]))
+
+
+def headings(rows: Iterable[Row]) -> dict[str, Heading]:
+    """Return the proposals among the rows of a page, by id, with their memories and their stores."""
+    by_id = {row.id: row.store for row in rows if row.id.startswith(ids.PROPOSAL)}
+    if not by_id:
+        return {}
+    proposals = Proposal.objects.filter(store_id__in=set(by_id.values()), pk__in=by_id).select_related("store")
+    return {one.proposal.pk: one for one in rows_of(list(proposals))}
