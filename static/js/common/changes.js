@@ -21,5 +21,7 @@ document.addEventListener("click", (event) => {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   const row = following(all(), Number(link.dataset.step));
-  if (row) location.hash = row.id;
+  if (!row) return;
+  location.hash = row.id;
+  row.closest("tbody").querySelector(".diff-head input")?.focus({ preventScroll: true }); // the space bar ticks it
 });

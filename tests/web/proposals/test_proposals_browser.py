@@ -6,10 +6,22 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.client import HubMemoryTool, ToolError
 from memoryhub.models import MemoryStore, User
 from tests.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
-from tests.web.proposals.proposing import begun, edit, listed, proposes, replaces, state, texts, url_of
+from tests.web.proposals.proposing import (
+    LINES,
+    begun,
+    edit,
+    holds_back,
+    listed,
+    proposes,
+    replaces,
+    state,
+    texts,
+    url_of,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -66,3 +78,41 @@ def test_proposals_are_decided_about_by_keys(desk: Page, live_server: LiveServer
     expect(desk).to_have_url(f"{live_server.url}/review?what=proposal")
     expect(desk.get_by_text("Nothing that awaits review matches")).to_be_visible()
     assert state(store, 2) == ("refused", "It is needed.")
+
+
+def test_from_the_call_of_an_agent_to_the_merge_it_takes_two_presses(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
+) -> None:
+    holds_back(store)
+    tool = HubMemoryTool(live_server.url, key, store.pk)
+    call = {"command": "create", "path": "/memories/policies/refunds.md", "file_text": "Refunds take 14 days.\n"}
+    with pytest.raises(ToolError, match="part of proposal #1"):
+        tool.call(call)
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(f"{live_server.url}/review")
+    press(page, "o")
+    expect(page.get_by_text("Refunds take 14 days.")).to_be_visible()
+    press(page, "a")
+    expect(page.get_by_text("Merged proposal #1.")).to_be_visible()
+    assert texts(store) == {"/policies/refunds.md": "Refunds take 14 days.\n"}
+
+
+def test_a_hunk_is_left_out_by_keys(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = begun(store, key, A)
+    for old, new in (("two", "2"), ("six", "6")):
+        replaces(caller, A, old, new)
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(live_server.url + url_of(store))
+    for keys in ("n", "n"):
+        press(page, keys)
+    expect(page.get_by_role("checkbox", name="Change 2 of 2")).to_be_focused()
+    for keys in ("Space", "p", "Space"):
+        press(page, keys)
+    expect(page.get_by_role("checkbox", name="Leave it as it is")).to_be_checked()
+    expect(page.get_by_role("button", name="Choose what to merge")).to_be_disabled()
+    for keys in ("Space", "a"):
+        press(page, keys)
+    expect(page.get_by_text("Merged a part of proposal #1.")).to_be_visible()
+    assert texts(store)[A] == LINES.replace("two", "2")
