@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.proposals import decide
+from memoryhub.actions.core import transactions
+from memoryhub.actions.proposals import decide, own
 from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
@@ -123,6 +124,20 @@ def test_a_withdrawn_proposal_waits_for_nobody_and_the_next_change_opens_another
     assert [one["number"] for one in api.good("GET", "/proposals", state="open")["data"]] == [2]
     assert by_mcp(proposing, number=2, withdraw=True)["data"][0]["state"] == "withdrawn"
     assert_audit_is_right(proposing.store)
+
+
+def test_while_changes_are_read_others_write(proposing: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, read = [], own._with_changes
+
+    def noted(*given: Any, **named: Any) -> list[own.Own]:
+        held.append(transactions.is_open())
+        return read(*given, **named)
+
+    monkeypatch.setattr(own, "_with_changes", noted)
+    api = Api(proposing)
+    for address in ("/proposals", "/proposals/1"):
+        api.good("GET", address)
+    assert held == [False, False]
 
 
 def test_other_agents_and_other_stores_do_not_exist(proposing: Hub) -> None:

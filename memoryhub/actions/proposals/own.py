@@ -1,6 +1,7 @@
 """An agent's own proposals: a list, one with the decision about it, and the withdrawal of an open one.
 
-Each call has an audit entry. The proposals of other agents do not exist for the caller.
+Each call has an audit entry. The proposals of other agents do not exist for the caller. Changes are read when the lock
+of the store is free again, because a page of them can be large.
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.api_requests import Asked, on_store
 from memoryhub.actions.proposals import decide
@@ -73,28 +75,25 @@ def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, befo
     told = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
     record = Record(LIST, input=audit.to_json(told))
 
-    def work(store: Tree) -> tuple[Page, Record]:
-        found = _own(store)
+    on_store(store_id, asked, record, lambda store: (None, record))
+    with snapshot():
+        found = _own(store_id, asked)
         found = found.filter(state=state) if state else found
         found = found.filter(number__lt=before) if before is not None else found
         rows = list(found.order_by("-number")[: limit + 1])
         shown = _with_changes(store_id, rows[:limit], texts=False)
-        return Page(shown, shown[-1].proposal.number if len(rows) > limit else None), record
-
-    return on_store(store_id, asked, record, work)
+    return Page(shown, shown[-1].proposal.number if len(rows) > limit else None)
 
 
 def view(store_id: str, number: int, asked: Asked) -> Own:
     """Return a proposal of the caller's agent with the proposed texts. Raises NoSuchProposal."""
     record = Record(VIEW, input=audit.to_json({"number": number}))
 
-    def work(store: Tree) -> tuple[Own | Exception, Record]:
-        proposal = _own(store).filter(number=number).first()
-        if proposal is None:
-            return _missing(record, number)
-        return _with_changes(store_id, [proposal], texts=True)[0], record
+    def work(store: Tree) -> tuple[Proposal | Exception, Record]:
+        proposal = _own(store_id, asked).filter(number=number).first()
+        return _missing(record, number) if proposal is None else (proposal, record)
 
-    return on_store(store_id, asked, record, work)
+    return _with_changes(store_id, [on_store(store_id, asked, record, work)], texts=True)[0]
 
 
 def withdraw(store_id: str, number: int, asked: Asked) -> Own:
@@ -106,7 +105,7 @@ def withdraw(store_id: str, number: int, asked: Asked) -> Own:
 
     def work(store: Tree) -> tuple[Proposal | Exception, Record]:
         tree.require_active(store)
-        proposal = _own(store).filter(number=number).first()
+        proposal = _own(store_id, asked).filter(number=number).first()
         if proposal is None:
             return _missing(record, number)
         if not proposal.is_open:
@@ -118,8 +117,8 @@ def withdraw(store_id: str, number: int, asked: Asked) -> Own:
     return _with_changes(store_id, [on_store(store_id, asked, record, work)], texts=True)[0]
 
 
-def _own(store: Tree) -> ProposalQuerySet:
-    return Proposal.objects.of_store(store.store).filter(agent=str(store.act.actor.author_id))
+def _own(store_id: str, asked: Asked) -> ProposalQuerySet:
+    return Proposal.objects.of_store(store_id).filter(agent=asked.caller.agent)
 
 
 def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
