@@ -17,6 +17,7 @@ from benchmarks.page_line import TRIVIAL
 from benchmarks.page_list import LINES
 from benchmarks.pages import Hub, made, without_a_line
 from memoryhub.database.planner import STATISTICS
+from tests.api.server import put_migrated
 from tests.long import LONG
 
 pytestmark = pytest.mark.skipif(
@@ -33,6 +34,8 @@ OWN = {"DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `--keep` names, with both hubs; the store of the large one consists of three copies."""
     kept = tmp_path_factory.mktemp("pages")
+    put_migrated(kept / "small")
+    put_migrated(kept / "large")
     made(kept / "small", TINY, OWN)
     made(kept / "large", tuple(COPIES * amount for amount in TINY), OWN, COPIES)
     return kept
