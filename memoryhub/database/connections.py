@@ -88,11 +88,12 @@ def let_go(*, failed: bool) -> None:
 
 
 def start_checkpointer(
-    stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.25
+    stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.5
 ) -> threading.Thread | None:
     """Start and return the thread that checkpoints SQLite's log every `seconds`; return None for another database.
 
-    While `write_lock` is held, the other threads of the process do not write.
+    While `write_lock` is held, the other threads of the process do not write. A checkpoint copies a page once, however
+    many commits wrote it. So rare ones copy less and delay fewer calls, but the log becomes larger between them.
     """
     if connection.vendor != "sqlite":
         return None
