@@ -65,6 +65,7 @@ class Item:
     session: str | None
     standing: Standing | None
     may_decide: bool
+    may_erase: bool
     frozen: Hold | None
     url: str
 
@@ -126,7 +127,8 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
             icon=kinds.icon_of(finding.kind), shown=_shown(finding, version, texts), entry=entry,
             session=sessions.get(entry.session or "", entry.session) if entry else None,
             standing=standing.get(finding.pk), may_decide=user.is_superuser or role.includes(Role.CURATOR),
-            frozen=frozen, url=_url(finding, standing.get(finding.pk)),
+            may_erase=user.is_superuser or role.includes(Role.ADMIN), frozen=frozen,
+            url=_url(finding, standing.get(finding.pk)),
         ))  # fmt: skip
     return items
 

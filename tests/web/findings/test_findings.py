@@ -41,6 +41,15 @@ def last(store: MemoryStore) -> AuditEntry:
     return AuditEntry.objects.of_chain(store.pk).newest()[0]
 
 
+def test_only_an_admin_is_offered_to_erase_everywhere(caller: Caller, curator: User, alice: User) -> None:
+    with_card(caller)
+    for person, offered in ((curator, False), (alice, True)):
+        client = signed_in(person)
+        page = client.get(reverse("findings")).content.decode()
+        assert ("Erase a text everywhere" in page) is offered
+        assert (client.get(reverse("erase_everywhere")).status_code == 200) is offered
+
+
 def test_a_finding_is_listed_with_its_place_its_writer_and_never_its_value(caller: Caller, bob: User) -> None:
     memory = with_card(caller)
     for address in (reverse("findings"), reverse("store_findings", args=[caller.store.pk])):

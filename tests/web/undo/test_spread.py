@@ -1,7 +1,9 @@
 """The spread of an undo: who read its lines, what they wrote then, and undoing and flagging that in one act."""
 
 import json
+import re
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.test import Client
@@ -264,8 +266,15 @@ def test_wherever_a_finding_can_be_taken_out_its_session_can_be_undone(
     undo, out = url_of(store, Session.objects.get(name="bad")), reverse("take_out", args=[store.id, found.pk])
     for address in ("/", reverse("findings"), reverse("memory", args=[store.id, memory.pk])):
         page = curator.get(address).content.decode()
-        assert f'href="{undo}?next=' in page and f'href="{out}' in page, address
-    assert f'href="{undo}?next=' in curator.get(out).content.decode()
+        assert f'href="{out}' in page, address
+        assert _way_back(page, undo) == address
+    assert _way_back(curator.get(out).content.decode(), undo) == reverse("findings")
+
+
+def _way_back(page: str, undo: str) -> str:
+    """Return the page to which the link to an undo leads back, as the link names it."""
+    (link,) = re.findall(rf'href="{re.escape(undo)}\?next=([^"]*)"', page)
+    return unquote(link)
 
 
 def test_the_call_that_wrote_a_line_is_no_reader_of_it(caller: Caller, store: MemoryStore, curator: Client) -> None:
