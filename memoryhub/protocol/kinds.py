@@ -1,6 +1,9 @@
 """Classifies errors of the tool by the beginning of their sentence, because the rest may quote any path or text."""
 
+import re
 from enum import StrEnum
+
+from memoryhub.protocol.results import PROPOSED
 
 
 class Kind(StrEnum):
@@ -66,3 +69,12 @@ def kind_of(message: str | None) -> Kind:
         if message is not None and message.startswith(beginning):
             return kind
     return Kind.OTHER
+
+
+_NUMBER_OF_PROPOSAL = re.compile(re.escape(PROPOSED) + r"([0-9]{1,18})\b")
+
+
+def proposal_in(answer: str) -> int | None:
+    """Return the number of the proposal of which a change became a part, or None if the answer names none."""
+    named = _NUMBER_OF_PROPOSAL.match(answer)
+    return int(named[1]) if named else None

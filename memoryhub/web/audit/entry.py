@@ -23,6 +23,7 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.models.audit import ActorKind
+from memoryhub.protocol.kinds import proposal_in
 from memoryhub.text import keeping
 from memoryhub.text.diffs import REQUEST_WORK, Diff
 from memoryhub.text.matching import Work
@@ -93,6 +94,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         return _gone(request, head, seq)
     entries = Entries([found])
     told = told_of(entries.json(found, found.input))
+    answer = answer_of(found, entries)
     context = {
         "entry": found,
         "store": MemoryStore.objects.filter(pk=chain).first(),
@@ -100,7 +102,8 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "words": words_of(found, told, names_in([told], [chain], versions=[found.version])),
         "is_call": found.actor_kind == ActorKind.KEY,
         "call": call_of(found, entries),
-        "answer": answer_of(found, entries),
+        "answer": answer,
+        "proposal": proposal_in(answer.text) if answer and not found.ok else None,
         "facts": _facts(found),
         "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > first_seq(chain) else None,

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef
+from django.db.models.functions import Substr
 from django.urls import reverse
 
 from memoryhub.actions.history.blame import line_counts
 from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.commands import WRITES
+from memoryhub.protocol.kinds import proposal_in
+from memoryhub.protocol.results import PROPOSED
 from memoryhub.text.diffs import shortened
 from memoryhub.web.audit.entry import Change, call_of, changes_of
 from memoryhub.web.audit.masking import Entries
@@ -26,6 +29,10 @@ MOST_ROWS = 24
 """The most rows of a diff shown in place."""
 MOST_RAW = 2_000
 """The most characters of a raw call shown in place."""
+
+
+BEGINNING = Substr("message", 1, len(PROPOSED) + 1)
+"""The beginning of an answer's JSON: enough to see whether the change became a part of a proposal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,11 @@ class Call:
     @property
     def key(self) -> tuple[str, int]:
         return self.entry.chain, self.entry.seq
+
+    @property
+    def proposal(self) -> int | None:
+        """Return the number of the proposal of which the change became a part, or None."""
+        return proposal_in(self.error)
 
     @property
     def is_write(self) -> bool:
@@ -91,6 +103,7 @@ class Figures:
     calls: int
     reads: int
     writes: int
+    proposed: int
     errors: int
     first: datetime | None
     last: datetime | None
@@ -212,6 +225,11 @@ def _wrote(entry: AuditEntry) -> bool:
     return entry.ok and entry.command in WRITES and entry.replay_of is None
 
 
+def is_proposal(beginning: str | None) -> bool:
+    """Return whether a change became a part of a proposal, by the beginning of its answer's JSON."""
+    return (beginning or "").removeprefix('"') == PROPOSED
+
+
 def _version_url(entry: AuditEntry, version: MemoryVersion | None, lines: tuple[int, int] | None) -> str:
     if version is None:
         return ""
@@ -221,24 +239,28 @@ def _version_url(entry: AuditEntry, version: MemoryVersion | None, lines: tuple[
 
 def figures_of(session: Session, stores: Sequence[MemoryStore]) -> Figures:
     """Return the totals of a session over these stores, and the keys that it used there."""
-    looked: list[tuple[datetime, str | None, bool, str | None, str, str | None]] = []
+    looked: list[tuple[datetime, str | None, bool, str | None, str, str | None, str | None]] = []
     last: list[datetime] = []
     more = False
     for store in stores:
         acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk)
         found = list(
-            acts.oldest().values_list("at", "command", "ok", "version", "actor_kind", "actor_id")[: COUNTED + 1]
+            acts.oldest().values_list("at", "command", "ok", "version", "actor_kind", "actor_id", BEGINNING)[
+                : COUNTED + 1
+            ]
         )
         more = more or len(found) > COUNTED
         looked += found[:COUNTED]
         last += acts.newest().values_list("at", flat=True)[:1]
-    keys = dict.fromkeys(key for *_rest, kind, key in looked if kind == ActorKind.KEY and key)
+    keys = dict.fromkeys(key for *_rest, kind, key, _answer in looked if kind == ActorKind.KEY and key)
     known = Key.objects.in_bulk(list(keys))
+    proposed = sum(is_proposal(answer) for *_rest, answer in looked)
     return Figures(
         len(looked),
         sum(command == "view" and ok and version is not None for _at, command, ok, version, *_ in looked),
         sum(command in WRITES and ok for _at, command, ok, *_ in looked),
-        sum(not ok for _at, _command, ok, *_ in looked),
+        proposed,
+        sum(not ok for _at, _command, ok, *_ in looked) - proposed,
         min((row[0] for row in looked), default=None),
         max(last, default=None),
         [(key, known.get(key)) for key in keys],

@@ -17,7 +17,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.sessions import known
-from memoryhub.web.sessions.calls import calls_of, figures_of, stores_of
+from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, is_proposal, stores_of
 from memoryhub.web.sessions.story import story_of
 
 PAGE = 30
@@ -41,6 +41,7 @@ class Row:
     calls: int
     reads: int
     writes: int
+    proposed: int
     errors: int
     more: bool
 
@@ -104,16 +105,18 @@ def _rows(store: MemoryStore, ids: Sequence[str]) -> list[Row]:
 
 def _row(store: MemoryStore, session: Any) -> Row:
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).oldest()
-    looked = list(acts.values_list("command", "ok", "version")[: COUNTED + 1])
+    looked = list(acts.values_list("command", "ok", "version", BEGINNING)[: COUNTED + 1])
     calls = looked[:COUNTED]
+    proposed = sum(is_proposal(answer) for *_rest, answer in calls)
     return Row(
         session,
         session.first_seq,
         session.last_seq,
         len(calls),
-        reads=sum(command == "view" and ok and version is not None for command, ok, version in calls),
-        writes=sum(command in WRITES and ok for command, ok, _version in calls),
-        errors=sum(not ok for _command, ok, _version in calls),
+        reads=sum(command == "view" and ok and version is not None for command, ok, version, _answer in calls),
+        writes=sum(command in WRITES and ok for command, ok, *_ in calls),
+        proposed=proposed,
+        errors=sum(not ok for _command, ok, *_ in calls) - proposed,
         more=len(looked) > COUNTED,
     )
 

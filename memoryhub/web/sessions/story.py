@@ -183,6 +183,8 @@ def _gap(wait: timedelta, scale: float) -> Gap:
 def words_of(call: Call) -> str:
     """Return what a call did, or tried to do, to what its path names."""
     entry = call.entry
+    if call.proposal:
+        return _proposed(entry)
     if not entry.ok:
         return _tried(entry)
     if entry.command == "view":
@@ -204,6 +206,17 @@ def _tried(entry: AuditEntry) -> str:
         "rename": _("tried to rename"),
     }
     return words.get(entry.command or "") or _("tried: %(act)s") % {"act": act_words(entry.command)}
+
+
+def _proposed(entry: AuditEntry) -> str:
+    words = {
+        "create": _("proposed to create"),
+        "str_replace": _("proposed to replace text in"),
+        "insert": _("proposed to add text to"),
+        "delete": _("proposed to delete"),
+        "rename": _("proposed to rename"),
+    }
+    return words.get(entry.command or "") or _("proposed: %(act)s") % {"act": act_words(entry.command)}
 
 
 def _changed(call: Call) -> str:

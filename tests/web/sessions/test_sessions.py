@@ -9,11 +9,12 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
-from memoryhub.models import Agent, AuditEntry, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import Agent, AuditEntry, MemoryStore, MemoryVersion, Proposal, Session, User
 from memoryhub.web.sessions import calls as sessions_calls, known as sessions_known, session as sessions
 from memoryhub.web.sessions.known import joined
 from tests.fixtures import AT, BY, signed_in
 from tests.web.history.versions import HOSTILE, Caller
+from tests.web.proposals.proposing import holds_back
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -150,6 +151,25 @@ class TestCalls:
         figures = response.context["figures"]
         assert (figures.calls, figures.reads, figures.writes, figures.errors) == (7, 2, 3, 1)
         assert [hint.hint for _, hint in figures.keys] == [caller.key[-4:]]
+
+    def test_a_change_that_waits_for_a_person_is_no_error_and_leads_to_its_proposal(
+        self, caller: Caller, bob: User
+    ) -> None:
+        holds_back(caller.store, "/rules/")
+        caller.call("create", path="/memories/rules/a.md", file_text="one\n")
+        caller.call("view", path="/memories/rules/a.md")
+        number = Proposal.objects.get(store=caller.store).number
+        response = session_page(bob)
+        figures, (proposed, failed) = response.context["figures"], response.context["calls"].rows
+        assert (figures.calls, figures.writes, figures.proposed, figures.errors) == (2, 0, 1, 1)
+        (row,) = session_list(bob, caller.store).context["rows"]
+        assert (row.proposed, row.errors) == (1, 1)
+        assert (proposed.proposal, failed.proposal) == (number, None)
+        page, link = response.content.decode(), f'href="{reverse("proposal", args=[caller.store.pk, number])}"'
+        assert "proposed to create" in page
+        assert page.count(link) == 1
+        entry = reverse("entry", args=[caller.store.pk, proposed.entry.seq])
+        assert link in signed_in(bob).get(entry).content.decode()
 
     def test_a_call_that_changed_many_memories_leads_to_its_entry(self, caller: Caller, bob: User) -> None:
         caller.create("/d/a.md", "a\n")
