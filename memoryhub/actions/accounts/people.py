@@ -179,7 +179,9 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
     if before is not None and before.includes(role):
         role = before
     write_role(invitation.store, user, role, at)
-    told = {"user": user.id, "email": user.email, "before": before, "role": role}
+    told: dict[str, object] = {"user": user.id, "email": user.email, "before": before, "role": role}
+    if invitation.made_by_id:
+        told["invited_by"] = invitation.made_by_id
     tree.commit(store, Record("set_role", input=audit.to_json(told)))
 
 

@@ -79,7 +79,7 @@ _ALL = (
     Command("history", _("viewed the history of %(path)s"), by_agents=True, did=_("viewed the history")),
     Command("edit", _("edited %(path)s"), _("tried to edit %(path)s"), did=_("edited")),
     Command(
-        "take_out", _("took a line out of %(path)s: %(kinds)s"), "",
+        "take_out", (_("took a line out of %(path)s: %(kinds)s"), _("took a line out of %(path)s")), "",
         lambda n: ngettext(
             "took %(count)s line out of %(path)s: %(kinds)s", "took %(count)s lines out of %(path)s: %(kinds)s", n
         ),
@@ -184,7 +184,13 @@ _ALL = (
         ),
         counts="after",
     ),
-    Command("set_role", (_("gave %(person)s the role %(role)s"), _("removed the role %(before)s from %(person)s"))),
+    Command(
+        "set_role",
+        (
+            _("joined with the role %(role)s, invited by %(invited_by)s"), _("gave %(person)s the role %(role)s"),
+            _("removed the role %(before)s from %(person)s"),
+        ),
+    ),
     Command("share_view", _("shared the view “%(name)s” with the members of the store")),
     Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),
     Command("delete_view", _("deleted the shared view “%(name)s”")),

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions import figures
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import holds
 from memoryhub.actions.review import decisions
@@ -99,7 +100,10 @@ def test_one_press_takes_it_out_and_the_finding_is_resolved(poisoned: Memory, al
     assert resolved.command == "resolve_finding"
     assert verify.verify(caller.store.pk)[1] is None
     page = signed_in(alice).get(reverse("entry", args=[caller.store.pk, taken]))
-    assert "took a line out of" in page.content.decode()
+    assert "took a line out of /rules.md: Instructions" in page.content.decode()
+    figures.catch_up()
+    overview = signed_in(alice).get(reverse("overview")).content.decode()
+    assert "took a line out of /rules.md" in overview and "took a line out of /rules.md:" not in overview
 
 
 def test_it_can_be_undone_and_the_finding_opens_again(poisoned: Memory, alice: User, caller: Caller) -> None:
