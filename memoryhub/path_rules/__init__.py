@@ -50,6 +50,11 @@ class PathRule:
     who: str = ""
     reason: str = ""
 
+    @property
+    def is_about_everything(self) -> bool:
+        """Return whether the rule applies to every change of every agent, so that no later rule decides anything."""
+        return not self.who and self.verbs == frozenset(Verb) and not self.pattern
+
     def is_about(self, doer: "Doer", verb: Verb) -> bool:
         """Return whether the rule applies to this agent or key and to this verb. Paths are not compared."""
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)

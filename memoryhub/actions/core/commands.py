@@ -184,13 +184,7 @@ _ALL = (
         ),
         counts="after",
     ),
-    Command(
-        "set_role",
-        (
-            _("joined with the role %(role)s, invited by %(invited_by)s"), _("gave %(person)s the role %(role)s"),
-            _("removed the role %(before)s from %(person)s"),
-        ),
-    ),
+    Command("set_role", (_("gave %(person)s the role %(role)s"), _("removed the role %(before)s from %(person)s"))),
     Command("share_view", _("shared the view “%(name)s” with the members of the store")),
     Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),
     Command("delete_view", _("deleted the shared view “%(name)s”")),

@@ -303,6 +303,12 @@ def _restore_moment(values: Values, command: Command) -> str:
     return _("restored the whole store to what it was after entry %(seq)s") % values
 
 
+def _set_role(values: Values, command: Command) -> str:
+    if values.told.get("invited_by"):
+        return _("joined with the role %(role)s, invited by %(invited_by)s") % values
+    return _plainly(values, command)
+
+
 def _hold(values: Values, command: Command) -> str:
     told, is_hold = values.told, values.told.get("what") == "hold"
     memory = values["memory"] if told.get("memory") else ""
@@ -355,6 +361,7 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "undo": _undo,
     "take_out": _take_out,
     "restore_moment": _restore_moment,
+    "set_role": _set_role,
     "hold": _hold,
     "release": _hold,
     "dismiss_finding": _decided_findings,

@@ -118,7 +118,8 @@ def _said(item: Item, taken: TakeOut, done: Done) -> str:
     count = len(taken.lines)
     said = ngettext("%(count)s line was taken out of %(path)s.", "%(count)s lines were taken out of %(path)s.", count)
     said %= {"count": count, "path": isolated(item.memory.path)}
-    undone = undone_words(done.count - 1) if done.count > 1 else ""
+    others = [isolated(change.now.path or change.then.path or "") for change in taken.rest.changes]
+    undone = undone_words(done.count - 1, others[0] if len(others) == 1 else "") if done.count > 1 else ""
     flagged = flagged_words(done.flagged) if done.flagged else ""
     return " ".join(filter(None, (said, _review_words(item, taken), undone, flagged)))
 

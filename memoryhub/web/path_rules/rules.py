@@ -91,6 +91,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             request,
             store,
             rules=answered.pop("rules", shown),
+            has_rest=not any(rule.is_about_everything for rule in rules.rules),
             agents=choices(names),
             verbs=VERBS,
             asked=asked,

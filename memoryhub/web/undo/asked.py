@@ -60,7 +60,10 @@ def flagged_words(count: int) -> str:
     return ngettext("Flagged %(count)s memory.", "Flagged %(count)s memories.", count) % {"count": count}
 
 
-def undone_words(count: int) -> str:
+def undone_words(count: int, path: str = "") -> str:
+    """Return how many changes were undone; with `path`, that the only one was of this memory."""
+    if path and count == 1:
+        return _("Undid the change of %(path)s.") % {"path": path}
     return ngettext("Undid %(count)s change.", "Undid %(count)s changes.", count) % {"count": count}
 
 

@@ -162,6 +162,12 @@ def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemorySt
     call(store, secret, memoryhub_session="run-1")
     for query in (f"agent={agent.id}", f"session={Session.objects.get().id}"):
         assert text(signed_in(bob).get(f"/audit?{query}")).count(f"/audit/{store.id}/") == 1
+    assert f'href="/overview?agent={agent.id}"' in text(signed_in(bob).get(f"/agents/{agent.id}"))
+
+
+def test_who_revokes_a_key_gets_to_what_the_agent_did(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    key, _ = keys_and_roles.issue_key(agent, stores=[store], **BY)
+    assert f'href="/audit?agent={agent.id}"' in text(signed_in(superuser).get(f"/keys/{key.id}/revoke"))
 
 
 @pytest.mark.both_databases

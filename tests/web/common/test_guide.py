@@ -31,7 +31,7 @@ def test_the_guide_and_the_glossary_are_a_page_with_contents(bob: User) -> None:
     html = text(bob)
     for id, title in (("a-few-words", "A few words"), ("taking-it-back-undo", "Taking it back: undo")):
         assert f'<h2 id="{id}">{title}</h2>' in html and f'href="/guide#{id}"' in html
-    assert '<h2 id="glossary">' in html and "<td>A weaker hold" in html
+    assert '<h2 id="glossary">' in html and "<td>A weaker hold" in html and "<td>proposal</td>" in html
     assert "<img" not in html and "Words that we do not use" not in html
 
 

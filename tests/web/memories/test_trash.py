@@ -53,6 +53,7 @@ def test_deleted_memories_stand_in_the_trash_with_who_deleted_them(client: Clien
     html = page(client, reverse("trash", args=[store.id]))
     assert reverse("memory", args=[store.id, gone.id]) in html and "/notes/gone.md" in html and "Dora" in html
     assert "Kept until" in html and "someone removes it" in html
+    assert "To restore one, open it; to restore several, tick them." in html
     assert kept.id not in html
 
 

@@ -199,6 +199,15 @@ def test_a_question_says_which_rule_decides_and_why_the_others_do_not(
         assert client.get(listed(store), hostile).status_code == 200
 
 
+@pytest.mark.parametrize(("pattern", "has_rest"), [("/policies/", True), ("", False)])
+def test_nothing_else_is_said_to_be_allowed_where_a_rule_covers_everything(
+    store: MemoryStore, alice: User, pattern: str, has_rest: bool
+) -> None:
+    path_rules.save(store.pk, [PathRule(Effect.PROPOSE, pattern)], path_rules.digest([]), Act(**BY))
+    page = signed_in(alice).get(reverse("path_rules", args=[store.pk])).content.decode()
+    assert ("Everything else is allowed." in page) is has_rest
+
+
 def test_a_rule_typed_in_decomposed_letters_protects_its_directory(hub: Hub, alice: User) -> None:
     """Some systems write names like this; the paths of memories are composed."""
     client, directory = signed_in(alice), normalize("NFD", "/Café/")
