@@ -167,7 +167,7 @@ class TestCalls:
         assert (proposed.proposal, failed.proposal) == (number, None)
         page, link = response.content.decode(), f'href="{reverse("proposal", args=[caller.store.pk, number])}"'
         assert "proposed to create" in page
-        assert page.count(link) == 1
+        assert page.count(link) == page.count('class="story-error') == 1
         entry = reverse("entry", args=[caller.store.pk, proposed.entry.seq])
         assert link in signed_in(bob).get(entry).content.decode()
 
