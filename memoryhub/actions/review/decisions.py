@@ -333,6 +333,8 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
         return standing
     with writing():
         own = Claim(store_id=store_id, memory_id=memory_id, by=user, expires_at=at + CLAIM)
+        if not Memory.objects.filter(store_id=store_id, pk=memory_id).exists():
+            return own  # the memory has just been removed
         Claim.objects.bulk_create([own], ignore_conflicts=True)
         there = Claim.objects.filter(store_id=store_id, memory_id=memory_id)
         (there.filter(by=user) | there.over(at)).update(by=user, expires_at=at + CLAIM)

@@ -35,7 +35,7 @@ class Ticks:
             '<label><input type="checkbox" name="{}" value="{}:{}" aria-describedby="{}"{}> {}</label>'
             '<input type="hidden" name="{}" value="{}:{}">',
             TICKED, self.memory, number, self.title, "" if number in self.left_out else SafeString(" checked"),
-            _("Change %(number)s of %(count)s") % {"number": number, "count": self.count},
+            _("Place %(number)s of %(count)s") % {"number": number, "count": self.count},
             OFFERED, self.memory, number,
         )  # fmt: skip
 

@@ -334,3 +334,9 @@ def test_what_people_write_needs_no_review(store: MemoryStore, alice: User) -> N
     with pytest.raises(decisions.Decided):
         decisions.approve(store.id, version.pk, by(alice), earlier=0)
     assert ReviewState.UNREVIEWED not in states(Memory.objects.get(pk=done.memory))
+
+
+def test_a_memory_that_has_just_been_removed_is_claimed_by_nobody(store: MemoryStore, alice: User) -> None:
+    assert decisions.claim(store.pk, "mem_01K9Q8ZX1A2B3C4D5E6F7G8H9J", alice, LATER).by == alice
+    connection.check_constraints()
+    assert not Claim.objects.exists()

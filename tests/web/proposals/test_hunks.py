@@ -62,7 +62,7 @@ def test_a_memory_with_several_hunks_has_a_tick_for_each(two: Caller, store: Mem
     html = curator.get(url_of(store)).content.decode()
     ticks = re.findall(r'name="take" value="([^"]+)"[^>]*( checked)>', html)
     assert ticks == [(hunk(A, 1), " checked"), (hunk(A, 2), " checked")]
-    assert "Change 1 of 2" in html and "Change 2 of 2" in html
+    assert "Place 1 of 2" in html and "Place 2 of 2" in html
 
 
 @pytest.mark.both_databases

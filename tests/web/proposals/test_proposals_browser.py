@@ -107,7 +107,7 @@ def test_a_hunk_is_left_out_by_keys(
     page.goto(live_server.url + url_of(store))
     for keys in ("n", "n"):
         press(page, keys)
-    expect(page.get_by_role("checkbox", name="Change 2 of 2")).to_be_focused()
+    expect(page.get_by_role("checkbox", name="Place 2 of 2")).to_be_focused()
     for keys in ("Space", "p", "Space"):
         press(page, keys)
     expect(page.get_by_role("checkbox", name="Leave it as it is")).to_be_checked()
