@@ -71,6 +71,7 @@ def test_everything_that_would_change_is_listed_with_what_stands_there(filled: M
     assert 'value="erase"' not in html, "it only shows"
 
 
+@pytest.mark.both_databases
 def test_what_was_proposed_is_listed_and_a_hold_on_the_memory_protects_it(
     store: MemoryStore, key: str, alice: User
 ) -> None:
