@@ -19,8 +19,6 @@ router = Router()
 ALL = "/memory_stores/{memory_store_id}/proposals"
 ONE = ALL + "/{proposal_number}"
 
-MOST_LISTED = 20
-"""The most proposals of a page, because each can have many changes."""
 MOST_DIGITS = 18
 
 
@@ -31,8 +29,7 @@ def list_proposals(request: HttpRequest, memory_store_id: str, query: Query[List
     filters = {"store": memory_store_id, "state": query.state}
     before = cursors.decode("proposals", filters, query.page, (int,))
     asked = call_of(request).asked
-    limit = min(query.limit, MOST_LISTED)
-    page = own.list_own(memory_store_id, query.state, asked, limit=limit, before=before[0] if before else None)
+    page = own.list_own(memory_store_id, query.state, asked, limit=query.limit, before=before[0] if before else None)
     return {
         "data": [as_json(found) for found in page.proposals],
         "next_page": None if page.next is None else cursors.encode("proposals", filters, [page.next]),

@@ -15,8 +15,6 @@ from memoryhub.protocol import paths
 
 Json = dict[str, Any]
 
-MOST_LISTED = 20
-
 
 def proposals(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
     """List the proposals of the caller's agent, return one of them, or withdraw it."""
@@ -45,8 +43,7 @@ def _list(store_id: str, arguments: Json, asked: Asked) -> Json:
         raise Unusable(f"`state` must be one of {', '.join(ProposalState)}.")
     filters = {"store": store_id, "state": state}
     before = cursor_of("proposals", filters, arguments, (int,))
-    limit = min(limit_of(arguments), MOST_LISTED)
-    page = own.list_own(store_id, state, asked, limit=limit, before=before[0] if before else None)
+    page = own.list_own(store_id, state, asked, limit=limit_of(arguments), before=before[0] if before else None)
     next_page = None if page.next is None else cursors.encode("proposals", filters, [page.next])
     return _answer(page.proposals, next_page)
 

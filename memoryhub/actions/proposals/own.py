@@ -23,6 +23,9 @@ from memoryhub.models.proposals import ProposalQuerySet
 OUTCOMES = ("refused", "merged", "merged_in_part")
 """What a decision says of a memory, as its entry names the lists. The last list that names a memory counts."""
 
+MOST_LISTED = 20
+"""The most proposals of a page, because each can have many changes."""
+
 LIST, VIEW, WITHDRAW = "list_proposals", "view_proposal", "withdraw_proposal"
 
 
@@ -71,7 +74,11 @@ class Page(NamedTuple):
 
 
 def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, before: int | None = None) -> Page:
-    """Return a page of the proposals of the caller's agent, without texts. None as `state` lists all states."""
+    """Return a page of the proposals of the caller's agent, without texts. None as `state` lists all states.
+
+    A page has at most MOST_LISTED proposals, whatever the `limit`.
+    """
+    limit = min(limit, MOST_LISTED)
     told = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
     record = Record(LIST, input=audit.to_json(told))
 

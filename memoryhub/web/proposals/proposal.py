@@ -84,6 +84,8 @@ def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         return _("Nothing was done: this memory store is archived.")
     if len(given.note) > MOST_NOTE:
         return _("The reason is too long. Use at most 1,000 characters.")
+    if request.POST.get("decision") not in ("merge", "refuse") and not {EDIT, DISCARD} & {*request.POST}:
+        return _("Nothing was done: the form does not say whether to merge or to refuse the proposal.")
     return ""
 
 

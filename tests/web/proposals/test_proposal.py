@@ -172,6 +172,15 @@ def test_a_proposal_that_has_grown_is_shown_again(caller: Caller, store: MemoryS
         assert state(store) == ("open", "") and texts(store)[REFUNDS] == LINES
 
 
+def test_a_form_that_does_not_say_what_to_do_does_nothing(caller: Caller, store: MemoryStore, curator: Client) -> None:
+    replaces(caller, REFUNDS, "two", "2")
+    fields = form_with(shown(curator, store), "digest")
+    for given in ({}, {"decision": ""}, {"decision": "approve"}):
+        page = curator.post(url_of(store), fields | given).content.decode()
+        assert "does not say whether to merge or to refuse" in page
+    assert state(store) == ("open", "") and texts(store)[REFUNDS] == LINES
+
+
 def test_two_people_cannot_both_decide(caller: Caller, store: MemoryStore, curator: Client) -> None:
     replaces(caller, REFUNDS, "two", "2")
     fields = form_with(shown(curator, store), "digest")
