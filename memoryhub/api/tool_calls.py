@@ -101,7 +101,7 @@ def _blocks_of_message(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         raise Problem.invalid("The `content` of a message must be a list of blocks.")
-    blocks = [_block(block) for block in content if block.get("type") == "tool_use" and block.get("name") == TOOL_NAME]
+    blocks = [_block(block) for block in content if _is_call(block)]
     if not blocks:
         raise Problem.invalid(f'The message has no tool_use block named "{TOOL_NAME}".')
     if len(blocks) > MOST_BLOCKS:
@@ -111,12 +111,16 @@ def _blocks_of_message(message: dict[str, Any]) -> list[dict[str, Any]]:
     return blocks
 
 
+def _is_call(block: dict[str, Any]) -> bool:
+    """Return whether a block of a message calls the memory tool."""
+    return block.get("type") == "tool_use" and block.get("name") == TOOL_NAME
+
+
 def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a block or message without the inputs of its memory tool_use blocks."""
+    """Return a block or message without the inputs of its calls of the memory tool."""
     if value.get("type") == "tool_use":
         return {key: item for key, item in value.items() if key != "input"}
-    content = [_without_inputs(block) if block.get("name") == TOOL_NAME else block for block in value["content"]]
-    return {**value, "content": content}
+    return {**value, "content": [_without_inputs(block) if _is_call(block) else block for block in value["content"]]}
 
 
 def _refuse_reused_tokens(store_id: str, caller: Caller, tool_uses: list[ToolUse]) -> None:

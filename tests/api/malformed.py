@@ -156,6 +156,9 @@ def outside() -> Iterator[Case]:
         yield Case(f"{bad!r} in a message's key", 400, encoded({**MESSAGE, bad: [[]]}))
         other = {"type": "tool_use", "id": "toolu_9", "name": "bash", "input": {"command": bad}}
         yield Case(f"{bad!r} in another tool's input", 400, encoded({**MESSAGE, "content": [other, BLOCK]}))
+        for namesake in ({"input": {"command": bad}}, {"content": bad}, {"content": [1, bad]}, {bad: None}):
+            block = {"type": "server_tool_use", "id": "toolu_9", "name": "memory", **namesake}
+            yield Case(f"{bad!r} in a block {block!r}", 400, encoded({**MESSAGE, "content": [block, BLOCK]}))
 
 
 def ids() -> Iterator[Case]:
