@@ -3,11 +3,12 @@
 import json
 import random
 import re
+from collections.abc import Collection
 
 import pytest
 
 from memoryhub import path_rules
-from memoryhub.path_rules import Decision, Doer, Effect, Mismatch, PathRule, PathRules, Verb, many
+from memoryhub.path_rules import Condition, Decision, Doer, Effect, Met, Mismatch, PathRule, PathRules, Verb, many
 
 NAMES = ("a", "b", "ab", "policies", "note.md", "x*", "é")
 PATTERNS = ("", "*", "**", "a*", "*.md", "*b*", "a", "ab", "policies", "note.md")
@@ -28,10 +29,11 @@ def expression(pattern: str) -> re.Pattern[str]:
     return re.compile(found + ("(/[^/]+)+" if beneath else ""), re.DOTALL)
 
 
-def decided(rules: list[PathRule], doer: Doer, verb: Verb, path: str) -> int:
+def decided(rules: list[PathRule], doer: Doer, verb: Verb, path: str, met: Collection[str] = ()) -> int:
     for number, rule in enumerate(rules, 1):
         by_who = not rule.who or rule.who == (doer.agent if rule.who.startswith("agent_") else doer.key)
-        if by_who and {verb} <= rule.verbs and expression(rule.pattern).fullmatch(path):
+        is_met = not rule.only_if or str(rule.only_if) in met
+        if by_who and is_met and {verb} <= rule.verbs and expression(rule.pattern).fullmatch(path):
             return number
     return 0
 
@@ -40,7 +42,12 @@ def random_rule(chance: random.Random) -> PathRule:
     names = [chance.choice(PATTERNS[1:]) for _ in range(chance.randint(0, 4))]
     pattern = "".join(f"/{name}" for name in names) + ("/" if names and chance.random() < 0.5 else "")
     verbs = frozenset(chance.sample(list(Verb), chance.randint(1, 4)))
-    return PathRule(chance.choice(list(Effect)), pattern, verbs, chance.choice(WHO), "no")
+    only_if = chance.choice([None, None, *Condition])
+    return PathRule(chance.choice(list(Effect)), pattern, verbs, chance.choice(WHO), "no", only_if)
+
+
+def random_conditions(chance: random.Random) -> Met:
+    return frozenset(condition for condition in Condition if chance.random() < 0.5)
 
 
 def test_a_thousand_random_lists_decide_as_regular_expressions_do() -> None:
@@ -52,10 +59,18 @@ def test_a_thousand_random_lists_decide_as_regular_expressions_do() -> None:
         for _ in range(10):
             path = "".join(f"/{chance.choice(NAMES)}" for _ in range(chance.randint(1, 4)))
             doer, verb = chance.choice(DOERS), chance.choice(list(Verb))
-            found = prepared.decide(doer, verb, path)
-            assert found.number == decided(rules, doer, verb, path), (rules, doer, verb, path)
+            met = random_conditions(chance)
+            found = prepared.decide(doer, verb, path, met)
+            assert found.number == decided(rules, doer, verb, path, {str(one) for one in met}), (
+                rules,
+                doer,
+                verb,
+                path,
+            )
+            asked = prepared.conditions_for(doer, verb)
+            assert prepared.decide(doer, verb, path, met & asked) == found, "no other condition is asked for"
             assert found.rule == (rules[found.number - 1] if found.number else None)
-            matching = [n for n, why in enumerate(prepared.mismatches(doer, verb, path), 1) if why is None]
+            matching = [n for n, why in enumerate(prepared.mismatches(doer, verb, path, met), 1) if why is None]
             assert matching[:1] == ([found.number] if found.number else [])
             numbers.add(found.number)
     assert numbers > set(range(6))
@@ -83,7 +98,8 @@ def test_many_paths_are_decided_as_one_by_one() -> None:
         for _ in range(40):
             doer, verb = chance.choice(DOERS), chance.choice(list(Verb))
             path = "".join("/" + chance.choice(NAMES) for _ in range(chance.randint(1, 4)))
-            assert together.decide(doer, verb, path) == rules.decide(doer, verb, path), (rules.rules, path)
+            met = random_conditions(chance)
+            assert together.decide(doer, verb, path, met) == rules.decide(doer, verb, path, met), (rules.rules, path)
 
 
 def test_names_of_a_directory_are_compared_once_and_too_many_comparisons_are_refused() -> None:

@@ -57,7 +57,10 @@ class Proposal(Sealed, RowOfStore):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "number"], name="proposal_number")]
-        indexes = [models.Index(fields=["store", "state", "number"], name="proposal_of_state")]
+        indexes = [
+            models.Index(fields=["store", "state", "number"], name="proposal_of_state"),
+            models.Index(fields=["store", "agent", "state"], name="proposal_of_agent"),
+        ]
 
     def __str__(self) -> str:
         return f"#{self.number}"

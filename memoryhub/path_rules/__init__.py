@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from memoryhub.retention_rules.patterns import Matcher
 
@@ -36,12 +36,32 @@ class Effect(StrEnum):
     REFUSE = "refuse"
 
 
+class Condition(StrEnum):
+    """What must be true of a change, besides its path and its verb, for a rule to match it.
+
+    REMOVES_LINES: lines of the text are changed or removed. BY_PERSON: a person wrote, imported or approved a version
+    of the memory that still exists. HAS_FINDING: the memory has an open finding. NEW_AGENT: no proposal of the agent
+    has been merged in the memory store.
+    """
+
+    REMOVES_LINES = "removes_lines"
+    BY_PERSON = "by_person"
+    HAS_FINDING = "has_finding"
+    NEW_AGENT = "new_agent"
+
+
+Met: TypeAlias = frozenset[Condition]
+"""The conditions that are met by a change."""
+NONE_MET: Met = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class PathRule:
     """A rule about the changes of agents to memories at some paths.
 
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
-    key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal.
+    key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
+    `only_if` matches only changes that meet this condition.
     """
 
     effect: Effect
@@ -49,29 +69,34 @@ class PathRule:
     verbs: frozenset[Verb] = frozenset(Verb)
     who: str = ""
     reason: str = ""
+    only_if: Condition | None = None
 
     @property
     def is_about_everything(self) -> bool:
         """Return whether the rule applies to every change of every agent, so that no later rule decides anything."""
-        return not self.who and self.verbs == frozenset(Verb) and not self.pattern
+        return not self.who and self.verbs == frozenset(Verb) and not self.pattern and self.only_if is None
 
     def is_about(self, doer: "Doer", verb: Verb) -> bool:
-        """Return whether the rule applies to this agent or key and to this verb. Paths are not compared."""
+        """Return whether the rule applies to this agent or key and to this verb. Neither paths nor conditions are
+        compared."""
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        """Return the stored form. Rules without a condition have no `only_if`, as those of earlier releases."""
+        told = {
             "effect": self.effect.value,
             "pattern": self.pattern,
             "verbs": [verb.value for verb in Verb if verb in self.verbs],
             "who": self.who,
             "reason": self.reason,
         }
+        return told | {"only_if": self.only_if.value} if self.only_if else told
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "PathRule":
         verbs = frozenset(Verb(verb) for verb in value["verbs"])
-        return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"])
+        only_if = Condition(value["only_if"]) if value.get("only_if") else None
+        return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"], only_if)
 
 
 class Doer(NamedTuple):
@@ -87,6 +112,7 @@ class Mismatch(StrEnum):
     WHO = "who"
     VERB = "verb"
     PATTERN = "pattern"
+    CONDITION = "condition"
 
 
 def can_be_id(who: str) -> bool:
@@ -117,13 +143,18 @@ class PathRules:
     def __init__(self, rules: Iterable[PathRule]) -> None:
         self.rules = tuple(rules)
         self.matchers = [Matcher(rule.pattern) for rule in self.rules]
+        self.conditions: Met = frozenset(rule.only_if for rule in self.rules if rule.only_if)
         self._prepared = [
             (rule, rule.pattern.partition("*")[0], *_ends(matcher.names[-1]), matcher)
             for rule, matcher in zip(self.rules, self.matchers, strict=True)
         ]
 
-    def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
-        """Return the decision about a change of the memory at a path."""
+    def conditions_for(self, doer: Doer, verb: Verb) -> Met:
+        """Return the conditions on which a decision about this verb of this agent or key can depend."""
+        return frozenset(rule.only_if for rule in self.rules if rule.only_if and rule.is_about(doer, verb))
+
+    def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
+        """Return the decision about a change of the memory at a path that meets these conditions."""
         name = path.rpartition("/")[2]
         for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
             if (
@@ -132,15 +163,16 @@ class PathRules:
                 and name.endswith(last)
                 and verb in rule.verbs
                 and rule.who in ("", doer.agent, doer.key)
+                and (rule.only_if is None or rule.only_if in met)
                 and matcher.matches(path)
             ):
                 return Decision(number, rule)
         return Decision(0, None)
 
-    def mismatches(self, doer: Doer, verb: Verb, path: str) -> list[Mismatch | None]:
+    def mismatches(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
         """Return one value for each rule: why it does not match, or None if it matches."""
         pairs = zip(self.rules, self.matchers, strict=True)
-        return [_mismatch(rule, matcher, doer, verb, path) for rule, matcher in pairs]
+        return [_mismatch(rule, matcher, doer, verb, path, met) for rule, matcher in pairs]
 
     def as_json(self) -> list[dict[str, Any]]:
         return [rule.as_json() for rule in self.rules]
@@ -152,12 +184,14 @@ def _ends(wanted: str) -> tuple[str, str]:
     return wanted.partition("*")[0], wanted.rpartition("*")[2]
 
 
-def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: str) -> Mismatch | None:
+def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: str, met: Met) -> Mismatch | None:
     if rule.who not in ("", doer.agent, doer.key):
         return Mismatch.WHO
     if verb not in rule.verbs:
         return Mismatch.VERB
-    return None if matcher.matches(path) else Mismatch.PATTERN
+    if not matcher.matches(path):
+        return Mismatch.PATTERN
+    return None if rule.only_if is None or rule.only_if in met else Mismatch.CONDITION
 
 
 def of_json(rules: Sequence[Mapping[str, Any]]) -> PathRules:

@@ -4,7 +4,7 @@ it."""
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memoryhub.path_rules import Decision, Doer, PathRules, Verb
+from memoryhub.path_rules import NONE_MET, Decision, Doer, Met, PathRules, Verb
 from memoryhub.retention_rules.patterns import name_matches
 
 MOST_WORK = 5_000_000
@@ -42,11 +42,11 @@ class _Directory(NamedTuple):
     """The rules that can match a path under a directory.
 
     `positions` has (index of the rule, positions of its Matcher after the directory's names). `endings` keeps what was
-    computed for a doer and a verb.
+    computed for a doer, a verb and the conditions that are met.
     """
 
     positions: list[tuple[int, int]]
-    endings: dict[tuple[Doer, Verb], _Endings]
+    endings: dict[tuple[Doer, Verb, Met], _Endings]
 
 
 class ManyPaths:
@@ -58,13 +58,13 @@ class ManyPaths:
         self._directories: dict[str, _Directory] = {}
         self._work = 0
 
-    def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
-        """Return the decision about a change of the memory at a path."""
+    def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
+        """Return the decision about a change of the memory at a path that meets these conditions."""
         place, _, name = path.rpartition("/")
         directory = self._directory(place)
-        endings = directory.endings.get((doer, verb))
+        endings = directory.endings.get((doer, verb, met))
         if endings is None:
-            endings = directory.endings[doer, verb] = self._endings(directory, doer, verb)
+            endings = directory.endings[doer, verb, met] = self._endings(directory, doer, verb, met)
         self._note(len(endings.stars))
         number = endings.first(name)
         return Decision(number, self._rules.rules[number - 1] if number else None)
@@ -93,12 +93,12 @@ class ManyPaths:
             if after := self._matchers[index].after(before, name):
                 yield index, after
 
-    def _endings(self, directory: _Directory, doer: Doer, verb: Verb) -> _Endings:
+    def _endings(self, directory: _Directory, doer: Doer, verb: Verb, met: Met) -> _Endings:
         found = _Endings({}, [], 0)
         for index, positions in directory.positions:
             rule, matcher = self._rules.rules[index], self._matchers[index]
             self._note(len(matcher.names) + 1)
-            if not rule.is_about(doer, verb):
+            if not rule.is_about(doer, verb) or rule.only_if not in (None, *met):
                 continue
             if matcher.always(positions):
                 return found._replace(rest=index + 1)

@@ -1,4 +1,4 @@
-"""Removing whole lines from a text."""
+"""Removing whole lines from a text, and whether a change of a text removes lines."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -23,3 +23,12 @@ def without_lines(text: str, places: Iterable[tuple[int, int]]) -> Removed:
 def without_numbers(text: str, numbers: Collection[int]) -> str:
     """Return the text without the lines with these numbers, from 1."""
     return "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in numbers)
+
+
+def removes_lines(old: str, new: str) -> bool:
+    """Return whether a line of the old text is changed, moved or missing in the new text.
+
+    A change that only inserts lines does not remove any. The newline at the end of a text does not count.
+    """
+    later = iter(new.removesuffix("\n").split("\n"))
+    return bool(old) and not all(line in later for line in old.removesuffix("\n").split("\n"))

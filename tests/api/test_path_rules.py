@@ -10,7 +10,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.actions.stores.path_rules import BadRule, RulesChanged
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, MemoryVersion
-from memoryhub.path_rules import Doer, Effect, PathRule, Verb, many
+from memoryhub.path_rules import Condition, Doer, Effect, PathRule, Verb, many
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, new_store, newest_entry
 from tests.api.memory_calls import Api, new_api
@@ -168,6 +168,7 @@ def test_random_calls_under_random_rules_do_what_a_store_without_rules_does_or_n
                 PathRule(
                     chance.choice(list(Effect)), chance.choice(("", "/a/", "/b/", "/b/c/", "/**/x.md", "/z.md")),
                     frozenset(chance.sample(list(Verb), chance.randint(1, 3))), reason="no",
+                    only_if=chance.choice([None, None, *Condition]),
                 ) for _ in range(chance.randint(0, 4))
             ]  # fmt: skip
             set_rules(hub.store, *rules)
@@ -188,7 +189,8 @@ def test_random_calls_under_random_rules_do_what_a_store_without_rules_does_or_n
 
 
 def effect_of(rules: list[PathRule], doer: Doer, verb: Verb, path: str) -> Effect:
-    number = decided(rules, doer, verb, path)
+    met = {"new_agent", "removes_lines"} if verb is Verb.DELETE else {"new_agent"}
+    number = decided(rules, doer, verb, path, met)
     return rules[number - 1].effect if number else Effect.ALLOW
 
 

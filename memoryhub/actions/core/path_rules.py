@@ -1,21 +1,38 @@
 """Path rules: what agents may change. Every verb checks them before its first write; people are never refused."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from memoryhub import path_rules
-from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.models import Finding, FindingState, MemoryVersion, Proposal, ProposalState
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import NO_RULES, Doer, PathRule, Verb
+from memoryhub.path_rules import NO_RULES, NONE_MET, Condition, Doer, Met, PathRule, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import RefusedByRule, ToolError
+from memoryhub.text.line_removal import removes_lines
 
 WORDS = {Verb.CREATE: "create", Verb.EDIT: "change", Verb.DELETE: "delete", Verb.RENAME: "rename"}
 """The words that an agent reads."""
+MOST_AT_ONCE = 500
+"""The most memories of which one query asks what they are."""
 
 
-def require(store: Tree, verb: Verb, paths: Sequence[str]) -> PathRule | None:
-    """Return the rule by which the acting agent may only propose the change, or None if the change may be made.
+class Change(NamedTuple):
+    """A change that an agent wants to make.
+
+    `memory` is None if it does not exist yet. `new_text` returns the text that it would get, and is called only if a
+    rule asks for it.
+    """
+
+    path: str
+    memory: StoredMemory | None = None
+    new_text: Callable[[], str] | None = None
+
+
+def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | None:
+    """Return the rule by which the acting agent may only propose the changes, or None if they may be made.
 
     Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, and ToolError if
     there are too many paths for these rules.
@@ -24,21 +41,77 @@ def require(store: Tree, verb: Verb, paths: Sequence[str]) -> PathRule | None:
     if store.path_rules == NO_RULES or actor.kind != ActorKind.KEY:
         return None
     rules, doer = path_rules.of_text(store.path_rules), Doer(str(actor.id), str(actor.author_id))
-    decide = rules.decide if len(paths) == 1 else ManyPaths(rules).decide
+    decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
+    conditions = rules.conditions_for(doer, verb) if rules.conditions else NONE_MET
+    met = _Met(store, doer, verb, changes, conditions) if conditions else None
     holds_back = None
-    for path in paths:
+    for change in changes:
         try:
-            decision = decide(doer, verb, path)
+            decision = decide(doer, verb, change.path, met.by(change) if met else NONE_MET)
         except TooMuchWork:
-            raise ToolError(results.too_many_for_rules(len(paths))) from None
+            raise ToolError(results.too_many_for_rules(len(changes))) from None
         if decision.rule is not None and decision.is_refusal:
-            raise RefusedByRule(results.refused_by_rule(path, WORDS[verb], decision.rule.reason))
+            raise RefusedByRule(results.refused_by_rule(change.path, WORDS[verb], decision.rule.reason))
         if decision.is_proposal:
             holds_back = holds_back or decision.rule
     return holds_back
 
 
-def require_may_move(store: Tree, moves: Sequence[tuple[str, str]]) -> PathRule | None:
-    """Return the rule by which the moves (path, new path) may only be proposed, or None, as `require` does."""
-    leaving = require(store, Verb.RENAME, [path for path, _ in moves])
-    return require(store, Verb.CREATE, [path for _, path in moves]) or leaving
+def require_may_move(store: Tree, moves: Sequence[tuple[StoredMemory, str]]) -> PathRule | None:
+    """Return the rule by which the moves (memory, new path) may only be proposed, or None, as `require` does."""
+    leaving = require(store, Verb.RENAME, [Change(memory.path, memory) for memory, _ in moves])
+    return require(store, Verb.CREATE, [Change(path, memory) for memory, path in moves]) or leaving
+
+
+def of_memories(store_id: str, memories: Sequence[str], conditions: Met) -> dict[Condition, set[str]]:
+    """Return which of some memories (ids) meet the conditions that depend only on the memory. Without such a condition,
+    nothing is queried."""
+    met: dict[Condition, set[str]] = {}
+    for condition in conditions & set(_OF_MEMORIES):
+        parts = (memories[at : at + MOST_AT_ONCE] for at in range(0, len(memories), MOST_AT_ONCE))
+        met[condition] = {memory for part in parts for memory in _OF_MEMORIES[condition](store_id, part)}
+    return met
+
+
+def of_agent(store_id: str, agent: str, conditions: Met) -> Met:
+    """Return which of the conditions an agent (id) meets in a store, wherever it writes."""
+    if Condition.NEW_AGENT not in conditions:
+        return NONE_MET
+    merged = Proposal.objects.of_store(store_id).filter(agent=agent, state__in=_MERGED)
+    return NONE_MET if merged.exists() else frozenset({Condition.NEW_AGENT})
+
+
+def _by_person(store_id: str, memories: Sequence[str]) -> Collection[str]:
+    by_people = MemoryVersion.objects.filter(store_id=store_id, memory__in=memories).of_people()
+    return set(by_people.values_list("memory", flat=True).distinct())
+
+
+def _with_finding(store_id: str, memories: Sequence[str]) -> Collection[str]:
+    found = Finding.objects.filter(store_id=store_id, memory__in=memories, state=FindingState.OPEN)
+    return set(found.values_list("memory", flat=True).distinct())
+
+
+_MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
+_OF_MEMORIES = {Condition.BY_PERSON: _by_person, Condition.HAS_FINDING: _with_finding}
+
+
+class _Met:
+    """Which conditions the changes of one act meet."""
+
+    def __init__(self, store: Tree, doer: Doer, verb: Verb, changes: Sequence[Change], conditions: Met) -> None:
+        self._verb, self._conditions = verb, conditions
+        self._of_agent = of_agent(store.store, doer.agent, conditions)
+        self._of_memories = of_memories(store.store, [one.memory.id for one in changes if one.memory], conditions)
+
+    def by(self, change: Change) -> Met:
+        met = set(self._of_agent)
+        if change.memory is not None:
+            met |= {condition for condition, ids in self._of_memories.items() if change.memory.id in ids}
+        if Condition.REMOVES_LINES in self._conditions and self._removes_lines(change):
+            met.add(Condition.REMOVES_LINES)
+        return frozenset(met)
+
+    def _removes_lines(self, change: Change) -> bool:
+        if self._verb is not Verb.EDIT or change.memory is None or change.new_text is None:
+            return self._verb in (Verb.DELETE, Verb.EDIT)
+        return removes_lines(change.memory.content, change.new_text())

@@ -193,7 +193,7 @@ def _find(store: Tree, memory_id: str) -> tuple[StoredMemory, MemoryTold]:
 def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
     tree.require_active(store)
     require_free_path(store, path, results.already_exists(path), lambda above: results.cannot_create(path, above))
-    rule = path_rules.require(store, Verb.CREATE, [path])
+    rule = path_rules.require(store, Verb.CREATE, [path_rules.Change(path)])
     place = findings.screen_path(store, path)
     screened = findings.screen(store, path, None, content)
     if rule:
@@ -238,7 +238,8 @@ def _changed(
     if path == memory.path and screened.text == memory.content:
         return told, record._replace(new_path=None, version=memory.head)
     if screened.text != memory.content:
-        rule = path_rules.require(store, Verb.EDIT, [memory.path]) or rule
+        wanted = path_rules.Change(memory.path, memory, lambda: screened.text)
+        rule = path_rules.require(store, Verb.EDIT, [wanted]) or rule
     if rule:
         _propose(store, rule, memory, path, screened)
     version, size, sha256 = _write(store, memory, path, screened)
@@ -292,7 +293,7 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> PathRule 
     if path.startswith(old + "/"):
         raise PathConflict(results.inside_itself(old, path), old, memory.id)
     require_free_path(store, path, results.destination_exists(path), lambda up: results.cannot_rename(old, path, up))
-    rule = path_rules.require_may_move(store, [(old, path)])
+    rule = path_rules.require_may_move(store, [(memory, path)])
     holds.require_may_move(store, [(old, path)])
     return rule
 
@@ -321,7 +322,7 @@ def _delete(store: Tree, memory_id: str, expected: str | None) -> tuple[None, Re
     try:
         if expected not in (None, memory.sha256):
             raise PreconditionFailed(results.precondition_failed(memory.path))
-        rule = path_rules.require(store, Verb.DELETE, [memory.path])
+        rule = path_rules.require(store, Verb.DELETE, [path_rules.Change(memory.path, memory)])
         holds.require_free(store, [(memory.id, memory.path)])
         if rule:
             proposing.propose(store, rule, [Wanted(memory, memory.path, deletes=True)])

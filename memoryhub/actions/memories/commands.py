@@ -5,10 +5,12 @@ Each one reads and checks first; if it raises ToolError, it has changed no memor
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from memoryhub.actions.core import holds, path_rules, proposing, sql, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
@@ -56,13 +58,13 @@ def create(store: Tree, command: Create) -> Record:
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
-        rule = path_rules.require(store, Verb.EDIT, [command.path])
+        rule = _require_may_edit(store, memory, lambda: command.file_text)
         screened = findings.screen(store, command.path, memory.content, command.file_text)
         return _changed(store, command.name, memory, screened, results.created(command.path), rule=rule)
     if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
-    rule = path_rules.require(store, Verb.CREATE, [command.path])
+    rule = path_rules.require(store, Verb.CREATE, [Change(command.path)])
     place = findings.screen_path(store, command.path)
     screened = findings.screen(store, command.path, None, command.file_text)
     if rule:
@@ -85,8 +87,9 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     """Replace one passage. The answer can be rendered again from the new version, unless something was masked."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
-    rule = path_rules.require(store, Verb.EDIT, [command.path])
-    edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
+    replaced = partial(text.replace, command.path, memory.content, command.old_str, command.new_str)
+    rule = _require_may_edit(store, memory, lambda: replaced().text)
+    edit = replaced()
     start = memory.content.find(command.old_str)
     written = (start, start + len(command.new_str))
     screened = findings.screen(store, command.path, memory.content, edit.text, written=written)
@@ -111,8 +114,9 @@ def insert(store: Tree, command: Insert) -> Record:
     """Insert lines after a line of a memory."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
-    rule = path_rules.require(store, Verb.EDIT, [command.path])
-    content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
+    inserted = partial(text.insert, command.path, memory.content, command.insert_line, command.insert_text)
+    rule = _require_may_edit(store, memory, inserted)
+    content = inserted()
     screened = findings.screen(store, command.path, memory.content, content)
     return _changed(store, command.name, memory, screened, results.edited(command.path), rule=rule)
 
@@ -125,7 +129,7 @@ def delete(store: Tree, command: Delete) -> Record:
     memories = [memory] if memory else tree.memories_under(store, command.path)
     if not memories:
         raise ToolError(results.does_not_exist(command.path))
-    rule = path_rules.require(store, Verb.DELETE, [memory.path for memory in memories])
+    rule = path_rules.require(store, Verb.DELETE, [Change(memory.path, memory) for memory in memories])
     holds.require_free(store, [(memory.id, memory.path) for memory in memories])
     if rule:
         proposing.propose(store, rule, [Wanted(memory, memory.path, deletes=True) for memory in memories])
@@ -149,14 +153,13 @@ def rename(store: Tree, command: Rename) -> Record:
         raise ToolError(results.inside_itself(old, new))
     require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
     moved = [memory] if memory else tree.memories_under(store, old)
-    moves = [(one.path, new + one.path[len(old) :]) for one in moved]
+    moves = [(one, new + one.path[len(old) :]) for one in moved]
     rule = path_rules.require_may_move(store, moves)
     holds.require_may_move(store, [(old, new)])
     place = findings.screen_path(store, new)
     tree.check_versions(store, moved)
     if rule:
-        wanted = zip(moved, moves, strict=True)
-        proposing.propose(store, rule, [Wanted(one, path, new_path=new_path) for one, (path, new_path) in wanted])
+        proposing.propose(store, rule, [Wanted(one, one.path, new_path=new_path) for one, new_path in moves])
     if memory:
         tree.move_memory(store, memory, new)
     else:
@@ -164,6 +167,10 @@ def rename(store: Tree, command: Rename) -> Record:
         tree.move_directory(store, directory[0], old, new, directory[2])
     findings.note_path(store, moved, place)
     return _of_many(store, "rename", moved, results.renamed(old, new), old, new)
+
+
+def _require_may_edit(store: Tree, memory: StoredMemory, new_text: Callable[[], str]) -> PathRule | None:
+    return path_rules.require(store, Verb.EDIT, [Change(memory.path, memory, new_text)])
 
 
 VERBS: dict[type, Callable[[Tree, Any], Record]] = {

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from memoryhub.actions.core import audit, path_rules, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
@@ -182,7 +183,7 @@ def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
 def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
     if memory.sha256 == version.sha256:
         return memory.head
-    rule = path_rules.require(store, Verb.EDIT, [memory.path])
+    rule = path_rules.require(store, Verb.EDIT, [Change(memory.path, memory, lambda: version.content or "")])
     if rule:
         _propose(store, rule, memory, memory.path, memory.content, version)
     kept = _as_kept(store, memory, memory.path, memory.content, version)
@@ -199,7 +200,7 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
     commands.require_place(store, path, results.cannot_create)
-    rule = path_rules.require(store, Verb.CREATE, [path])
+    rule = path_rules.require(store, Verb.CREATE, [Change(path, memory)])
     place = findings.screen_path(store, path)
     if rule:
         _propose(store, rule, memory, path, None, version)

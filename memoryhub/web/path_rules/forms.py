@@ -8,9 +8,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub import retention_rules
-from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Effect, PathRule, Verb, can_be_id
+from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Condition, Effect, PathRule, Verb, can_be_id
 from memoryhub.retention_rules import BadPattern
-from memoryhub.web.path_rules.sentences import VERBS, Names, choices
+from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices
 from memoryhub.web.retention import sentences as retention_words
 
 Row = dict[str, Any]
@@ -43,6 +43,11 @@ class PathRuleForm(forms.Form):
             "placeholder": "/policies/",
         }),
     )  # fmt: skip
+    only_if = forms.ChoiceField(
+        label=_("When"),
+        required=False,
+        choices=[("", _("always")), *((condition.value, words) for condition, words in CONDITIONS.items())],
+    )
     reason = forms.CharField(
         label=_("What the agent is told"), required=False, max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={
@@ -74,7 +79,8 @@ class PathRuleForm(forms.Form):
         """Return the rule of a valid form."""
         given = self.cleaned_data
         verbs = frozenset(Verb(verb) for verb in given["verbs"])
-        return PathRule(Effect(given["effect"]), given["pattern"], verbs, given["who"], given["reason"])
+        only_if = Condition(given["only_if"]) if given["only_if"] else None
+        return PathRule(Effect(given["effect"]), given["pattern"], verbs, given["who"], given["reason"], only_if)
 
 
 PathRuleRows = forms.formset_factory(
@@ -99,6 +105,7 @@ def typed(data: QueryDict) -> list[Row]:
             "verbs": data.getlist(f"form-{number}-verbs"),
             "pattern": data.get(f"form-{number}-pattern", ""),
             "reason": data.get(f"form-{number}-reason", ""),
+            "only_if": data.get(f"form-{number}-only_if", ""),
         }
         for number in range(total)
     ]

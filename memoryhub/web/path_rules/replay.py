@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import Decision, Doer, PathRules, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
+from memoryhub.web.path_rules.past import Entry, Made, Past
 
 DAYS = timedelta(days=30)
 MOST_ENTRIES = 20_000
@@ -24,19 +24,6 @@ ONE_PATH = {
 }  # fmt: skip
 """{command that changes memories: the verb of such a call if it was refused}"""
 _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start")
-
-
-class Entry(NamedTuple):
-    """The columns of an audit entry that a replay needs."""
-
-    seq: int
-    author_id: str
-    actor_id: str
-    command: str
-    path: str | None
-    new_path: str | None
-    ok: bool
-    message_start: str | None
 
 
 @dataclass(slots=True)
@@ -87,14 +74,15 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
     since = now - DAYS
     entries, is_cut = _entries(store_id, since)
     versions, cut_at = _versions(store_id, entries)
+    past = Past(store_id, rules.conditions, entries, versions)
     decider, calls = ManyPaths(rules), 0
     groups: dict[tuple[int, str], Group] = {}
     changed: Counter[tuple[bool, bool]] = Counter()
     for entry in entries:
         try:
-            if entry.seq <= cut_at:
+            if entry.seq <= max(cut_at, past.cut_at):
                 raise TooMuchWork
-            decision, path = _decided(decider, entry, versions.get(entry.seq, ()))
+            decision, path = _decided(decider, past, entry, versions.get(entry.seq, ()))
         except TooMuchWork:
             is_cut = True
             break
@@ -129,31 +117,28 @@ def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
     return found, len(looked_at) > MOST_ENTRIES
 
 
-Made = tuple[str, str]
-"""The operation and the path of a version."""
-
-
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
-    """Return {seq of an entry: what it made}, and the seq up to which there are too many versions to read, or 0."""
+    """Return {seq of an entry: the versions that it made}, and the seq up to which there are too many to read, or 0."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0
     low, high = entries[-1].seq, entries[0].seq
     by_agents = AuditEntry.objects.of_chain(store_id).filter(actor_kind=ActorKind.KEY, seq__gte=low, seq__lte=high)
     made = MemoryVersion.objects.filter(store_id=store_id, seq__in=by_agents.values("seq"), seq__gte=low, seq__lte=high)
-    rows = list(made.order_by("-seq", "-path").values_list("seq", "operation", "path")[: MOST_VERSIONS + 1])
-    for seq, operation, path in reversed(rows):
-        found.setdefault(seq, []).append((operation, path or ""))
+    columns = ("seq", "operation", "path", "id", "memory")
+    rows = list(made.order_by("-seq", "-path").values_list(*columns)[: MOST_VERSIONS + 1])
+    for seq, operation, path, version, memory in reversed(rows):
+        found.setdefault(seq, []).append(Made(operation, path or "", version, memory))
     return found, rows[-1][0] if len(rows) > MOST_VERSIONS else 0
 
 
-def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[Decision | None, str]:
+def _decided(rules: ManyPaths, past: Past, entry: Entry, made: Iterable[Made]) -> tuple[Decision | None, str]:
     """Return the decision that refuses a call or makes it a proposal, and its path. The decision is None if the call is
     allowed."""
     doer = Doer(entry.actor_id, entry.author_id)
     proposed: tuple[Decision | None, str] = None, ""
-    for verb, path in _changes(entry, made):
-        decision = rules.decide(doer, verb, path)
+    for verb, path, version in _changes(entry, made):
+        decision = rules.decide(doer, verb, path, past.met(entry, verb, path, version))
         if decision.is_refusal:
             return decision, path
         if decision.is_proposal and proposed[0] is None:
@@ -161,23 +146,23 @@ def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[Deci
     return proposed
 
 
-def _changes(entry: Entry, made: Iterable[Made]) -> Iterator[tuple[Verb, str]]:
-    """Yield (verb, path) for each change that a call made or, if it was refused, tried to make."""
+def _changes(entry: Entry, made: Iterable[Made]) -> Iterator[tuple[Verb, str, Made | None]]:
+    """Yield (verb, path, version) for each change that a call made or, if it was refused, tried to make."""
     if not entry.ok:
-        yield ONE_PATH[entry.command], entry.path or ""
+        yield ONE_PATH[entry.command], entry.path or "", None
         if entry.new_path is not None:
-            yield Verb.CREATE, entry.new_path
+            yield Verb.CREATE, entry.new_path, None
         return
-    for operation, path in made:
-        if operation == Operation.DELETED:
-            yield Verb.DELETE, path
-        elif operation == Operation.CREATED:
-            yield Verb.CREATE, path
+    for version in made:
+        if version.operation == Operation.DELETED:
+            yield Verb.DELETE, version.path, version
+        elif version.operation == Operation.CREATED:
+            yield Verb.CREATE, version.path, version
         elif entry.new_path is None:
-            yield Verb.EDIT, path
+            yield Verb.EDIT, version.path, version
         else:
-            old = (entry.path or "") + path[len(entry.new_path) :]
-            yield Verb.RENAME, old
-            yield Verb.CREATE, path
+            old = (entry.path or "") + version.path[len(entry.new_path) :]
+            yield Verb.RENAME, old, version
+            yield Verb.CREATE, version.path, version
             if entry.command == "edit":
-                yield Verb.EDIT, old
+                yield Verb.EDIT, old, version

@@ -12,15 +12,18 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from memoryhub.actions.core.path_rules import of_agent, of_memories
 from memoryhub.actions.stores import path_rules
-from memoryhub.models import AuditEntry, Key, MemoryStore, Role
-from memoryhub.path_rules import Doer, PathRule, PathRules, Verb, of_json
+from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Role
+from memoryhub.path_rules import Condition, Doer, Met, PathRule, PathRules, Verb, of_json
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
 
 LONGEST = 1024
+ONLY_ADDS = "only_adds"
+"""The verb of a question about a change that removes no lines."""
 MOST_EARLIER = 20
 """The most earlier lists that the page shows; the audit has them all."""
 
@@ -42,11 +45,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to the rules, as typed: may this agent or key do this at this path? `problem` says what is wrong with
-    the path."""
+    """A question to the rules, as typed: may this agent or key do this at this path? `verb` is a Verb or ONLY_ADDS;
+    `problem` says what is wrong with the path."""
 
     who: str
-    verb: Verb
+    verb: str
     path: str
     problem: str
 
@@ -93,7 +96,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             rules=answered.pop("rules", shown),
             has_rest=not any(rule.is_about_everything for rule in rules.rules),
             agents=choices(names),
-            verbs=VERBS,
+            verbs=_verbs(rules),
             asked=asked,
             earlier=_earlier(entries[:MOST_EARLIER], changes, names),
             has_more=len(entries) > MOST_EARLIER,
@@ -130,20 +133,39 @@ def _asked(request: Request) -> Asked | None:
         return None
     verb = request.GET.get("verb", "")
     problem = "" if path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
-    return Asked(request.GET.get("who", ""), Verb(verb) if verb in set(Verb) else Verb.EDIT, path, problem)
+    return Asked(request.GET.get("who", ""), verb if verb in {*Verb, ONLY_ADDS} else Verb.EDIT, path, problem)
+
+
+def _verbs(rules: PathRules) -> dict[str, Any]:
+    """Return the verbs that a question can have, with their words. It matters only to some rules whether a change
+    removes lines."""
+    words: dict[str, Any] = {verb.value: words for verb, words in VERBS.items()}
+    if Condition.REMOVES_LINES in rules.conditions:
+        words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
+    return words
 
 
 def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) -> dict[str, Any]:
     """Return the template's context for the answer: which rule decides, and why each other rule does not."""
-    doer = _doer(asked.who)
-    decision = rules.decide(doer, asked.verb, asked.path)
+    doer, verb = _doer(asked.who), Verb.EDIT if asked.verb == ONLY_ADDS else Verb(asked.verb)
+    met = _met(store, rules, doer, asked)
+    decision = rules.decide(doer, verb, asked.path, met)
     shown = [
         Shown(number, rule, sentence(rule, names), _why(number, decision.number, mismatch), number == decision.number)
         for number, (rule, mismatch) in enumerate(
-            zip(rules.rules, rules.mismatches(doer, asked.verb, asked.path), strict=True), 1
+            zip(rules.rules, rules.mismatches(doer, verb, asked.path, met), strict=True), 1
         )
     ]
     return {"rules": shown, "decision": decision}
+
+
+def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
+    """Return the conditions that the change meets now, with the memory that is at its path."""
+    memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
+    met = {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
+    if asked.verb in (Verb.EDIT, Verb.DELETE):
+        met.add(Condition.REMOVES_LINES)
+    return of_agent(store.pk, doer.agent, rules.conditions) | met
 
 
 def _why(number: int, deciding: int, mismatch: Any) -> str:

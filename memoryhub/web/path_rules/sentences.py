@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from django.utils.translation import gettext as _, gettext_lazy
 
 from memoryhub.models import Agent, Key, MemoryStore
-from memoryhub.path_rules import Effect, Mismatch, PathRule, Verb
+from memoryhub.path_rules import Condition, Effect, Mismatch, PathRule, Verb
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
 
@@ -19,7 +19,15 @@ MISMATCHES = {
     Mismatch.WHO: gettext_lazy("It is for another agent."),
     Mismatch.VERB: gettext_lazy("It is about other changes."),
     Mismatch.PATTERN: gettext_lazy("It is about other paths."),
+    Mismatch.CONDITION: gettext_lazy("Its condition is not met."),
 }
+CONDITIONS = {
+    Condition.REMOVES_LINES: gettext_lazy("if lines are changed or removed"),
+    Condition.BY_PERSON: gettext_lazy("if a person wrote or approved a version of it"),
+    Condition.HAS_FINDING: gettext_lazy("if it has an open finding"),
+    Condition.NEW_AGENT: gettext_lazy("until a proposal of the agent has been merged"),
+}
+"""What a condition says, for the end of a sentence."""
 Names = Mapping[str, str]
 """The names of agents and keys by their ids."""
 
@@ -53,6 +61,8 @@ def name_of_key(key: Key) -> str:
 def sentence(rule: PathRule, names: Names) -> str:
     """Return what a rule says, as one sentence."""
     told = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
+    if rule.only_if:
+        told["where"] += " " + str(CONDITIONS[rule.only_if])
     if rule.effect is Effect.ALLOW:
         words = _("%(who)s may %(verbs)s %(where)s.") if rule.who else _("Every agent may %(verbs)s %(where)s.")
     elif rule.effect is Effect.PROPOSE:

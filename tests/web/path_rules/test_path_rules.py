@@ -16,7 +16,7 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, Role, User
-from memoryhub.path_rules import Effect, PathRule, Verb, many
+from memoryhub.path_rules import Condition, Effect, PathRule, Verb, many
 from memoryhub.web.path_rules import replay
 from memoryhub.web.path_rules.forms import typed
 from tests.api.harness import Hub, assert_audit_is_right
@@ -284,6 +284,7 @@ def test_a_replay_agrees_with_what_then_happens_call_by_call(hub: Hub, alice: Us
         {"command": "create", "path": "/memories/a/2.md", "file_text": "2"},
         {"command": "create", "path": "/memories/b.md", "file_text": "3"},
         {"command": "insert", "path": "/memories/a/1.md", "insert_line": 0, "insert_text": "x"},
+        {"command": "str_replace", "path": "/memories/a/1.md", "old_str": "1", "new_str": "2"},
         {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/c"},
         {"command": "rename", "old_path": "/memories/c", "new_path": "/memories/a"},
         {"command": "delete", "path": "/memories/a"},
@@ -294,7 +295,8 @@ def test_a_replay_agrees_with_what_then_happens_call_by_call(hub: Hub, alice: Us
     for number, rule in enumerate((
         PathRule(Effect.REFUSE, "/a/", frozenset({Verb.CREATE})), PathRule(Effect.REFUSE, "/c/*"),
         PathRule(Effect.REFUSE, "/a/", frozenset({Verb.DELETE})), PathRule(Effect.REFUSE, "/a/1.md"),
-        PathRule(Effect.PROPOSE, "/a/"),
+        PathRule(Effect.PROPOSE, "/a/"), PathRule(Effect.PROPOSE, "/a/", only_if=Condition.REMOVES_LINES),
+        PathRule(Effect.REFUSE, only_if=Condition.NEW_AGENT),
     )):  # fmt: skip
         fresh = stores.create_store(stores.StoreSettings(f"Replayed {number}"), **BY)
         agent = keys_and_roles.create_agent(f"Bot {number}", **BY)

@@ -1,0 +1,113 @@
+"""Which conditions of rules the past changes of agents meet, for a replay."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from django.db.models import F, OuterRef, Subquery
+
+from memoryhub.actions.core import path_rules
+from memoryhub.actions.core.path_rules import MOST_AT_ONCE
+from memoryhub.models import Memory, MemoryVersion
+from memoryhub.path_rules import NONE_MET, Condition, Met, Verb
+from memoryhub.text.line_removal import removes_lines
+
+MOST_COMPARED = 2_000
+"""The most versions whose texts are compared with the texts before them, the newest ones."""
+MOST_CHARACTERS = 20_000_000
+"""The most characters of texts that are compared."""
+
+
+class Entry(NamedTuple):
+    """The columns of an audit entry that a replay needs."""
+
+    seq: int
+    author_id: str
+    actor_id: str
+    command: str
+    path: str | None
+    new_path: str | None
+    ok: bool
+    message_start: str | None
+
+
+class Made(NamedTuple):
+    """A version that a call made, and the id of its memory."""
+
+    operation: str
+    path: str
+    id: str
+    memory: str
+
+
+class Past:
+    """Knows which conditions past changes meet. `cut_at` is the seq up to which there are too many texts to compare, or
+    0.
+
+    Lines that a change removed are those that it removed then. What people wrote and approved, findings, and whether an
+    agent is new are as they are now: that is what the rules will meet. A refused change counts as one that removes
+    lines, except `insert`.
+    """
+
+    def __init__(
+        self, store_id: str, conditions: Met, entries: Sequence[Entry], versions: Mapping[int, Sequence[Made]]
+    ) -> None:
+        self._store, self._conditions, self.cut_at = store_id, conditions, 0
+        self._agents: dict[str, Met] = {}
+        self._at: dict[str, str] = {}
+        self._removing: set[str] = set()
+        if not conditions:
+            return
+        self._at = self._live(entry.path for entry in entries if not entry.ok and entry.path)
+        made = {one.memory for one in chain.from_iterable(versions.values())}
+        self._memories = path_rules.of_memories(store_id, sorted(made | set(self._at.values())), conditions)
+        if Condition.REMOVES_LINES in conditions:
+            self._removing = self._that_remove(versions)
+
+    def met(self, entry: Entry, verb: Verb, path: str, version: Made | None) -> Met:
+        """Return the conditions that a change meets; `version` is what it made, or None if it was refused."""
+        if not self._conditions:
+            return NONE_MET
+        if entry.author_id not in self._agents:
+            self._agents[entry.author_id] = path_rules.of_agent(self._store, entry.author_id, self._conditions)
+        memory = version.memory if version else self._at.get(path)
+        is_new = verb is Verb.CREATE and entry.command == "create"
+        met = {condition for condition, ids in self._memories.items() if memory in ids and not is_new}
+        if verb is Verb.DELETE or (verb is Verb.EDIT and self._has_removed(entry, version)):
+            met.add(Condition.REMOVES_LINES)
+        return self._agents[entry.author_id] | met
+
+    def _has_removed(self, entry: Entry, version: Made | None) -> bool:
+        return version.id in self._removing if version else entry.command != "insert"
+
+    def _live(self, paths: Iterable[str]) -> dict[str, str]:
+        wanted = sorted(set(paths))
+        live = Memory.objects.live().filter(store_id=self._store)
+        parts = (wanted[at : at + MOST_AT_ONCE] for at in range(0, len(wanted), MOST_AT_ONCE))
+        return {path: pk for part in parts for path, pk in live.filter(path__in=part).values_list("path", "pk")}
+
+    def _that_remove(self, versions: Mapping[int, Sequence[Made]]) -> set[str]:
+        """Return the ids of the versions that removed lines of the text before them, or may have: of which one of the
+        two texts is gone."""
+        found: set[str] = set()
+        newest = sorted(((seq, one.id) for seq, made in versions.items() for one in made), reverse=True)
+        self.cut_at = newest[MOST_COMPARED][0] if len(newest) > MOST_COMPARED else 0
+        left, compared = MOST_CHARACTERS, newest[:MOST_COMPARED]
+        for at in range(0, len(compared), MOST_AT_ONCE):
+            part = compared[at : at + MOST_AT_ONCE]
+            for seq, version, size, before, text in self._texts([pk for _seq, pk in part]):
+                left -= 2 * (size or 0)
+                if left < 0:
+                    self.cut_at = max(self.cut_at, seq)
+                elif before is None or text is None or removes_lines(before, text):
+                    found.add(version)
+        return found
+
+    def _texts(self, ids: Sequence[str]) -> Iterable[tuple[int, str, int | None, str | None, str | None]]:
+        before = MemoryVersion.objects.filter(
+            store_id=self._store, memory=OuterRef("memory"), number=OuterRef("number") - 1
+        )
+        versions = MemoryVersion.objects.among(self._store, ids).order_by("-seq", "-id")
+        versions = versions.annotate(before=Subquery(before.values("text__content")[:1]))
+        rows = versions.annotate(own=F("text__content")).values_list("seq", "id", "size", "before", "own")
+        return rows.iterator(chunk_size=20)
