@@ -48,13 +48,10 @@ class Command:
 
 _REFUSED = _("was refused at %(memory_store)s with %(status)s")
 _REFUSED_MORE = _("was refused %(count)s more times within a minute")
-
 _ALL = (
     # Memories
     Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True, did=_("viewed")),
-    Command(
-        "create", _("created %(path)s"), _("tried to create %(path)s"), by_agents=True, did=_("created")
-    ),
+    Command("create", _("created %(path)s"), _("tried to create %(path)s"), by_agents=True, did=_("created")),
     Command(
         "str_replace", _("replaced text in %(path)s"), _("tried to replace text in %(path)s"), by_agents=True,
         did=_("replaced text"),
@@ -69,8 +66,8 @@ _ALL = (
         "memories", by_agents=True, did=_("deleted")
     ),
     Command(
-        "rename", _("renamed %(path)s to %(new_path)s"), _("tried to rename %(path)s to %(new_path)s"), by_agents=True,
-        did=_("renamed"),
+        "rename", _("renamed %(path)s to %(new_path)s"), _("tried to rename %(path)s to %(new_path)s"),
+        by_agents=True, did=_("renamed"),
     ),
     Command(
         "search", (_("searched for “%(query)s” under %(beneath)s"), _("searched for “%(query)s”")), by_agents=True,
@@ -374,6 +371,10 @@ _ALL = (
                             "%(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
     ),
     Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
+    Command(
+        "verify_audit", _("verified the audit: %(entries)s entries are right"),
+        _("could not confirm the audit: something is wrong in %(wrong)s"), scope=Scope.HUB,
+    ),
     Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
     Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB),
     Command(

@@ -13,6 +13,7 @@ from memoryhub.models import MemoryStore, Role
 from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.queries import FURTHER, BadPlace, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
+from memoryhub.web.audit.verified import VerificationRun
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
@@ -57,7 +58,7 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     }
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "audit/_list.html", context)
-    return render(request, "audit/entries.html", context)
+    return render(request, "audit/entries.html", context | {"run": VerificationRun.last(person(request))})
 
 
 def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:

@@ -1,0 +1,81 @@
+"""The pages of the audit say when it was last verified and whether something was wrong, as the hub recorded it."""
+
+import io
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.urls import reverse
+
+from memoryhub.actions.core import audit
+from memoryhub.actions.verification import checkpoints
+from memoryhub.models import HUB, AuditEntry, MemoryStore, User
+from tests.fixtures import AT, signed_in
+from tests.web.audit.test_sentences_once import visible_text
+from tests.web.history.versions import Caller
+from tests.write_guard import tampering
+
+pytestmark = pytest.mark.django_db
+
+
+def verify(*options: str) -> str:
+    said = io.StringIO()
+    call_command("verify_audit", *options, stdout=said)
+    return said.getvalue()
+
+
+def entries_of_runs() -> int:
+    return AuditEntry.objects.of_chain(HUB).of_command("verify_audit").count()
+
+
+def test_the_audit_of_a_store_says_when_it_was_verified(
+    store: MemoryStore, bob: User, superuser: User, own_checkpoints: Path
+) -> None:
+    page = reverse("store_audit", args=[store.pk])
+    assert "The hub recorded no check of it." in visible_text(signed_in(bob), page)
+    verify()
+    assert "just now , nothing wrong, without all checkpoints" in visible_text(signed_in(bob), page)
+    checkpoints.append(own_checkpoints, AT)
+    verify()
+    entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
+    address = reverse("entry", args=[HUB, entry.seq])
+    assert "just now , nothing wrong Export" in visible_text(signed_in(bob), page)
+    assert address not in signed_in(bob).get(page).content.decode()
+    assert address in signed_in(superuser).get(page).content.decode()
+    assert "verified the audit: " in visible_text(signed_in(superuser), address)
+    assert "entries are right" in verify()
+
+
+@pytest.mark.both_databases
+def test_tampering_that_was_found_is_said_on_every_audit(
+    store: MemoryStore, key: str, bob: User, superuser: User, own_checkpoints: Path
+) -> None:
+    Caller(store, key).create("/a.md", "one\n")
+    with tampering():
+        AuditEntry.objects.of_chain(store.pk).filter(command="create").update(path="/b.md")
+    for _ in range(2):
+        with pytest.raises(CommandError, match="its path was changed"):
+            verify()
+    page = reverse("store_audit", args=[store.pk])
+    assert "just now , something is wrong" in visible_text(signed_in(bob), page)
+    said = visible_text(signed_in(superuser), reverse("audit") + "?command=verify_audit")
+    assert f"could not confirm the audit: something is wrong in {store.name}" in said
+    assert "entries are right" not in said
+
+
+def test_a_run_over_one_chain_says_nothing_about_the_whole(store: MemoryStore, own_checkpoints: Path) -> None:
+    verify("--chain", store.pk)
+    assert entries_of_runs() == 0
+
+
+def test_a_database_that_takes_no_writes_is_verified_all_the_same(
+    store: MemoryStore, own_checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr(audit, "on_hub", refuse)
+    said = verify()
+    assert "could not record this run: attempt to write a readonly database" in said
+    assert said.splitlines()[-1].endswith("entries are right.")
