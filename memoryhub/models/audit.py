@@ -135,6 +135,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         agent."""
         return self.filter(author_id=author_id)
 
+    def with_key(self, key_id: str) -> AuditEntryQuerySet:
+        """Return the calls with a key. No index serves this filter: filter by the key's agent too."""
+        return self.filter(actor_id=key_id)
+
     def of_session(self, session_id: str) -> AuditEntryQuerySet:
         return self.filter(session=session_id)
 

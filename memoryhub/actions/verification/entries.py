@@ -52,10 +52,12 @@ class Search:
     """The filters; None matches anything. A `path` with a final slash matches everything under it.
 
     An entry is about a path if it names the path, or if it made a memory version there. A move is about both of its
-    paths. Entries that one of the searches in `excluded` matches are left out.
+    paths. Entries that one of the searches in `excluded` matches are left out. A search for a `key` names its agent as
+    the `author`, whose entries have an index.
     """
 
     author: str | None = None
+    key: str | None = None
     session: str | None = None
     command: str | None = None
     path: str | None = None
@@ -92,7 +94,7 @@ class Search:
 
     def _count(self) -> int:
         """Return how many filters are set. The time range is not counted, because it limits every search."""
-        filters = (self.author, self.session, self.command, self.path, self.door, self.ok, self.memory)
+        filters = (self.author, self.key, self.session, self.command, self.path, self.door, self.ok, self.memory)
         return sum(value is not None for value in filters)
 
     def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
@@ -165,6 +167,8 @@ class _Looking:
             return self.entries.none()
         found = self.entries.between(min(seqs), max(seqs)) if isinstance(seqs, range) else self.entries.of_seqs(seqs)
         found = found.within(self.search.start, self.search.end).in_order(newest=self.newest).in_brief()
+        if self.search.key is not None:
+            found = found.with_key(self.search.key)
         if self.search.door is not None:
             found = found.through(self.search.door)
         if self.search.ok is not None:
@@ -181,8 +185,8 @@ class _Looking:
 def _matches(search: Search, chain: str) -> Q:
     """Return the condition that an entry of a chain matches a search."""
     values = {
-        "author_id": search.author, "session": search.session, "command": search.command, "door": search.door,
-        "ok": search.ok, "memory": search.memory, "at__gte": search.start, "at__lt": search.end,
+        "author_id": search.author, "actor_id": search.key, "session": search.session, "command": search.command,
+        "door": search.door, "ok": search.ok, "memory": search.memory, "at__gte": search.start, "at__lt": search.end,
     }  # fmt: skip
     condition = Q(**{name: value for name, value in values.items() if value is not None})
     return condition if search.path is None else condition & _about(chain, search.path)

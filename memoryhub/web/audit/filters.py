@@ -9,9 +9,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from memoryhub import ids
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.commands import COMMANDS
-from memoryhub.models import Agent, Door, MemoryStore, Session, User
+from memoryhub.models import Agent, Door, Key, MemoryStore, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.text.filter_words import NOT, Term
 from memoryhub.text.periods import ago, is_date, period
@@ -19,7 +20,7 @@ from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.filter_keys import base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
-KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "when", "from", "to")
+KEYS = ("store", "agent", "key", "person", "session", "command", "path", "outcome", "door", "when", "from", "to")
 MOST_NAMED = 10
 """How many agents with the same name are listed."""
 
@@ -40,6 +41,8 @@ class Filter(KeyValues):
             return "path"
         if value in ("ok", "error"):
             return "outcome"
+        if value.startswith(ids.KEY):
+            return "key"
         return "command" if value in COMMANDS else None
 
     @classmethod
@@ -87,8 +90,10 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
     author = _author(values, chains)
     start, end = _period(values.get("when"), now, zone)
     first, last = _moment("from", values.get("from"), now, zone), _moment("to", values.get("to"), now, zone)
+    key = _key(values.get("key"))
     return Search(
-        author=author,
+        author=author if key is None or author else _agent_of(key),
+        key=key,
         session=_session(values.get("session"), author if "agent" in values else None),
         command=_command(values.get("command")),
         path=_path(values.get("path")),
@@ -163,6 +168,17 @@ def _agent_named(name: str, chains: Sequence[str]) -> str | None:
         several = _("Several agents have the name “%(name)s”. Give the id of one: %(ids)s.")
         raise Malformed(several % {"name": name, "ids": ", ".join(found)})
     return found[0] if found else None
+
+
+def _key(value: str | None) -> str | None:
+    if value is not None and not value.startswith(ids.KEY):
+        raise Malformed(_("Filter by the id of a key (apikey_…). The page of an agent leads to what its keys did."))
+    return value
+
+
+def _agent_of(key: str) -> str:
+    """Return the id of a key's agent. Of a key that does not exist, return the key's id, which matches nothing."""
+    return Key.objects.filter(pk=key).values_list("agent_id", flat=True).first() or key
 
 
 def _session(session: str | None, agent: str | None) -> str | None:
@@ -252,6 +268,7 @@ def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
     lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),
         "agent": Agent.objects.known_in(chains),
+        "key": Key.objects.filter(agent__in=Agent.objects.known_in(chains)).select_related("agent"),
         "person": User.objects.known_in(chains),
         "session": Session.objects.known_in(chains).values_list("name", flat=True),
     }

@@ -59,6 +59,7 @@ _LENGTHS = ("24h", "7d", "30d")
 KEYS: Mapping[str, Key] = {
     "store": Key(gettext_lazy("Store")),
     "agent": Key(gettext_lazy("Agent"), "support-bot"),
+    "key": Key(gettext_lazy("Key"), "apikey_…"),
     "person": Key(gettext_lazy("Person"), "name@example.com"),
     "session": Key(gettext_lazy("Session"), "sesn_…"),
     "memory": Key(gettext_lazy("Memory"), "mem_…"),

@@ -167,7 +167,7 @@ def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemorySt
 
 def test_who_revokes_a_key_gets_to_what_the_agent_did(agent: Agent, store: MemoryStore, superuser: User) -> None:
     key, _ = keys_and_roles.issue_key(agent, stores=[store], **BY)
-    assert f'href="/audit?agent={agent.id}"' in text(signed_in(superuser).get(f"/keys/{key.id}/revoke"))
+    assert f'href="/audit?key={key.id}"' in text(signed_in(superuser).get(f"/keys/{key.id}/revoke"))
 
 
 @pytest.mark.both_databases

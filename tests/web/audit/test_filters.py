@@ -1,9 +1,10 @@
-"""Filters of the audit that are easily wrong: paths of moved and deleted directories, and times at the edge."""
+"""Filters of the audit that are easily wrong: paths of moved and deleted directories, times at the edge, keys."""
 
 import pytest
 
-from memoryhub.models import MemoryStore, User
-from tests.fixtures import signed_in
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import Agent, MemoryStore, User
+from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller, commands, page, seqs
 from tests.write_guard import tampering
 
@@ -44,3 +45,24 @@ def test_the_first_days_of_all_are_answered_in_every_time_zone(bob: User) -> Non
         User.objects.filter(pk=bob.pk).update(time_zone="Pacific/Auckland")
     for words in ("when:0001-01-01", "-when:0001-01-01", "before 0001-01-01"):
         assert page(client, q=words).context["problem"], words
+
+
+@pytest.mark.both_databases
+def test_a_key_finds_what_was_done_with_it_and_not_what_its_agent_did_with_another(
+    store: MemoryStore, agent: Agent, key: str, bob: User, caller: Caller
+) -> None:
+    leaked, secret = keys_and_roles.issue_key(agent, name="laptop", stores=[store], **BY)
+    caller.create("/a.md", "one\n")
+    thief = Caller(store, secret)
+    thief.create("/b.md", "one\n")
+    thief.delete("/a.md")
+    client = signed_in(bob)
+    every = seqs(page(client, store))
+    found = page(client, store, q=f"key:{leaked.id}")
+    assert commands(found) == ["delete", "create"]
+    assert [chip.shown for chip in found.context["chips"]] == [f"{agent.name} …{leaked.hint}"]
+    assert commands(page(client, store, q=leaked.id)) == commands(found)
+    assert commands(page(client, store, key=leaked.id, command="delete")) == ["delete"]
+    assert sorted(seqs(found) + seqs(page(client, store, q=f"-key:{leaked.id}")), reverse=True) == every
+    assert commands(page(client, store, q="key:apikey_unknown")) == []
+    assert "the id of a key" in page(client, store, q="key:laptop").context["problem"]
