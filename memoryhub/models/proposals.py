@@ -6,9 +6,11 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import F, Q
+from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.fields import IdField, Literal, PathField
 from memoryhub.models.rows import RowOfStore
 from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
@@ -27,7 +29,9 @@ class ProposalQuerySet(SealedQuerySet["Proposal"]):
         return self.filter(store_id=store_id)
 
     def of_state(self, state: ProposalState) -> ProposalQuerySet:
-        return self.filter(state=state)
+        """Return the proposals of a state. The literal in the SQL lets SQLite use the partial index of the open
+        ones."""
+        return self.filter(Exact(F("state"), Literal(state.value)))
 
 
 class Proposal(Sealed, RowOfStore):
@@ -60,6 +64,7 @@ class Proposal(Sealed, RowOfStore):
         indexes = [
             models.Index(fields=["store", "state", "number"], name="proposal_of_state"),
             models.Index(fields=["store", "agent", "state"], name="proposal_of_agent"),
+            models.Index(fields=["id"], condition=Q(state=ProposalState.OPEN), name="proposal_that_waits"),
         ]
 
     def __str__(self) -> str:

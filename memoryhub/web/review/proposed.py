@@ -5,8 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from django.db.models import QuerySet, Value
-from django.db.models.functions import Concat
+from django.db.models import QuerySet
 
 from memoryhub import ids
 from memoryhub.actions.review.verbs import WHO
@@ -24,9 +23,6 @@ WALK = 200
 _PLACE = re.compile(r"\w{26}", re.ASCII)
 _SEPARATOR = "~"
 """What separates the place of versions from that of proposals."""
-
-_BY_TIME = Concat("pk", Value(""))
-"""The order of ids, which begin with the time. So the database does not read all proposals by their primary key."""
 
 
 class Place(NamedTuple):
@@ -97,7 +93,7 @@ class Proposals:
             found = found if value is None else found.filter(**{name: value})
         found = found if wanted.start is None else found.filter(opened_at__gte=wanted.start)
         found = found if wanted.end is None else found.filter(opened_at__lt=wanted.end)
-        proposals = list(found.order_by(_BY_TIME.desc() if self.newest else _BY_TIME.asc())[:CHUNK])
+        proposals = list(found.order_by("-pk" if self.newest else "pk")[:CHUNK])  # ids begin with the time
         self.is_done = len(proposals) < CHUNK
         self.read = proposals[-1].pk if proposals else self.read
         self.rows.extend(_row(one) for one in self._matching(proposals))
@@ -145,7 +141,7 @@ def _matches(wanted: Wanted, proposal: Proposal, memory: str | None, path: str, 
 def oldest_open(user: User, most: int) -> list[Heading]:
     """Return the oldest open proposals about which a person may decide, with their memories and their stores."""
     found = Proposal.objects.filter(store_id__in=list(where_decided(user).values_list("pk", flat=True)))
-    return rows_of(list(found.of_state(ProposalState.OPEN).select_related("store").order_by(_BY_TIME)[:most]))
+    return rows_of(list(found.of_state(ProposalState.OPEN).select_related("store").order_by("pk")[:most]))
 
 
 def headings(rows: Iterable[Row]) -> dict[str, Heading]:
