@@ -24,7 +24,7 @@ WIDTHS, THEMES = {1440: 900, 390: 844}, ("light", "dark")
 OF_THE_GUIDE = frozenset((
     "overview", "store-overview", "review", "blame", "readers-of-a-line", "session", "moment", "changes",
     "undo-session", "search-found", "versions", "compare-split", "store", "memory", "trash", "store-audit",
-    "today", "take-out-instructions",
+    "today", "take-out-instructions", "proposal-1", "edit-path-rules",
 ))  # fmt: skip
 
 
