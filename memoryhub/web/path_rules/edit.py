@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Memory, MemoryStore, Role
-from memoryhub.path_rules import Effect, PathRule, PathRules
+from memoryhub.path_rules import Effect, PathRule, PathRules, Verb, can_be_id
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store
@@ -54,13 +54,24 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
     """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
 
-    With the pattern `protect`, a rule that refuses changes there is put before the saved ones.
+    With the pattern `protect` or `allow`, a rule that refuses or allows changes there is put before the saved ones.
+    `who` and `verb` limit it to an agent or a key, and to some kinds of changes.
     """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
-    protect = request.GET.get("protect", "").replace("\0", "")[: forms.LONGEST_PATTERN]
-    return (PathRule(Effect.REFUSE, protect), *saved) if protect.startswith("/") else saved
+    begun = [rule for name, effect in _BEGUN.items() if (rule := _begun(request, name, effect))]
+    return (*begun, *saved)
+
+
+_BEGUN = {"protect": Effect.REFUSE, "allow": Effect.ALLOW}
+
+
+def _begun(request: Request, name: str, effect: Effect) -> PathRule | None:
+    pattern = request.GET.get(name, "")[: forms.LONGEST_PATTERN]
+    who, verbs = request.GET.get("who", ""), {*request.GET.getlist("verb")}
+    chosen = frozenset(verb for verb in Verb if verb in verbs) or frozenset(Verb)
+    return PathRule(effect, pattern, chosen, who if can_be_id(who) else "") if pattern.startswith("/") else None
 
 
 def _save(

@@ -1,0 +1,70 @@
+"""After a merge, an administrator can let the agent do the same without asking, with one press and a look."""
+
+from html import unescape
+from re import findall
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.models import Agent, MemoryStore, User
+from tests.fixtures import signed_in
+from tests.web.path_rules.test_path_rules import form
+from tests.web.proposals.proposing import begun, moves, proposes, refuse, replaces, send, url_of
+
+pytestmark = pytest.mark.django_db
+
+
+def offered(html: str) -> list[str]:
+    return [unescape(link) for link in findall(r'href="([^"]*/path-rules/edit\?[^"]*)"', html)]
+
+
+def test_a_merged_proposal_leads_an_administrator_to_a_rule_that_allows_the_same(
+    store: MemoryStore, key: str, alice: User, bob: User
+) -> None:
+    caller = begun(store, key, "/policies/a/one.md")
+    replaces(caller, "/policies/a/one.md", "two", "2")
+    proposes(caller, "create", "/policies/a/deep/new.md", file_text="x")
+    client = signed_in(alice)
+    assert offered(client.get(url_of(store)).content.decode()) == [], "not before it is decided"
+    send(client, store)
+    html = client.get(url_of(store)).content.decode()
+    assert "do this at /policies/a/ without asking?" in html
+    (link,) = offered(html)
+    assert offered(signed_in(bob).get(url_of(store)).content.decode()) == [], "a curator cannot write rules"
+    opened = client.get(link)
+    first = {name: opened.context["form"][0][name].value() for name in ("effect", "who", "verbs", "pattern")}
+    agent = Agent.objects.get().pk
+    assert first == {"effect": "allow", "who": agent, "verbs": ["create", "edit"], "pattern": "/policies/a/"}
+    rows = [{name: one[name].value() or "" for name in one.fields} for one in opened.context["form"]]
+    tried = form(client, store, "try", *rows)
+    form(client, store, "save", *rows, seen=tried.context["seen"], opened=tried.context["opened"])
+    assert not caller.call("str_replace", path="/memories/policies/a/one.md", old_str="three", new_str="3").is_error
+    replaces_elsewhere = caller.call("create", path="/memories/policies/b.md", file_text="x")
+    assert "proposal #2" in replaces_elsewhere.content
+
+
+def test_nothing_is_offered_for_a_refused_proposal_or_for_the_whole_store(
+    store: MemoryStore, key: str, alice: User
+) -> None:
+    caller, client = begun(store, key, "/policies/one.md"), signed_in(alice)
+    replaces(caller, "/policies/one.md", "two", "2")
+    refuse(client, store)
+    assert offered(client.get(url_of(store)).content.decode()) == []
+    moves(caller, "/policies/one.md", "/one.md")
+    send(client, store, 2)
+    assert offered(client.get(url_of(store, 2)).content.decode()) == []
+
+
+def test_the_rule_of_one_memory_is_about_that_memory(store: MemoryStore, key: str, alice: User) -> None:
+    caller, client = begun(store, key, "/policies/one & two.md"), signed_in(alice)
+    proposes(caller, "delete", "/policies/one & two.md")
+    send(client, store)
+    (link,) = offered(client.get(url_of(store)).content.decode())
+    row = client.get(link).context["form"][0]
+    assert (row["pattern"].value(), row["verbs"].value()) == ("/policies/one & two.md", ["delete"])
+
+
+def test_a_hostile_query_opens_the_form(store: MemoryStore, alice: User) -> None:
+    client, page = signed_in(alice), reverse("edit_path_rules", args=[store.pk])
+    for query in ({"allow": "x"}, {"allow": "/\u202e", "who": "é" * 90, "verb": "burn"}, {"allow": "/" + "x" * 9000}):
+        assert client.get(page, query).status_code == 200
