@@ -14,6 +14,7 @@ from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
 from memoryhub.models.rows import RowOfStore
 from memoryhub.protocol import paths
+from memoryhub.protocol.results import PROPOSED
 
 HUB = "hub"
 """The id of the chain for acts outside any store: sign-ins, people, agents, keys, settings."""
@@ -78,6 +79,9 @@ class AuditChain(models.Model):
     start_seals = models.TextField(null=True)
     start_signature = models.TextField(null=True)
 
+
+BECAME_A_PROPOSAL = f'"{PROPOSED}'
+"""The beginning of the message of a call that became part of a proposal."""
 
 UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
 UNINDEXED_NEW_PATH = Coalesce(F("new_path"), Value("", output_field=PathField()))

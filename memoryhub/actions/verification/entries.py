@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memoryhub.models import AuditChain, AuditEntry, Door, MemoryVersion
 from memoryhub.models.audit import (
+    BECAME_A_PROPOSAL,
     UNINDEXED_NEW_PATH,
     UNINDEXED_PATH,
     AuditEntryQuerySet,
@@ -63,6 +64,7 @@ class Search:
     path: str | None = None
     door: str | None = None
     ok: bool | None = None
+    proposed: bool | None = None
     memory: str | None = None
     start: datetime | None = None
     end: datetime | None = None
@@ -94,7 +96,17 @@ class Search:
 
     def _count(self) -> int:
         """Return how many filters are set. The time range is not counted, because it limits every search."""
-        filters = (self.author, self.key, self.session, self.command, self.path, self.door, self.ok, self.memory)
+        filters = (
+            self.author,
+            self.key,
+            self.session,
+            self.command,
+            self.path,
+            self.door,
+            self.ok,
+            self.proposed,
+            self.memory,
+        )
         return sum(value is not None for value in filters)
 
     def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
@@ -173,6 +185,8 @@ class _Looking:
             found = found.through(self.search.door)
         if self.search.ok is not None:
             found = found.that_ended(self.search.ok)
+        if self.search.proposed is not None:
+            found = found.filter(_became_a_proposal(self.search.proposed))
         if self.search.memory is not None:
             found = found.of_memory(self.search.memory)
         for excluded in self.search.excluded:
@@ -189,7 +203,15 @@ def _matches(search: Search, chain: str) -> Q:
         "door": search.door, "ok": search.ok, "memory": search.memory, "at__gte": search.start, "at__lt": search.end,
     }  # fmt: skip
     condition = Q(**{name: value for name, value in values.items() if value is not None})
+    if search.proposed is not None:
+        condition &= _became_a_proposal(search.proposed)
     return condition if search.path is None else condition & _about(chain, search.path)
+
+
+def _became_a_proposal(is_proposed: bool) -> Q:
+    """Return the condition that an error is that a change became part of a proposal, or that it is another error."""
+    became = Q(ok=False, message__isnull=False, message__startswith=BECAME_A_PROPOSAL)
+    return became if is_proposed else ~became
 
 
 def _about(chain: str, path: str) -> Q:

@@ -21,6 +21,7 @@ from memoryhub.web.common.filter_keys import base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
 KEYS = ("store", "agent", "key", "person", "session", "command", "path", "outcome", "door", "when", "from", "to")
+OUTCOMES = ("ok", "error", "proposed")
 MOST_NAMED = 10
 """How many agents with the same name are listed."""
 
@@ -39,7 +40,7 @@ class Filter(KeyValues):
     def guessed(cls, value: str) -> str | None:
         if value.startswith("/"):
             return "path"
-        if value in ("ok", "error"):
+        if value in OUTCOMES:
             return "outcome"
         if value.startswith(ids.KEY):
             return "key"
@@ -90,7 +91,7 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
     author = _author(values, chains)
     start, end = _period(values.get("when"), now, zone)
     first, last = _moment("from", values.get("from"), now, zone), _moment("to", values.get("to"), now, zone)
-    key = _key(values.get("key"))
+    key, outcome = _key(values.get("key")), _outcome(values.get("outcome"))
     return Search(
         author=author if key is None or author else _agent_of(key),
         key=key,
@@ -98,7 +99,8 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
         command=_command(values.get("command")),
         path=_path(values.get("path")),
         door=_door(values.get("door")),
-        ok=_outcome(values.get("outcome")),
+        ok=None if outcome is None else outcome == "ok",
+        proposed=None if outcome in (None, "ok") else outcome == "proposed",
         start=max(filter(None, (start, first)), default=None),
         end=min(filter(None, (end, last)), default=None),
     )
@@ -216,12 +218,12 @@ def _door(value: str | None) -> str | None:
     return value
 
 
-def _outcome(value: str | None) -> bool | None:
-    if value is None:
-        return None
-    if value not in ("ok", "error"):
-        raise Malformed(_("The outcome of an entry is “ok” or “error”, not “%(value)s”.") % {"value": value})
-    return value == "ok"
+def _outcome(value: str | None) -> str | None:
+    if value not in (None, *OUTCOMES):
+        raise Malformed(
+            _("The outcome of an entry is “ok”, “error” or “proposed”, not “%(value)s”.") % {"value": value}
+        )
+    return value
 
 
 def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:

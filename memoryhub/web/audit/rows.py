@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub.models import HUB, AuditChain, AuditEntry, Memory, MemoryStore, Session, User
-from memoryhub.models.audit import ActorKind
+from memoryhub.models.audit import BECAME_A_PROPOSAL, ActorKind
 from memoryhub.web.audit.filters import NO_FILTER, Filter
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.sentences import names_in, told_of, words_of
@@ -33,6 +33,7 @@ class Row:
     session_query: str
     words: str | None
     error: str
+    is_proposed: bool
     memory_url: str | None
     duration: str
 
@@ -60,6 +61,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             session_query=wanted.with_value("session", entry.session or "").query(),
             words=words_of(entry, told[key], names) if (key := (entry.chain, entry.seq)) in told else None,
             error=error_of(entry, seen),
+            is_proposed=(getattr(entry, "message_start", None) or "").startswith(BECAME_A_PROPOSAL),
             memory_url=memory_url(entry) if entry.memory in there else None,
             duration=in_time(entry.duration),
         )

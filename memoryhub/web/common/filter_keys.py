@@ -26,6 +26,9 @@ _MARKS: Mapping[str, str | Promise] = {
     HELD: gettext_lazy("under a legal hold"), FINDING: gettext_lazy("with open findings"),
     MINE: gettext_lazy("assigned to you"), UNASSIGNED: gettext_lazy("assigned to no one"),
 }  # fmt: skip
+_OUTCOMES: Mapping[str, str | Promise] = {
+    "ok": gettext_lazy("ok"), "error": gettext_lazy("error"), "proposed": gettext_lazy("became a proposal"),
+}  # fmt: skip
 VERSION, PROPOSAL = "version", "proposal"
 _WAITING: Mapping[str, str | Promise] = {
     VERSION: gettext_lazy("versions that await review"), PROPOSAL: gettext_lazy("proposals"),
@@ -69,7 +72,7 @@ KEYS: Mapping[str, Key] = {
         gettext_lazy("Group"), choices=lambda: [(group.value, str(words)) for group, words in GROUP_WORDS.items()]
     ),
     "command": Key(gettext_lazy("Command"), choices=lambda: [(name, name) for name in COMMANDS]),
-    "outcome": Key(gettext_lazy("Outcome"), choices=lambda: [("ok", _("ok")), ("error", _("error"))]),
+    "outcome": Key(gettext_lazy("Outcome"), choices=_words(_OUTCOMES)),
     "door": Key(gettext_lazy("Came in through"), choices=lambda: [(value, value) for value in Door.values]),
     "what": Key(gettext_lazy("What waits"), choices=_words(_WAITING), can_exclude=False),
     "is": Key(gettext_lazy("State"), choices=_words(_MARKS)),

@@ -46,15 +46,21 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row in a list with bars: its name, the length of its bar (`share`) and of a second bar for a part of it."""
+    """A row in a list with bars: its name, the length of its bar (`share`) and of two bars after it."""
 
     name: str
     url: str
     shown: str
     share: float
     second: float = 0
+    third: float = 0
     meta: str = ""
     kind: str = ""
+
+    @property
+    def third_at(self) -> float:
+        """Return where the third bar begins."""
+        return self.share + self.second
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from django.utils.translation import gettext as _, ngettext
 from memoryhub import charts
 from memoryhub.actions.core.commands import COMMANDS as COMMANDS_IN_WORDS
 from memoryhub.actions.figures import Delta
+from memoryhub.models.figures import OK
 from memoryhub.protocol.kinds import Kind
 from memoryhub.templatetags.look import size
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Row, Series, number
-from memoryhub.web.dashboards.figures import READ, WRITES, Figures
+from memoryhub.web.dashboards.figures import ERROR, PROPOSED, READ, WRITES, Figures
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.period import Column, place
 
@@ -168,12 +169,12 @@ def _line(
 
 
 def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date, links: Links) -> Picture:
-    """Return the list of agents and people with their successful operations and errors.
+    """Return the list of agents and people with their successful operations, errors and proposed changes.
 
     `names` has (kind, name) by id.
     """
     sums = Counter[str]()
-    for (author, _ok), count in found.authors.items():
+    for (author, _ended), count in found.authors.items():
         sums[author] += count
     order = sorted(sums, key=lambda author: (-sums[author], author))
     most = sums[order[0]] if order else 0
@@ -186,14 +187,14 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
     rows = [
         [
             Cell(_name_of(author, names)[1], _name_of(author, names)[1]),
-            *(Cell(found.authors[author, ok], number(found.authors[author, ok])) for ok in (True, False)),
+            *(Cell(count := found.authors[author, end], number(count)) for end in (OK, ERROR, PROPOSED)),
         ]
         for author in order[:500]
     ]  # fmt: skip
     return Picture(
         "authors", "list", _("By agent and person"), _("How much each agent and person did, and how "
-                                                       "often they got an error."),
-        [_("Who"), _("Succeeded"), _("Errors")], rows, items=items, series=9,
+                                                       "often they got an error or proposed a change."),
+        [_("Who"), _("Succeeded"), _("Errors"), _("Proposed")], rows, items=items, series=9,
         empty="" if items else _("Nothing happened in these days."),
     )  # fmt: skip
 
@@ -201,11 +202,17 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
 def _of_author(
     found: Figures, author: str, names: Mapping[str, tuple[str, str]], most: int, since: date, links: Links
 ) -> Row:
-    ok, wrong = found.authors[author, True], found.authors[author, False]
+    ok, wrong, proposed = (found.authors[author, ended] for ended in (OK, ERROR, PROPOSED))
     kind, name = _name_of(author, names)
-    meta = ngettext("%(count)s error", "%(count)s errors", wrong) % {"count": number(wrong)} if wrong else ""
+    told = [
+        ngettext("%(count)s error", "%(count)s errors", wrong) % {"count": number(wrong)} if wrong else "",
+        _("%(count)s proposed") % {"count": number(proposed)} if proposed else "",
+    ]
     url = links.audit(author=author, **days(since)) if author else ""
-    return Row(name, url, number(ok + wrong), charts.share(ok, most), charts.share(wrong, most), meta, kind)
+    return Row(
+        name, url, number(ok + wrong + proposed), charts.share(ok, most), charts.share(wrong, most),
+        charts.share(proposed, most), ", ".join(filter(None, told)), kind,
+    )  # fmt: skip
 
 
 def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
@@ -213,7 +220,7 @@ def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, st
 
 
 def errors(found: Figures, since: date, links: Links) -> Picture:
-    """Return the list of errors by kind."""
+    """Return the list of errors by kind. Calls that became part of a proposal are none; the picture says how many."""
     order = [kind for kind, count in found.errors.most_common() if count]
     most = max(found.errors.values(), default=0)
     url = links.audit(**days(since), outcome="error")
@@ -222,10 +229,15 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
     ]
     rows = [[Cell(kind, kind_name(kind), url), Cell(found.errors[kind], number(found.errors[kind]))] for kind in order]
     total = sum(found.errors.values())
-    return Picture(
-        "errors", "list", _("Errors by kind"),
+    proposed = found.proposed.total()
+    said = [
         ngettext("%(count)s call was answered with an error.", "%(count)s calls were answered with an error.", total)
         % {"count": number(total)},
+        ngettext("%(count)s more became part of a proposal.", "%(count)s more became part of proposals.", proposed)
+        % {"count": number(proposed)} if proposed else "",
+    ]  # fmt: skip
+    return Picture(
+        "errors", "list", _("Errors by kind"), " ".join(filter(None, said)),
         [_("Kind"), _("Errors")], rows, items=items, series=16,
         empty="" if items else _("No call was refused in these days."),
     )  # fmt: skip

@@ -13,8 +13,9 @@ from memoryhub.actions import figures
 from memoryhub.actions.figures import Counted, Delta
 from memoryhub.models import Activity, Growth
 from memoryhub.models.figures import ALL, OK
+from memoryhub.protocol.kinds import Kind
 
-READ = "view"
+READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
 WRITES = frozenset((
     "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
     "revert", "take_out",
@@ -37,13 +38,15 @@ class Newer:
 class Figures:
     """Counts of some stores.
 
-    `all` and `ok` count operations by (day, command): all of them, and those without an error. `authors` counts them by
-    (author, whether there was no error), and `errors` counts errors by kind.
+    `all` and `ok` count operations by (day, command): all of them, and those without an error. `proposed` counts by day
+    the calls that became part of a proposal, which are no errors. `authors` counts operations by (author, how they
+    ended: OK, PROPOSED or ERROR), and `errors` counts errors by kind.
     """
 
     all: Counter[tuple[date, str]] = field(default_factory=Counter)
     ok: Counter[tuple[date, str]] = field(default_factory=Counter)
-    authors: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    proposed: Counter[date] = field(default_factory=Counter)
+    authors: Counter[tuple[str, str]] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
 
     def on(self, day: date, commands: Collection[str]) -> int:
@@ -56,7 +59,8 @@ class Figures:
 
     def errors_on(self, day: date) -> int:
         """Return the number of errors on a day."""
-        return sum(count - self.ok[at, command] for (at, command), count in self.all.items() if at == day)
+        done = sum(count - self.ok[at, command] for (at, command), count in self.all.items() if at == day)
+        return done - self.proposed[day]
 
 
 def newer(stores: Sequence[str]) -> Newer:
@@ -96,13 +100,25 @@ def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = ""
     for day, command, total, ok in rows.values_list("day", "command", "total", "ok"):
         found.all[day, command] += total
         found.ok[day, command] += ok or 0
-    for outcome, total in there.in_sum(author or ALL).exclude(outcome=OK).summed("outcome"):
-        found.errors[str(outcome)] += _number(total)
+    for at, outcome, total in there.in_sum(author or ALL).exclude(outcome=OK).summed("day", "outcome"):
+        _add_error(found, at, str(outcome), _number(total))  # type: ignore[arg-type]
     for who, outcome, total in there.by_author().summed("author", "outcome"):
-        found.authors[str(who), outcome == OK] += _number(total)
+        found.authors[str(who), ended(str(outcome))] += _number(total)
     for counted in more.counted.values():
         _add(found, counted, start, author)
     return found
+
+
+def ended(outcome: str) -> str:
+    """Return OK, PROPOSED or ERROR for an outcome."""
+    return outcome if outcome in (OK, PROPOSED) else ERROR
+
+
+def _add_error(found: Figures, day: date, outcome: str, count: int) -> None:
+    if outcome == PROPOSED:
+        found.proposed[day] += count
+    elif outcome != OK:
+        found.errors[outcome] += count
 
 
 def _number(value: Any) -> int:
@@ -113,12 +129,11 @@ def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
     for (day, who, command, outcome), count in counted.activity.items():
         if day < start:
             continue
-        found.authors[who, outcome == OK] += count
+        found.authors[who, ended(outcome)] += count
         if author in ("", who):
             found.all[day, command] += count
             found.ok[day, command] += count if outcome == OK else 0
-            found.errors[outcome] += 0 if outcome == OK else count
-    del found.errors[OK]
+            _add_error(found, day, outcome, count)
 
 
 def growth_of(stores: Sequence[str], more: Newer, start: date) -> tuple[Delta, dict[date, Delta]]:

@@ -11,11 +11,10 @@ from django.db.models import Max, OuterRef, Subquery
 
 from memoryhub import charts, ids
 from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion
-from memoryhub.models.figures import OK
 from memoryhub.web.audit.filters import NO_FILTER
 from memoryhub.web.audit.rows import Row as Act, rows_of
 from memoryhub.web.audit.sentences import words_of
-from memoryhub.web.dashboards.figures import Newer, newer
+from memoryhub.web.dashboards.figures import ERROR, Newer, ended, newer
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.lists import MOST, at_most, review_url
 
@@ -71,11 +70,11 @@ def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tu
     rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
     for store, day, outcome, count in rows:
         calls[store, day] += count  # type: ignore[index,operator]
-        errors[store, day] += 0 if outcome == OK else count  # type: ignore[index,operator]
+        errors[store, day] += count if ended(str(outcome)) == ERROR else 0  # type: ignore[index,operator]
     for store in set(stores) & more.counted.keys():
         for (day, _author, _command, outcome), count in more.counted[store].activity.items():
             calls[store, day] += count
-            errors[store, day] += 0 if outcome == OK else count
+            errors[store, day] += count if ended(outcome) == ERROR else 0
     return calls, errors
 
 

@@ -6,6 +6,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, MemoryStore, User
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller, commands, page, seqs
+from tests.web.proposals.proposing import holds_back
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -66,3 +67,21 @@ def test_a_key_finds_what_was_done_with_it_and_not_what_its_agent_did_with_anoth
     assert sorted(seqs(found) + seqs(page(client, store, q=f"-key:{leaked.id}")), reverse=True) == every
     assert commands(page(client, store, q="key:apikey_unknown")) == []
     assert "the id of a key" in page(client, store, q="key:laptop").context["problem"]
+
+
+@pytest.mark.both_databases
+def test_a_change_that_became_a_proposal_is_no_error(bob: User, caller: Caller) -> None:
+    holds_back(caller.store)
+    for path in ("/policies/a.md", "/b.md", "/b.md"):
+        caller.call("create", path=f"/memories{path}", file_text="one\n")
+    client = signed_in(bob)
+
+    def paths(words: str) -> list[str | None]:
+        return [row.entry.path for row in page(client, caller.store, q=words).context["rows"] if row.entry.path]
+
+    assert paths("outcome:proposed") == ["/policies/a.md"]
+    assert paths("outcome:error") == ["/b.md"]
+    assert paths("command:create -outcome:proposed") == ["/b.md", "/b.md"]
+    assert paths("command:create -outcome:error") == ["/b.md", "/policies/a.md"]
+    assert paths("command:create -outcome:ok") == ["/b.md", "/policies/a.md"]
+    assert "status-error" not in page(client, caller.store, q="outcome:proposed").content.decode()

@@ -26,6 +26,7 @@ from tests.fixtures import AT, BY, signed_in
 from tests.web.dashboards.pages import MARK, cells, entries_at, section, text_of, work
 from tests.web.findings.flagged import POISON, with_card
 from tests.web.history.versions import HOSTILE, Caller
+from tests.web.proposals.proposing import holds_back
 from tests.web.retention.pages import policy
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +112,24 @@ class TestPictures:
         assert {row[0][0]: row[1][0] for row in rows} == {
             "Path does not exist": "1", "Path refused": "1", "Text to replace was found several times": "1",
         }  # fmt: skip
+
+    @pytest.mark.parametrize("counted", [True, False])
+    def test_a_change_that_became_a_proposal_is_no_error(
+        self, today: Caller, agent: Agent, alice: User, counted: bool
+    ) -> None:
+        holds_back(today.store)
+        for path in ("/policies/a.md", "/policies/b.md", "/a.md"):
+            today.call("create", path=f"/memories{path}", file_text="one\n")
+        today.call("view", path="/memories/nowhere.md")
+        client = signed_in(alice)
+        if counted:
+            figures.catch_up()
+        text = text_of(client, "store_overview", "", today.store.id)
+        assert {row[0][0]: row[1][0] for row in cells(text, "errors")} == {"Path does not exist": "1"}
+        assert "2 more became part of proposals." in section(text, "errors")
+        mine = next(row for row in cells(text, "authors") if row[0][0] == agent.name)
+        assert [shown for shown, _ in mine[1:]] == ["1", "1", "2"]
+        assert entries_at(client, cells(text, "errors")[0][0][1]) == 1
 
     def test_what_came_after_the_last_count_is_there_too(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\n")
