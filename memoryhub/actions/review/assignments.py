@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -16,15 +16,30 @@ MOST_REVIEWERS = 100
 """The most people that are offered."""
 
 
+MOST_NAMED = 5
+"""The most people who are named with what is assigned to them."""
+
+
 class NoReviewer(Exception):
     """The person does not review in the memory store."""
 
 
-def standing(store_id: str) -> QuerySet[Assignment]:
-    """Return the assignments of a store to people who still review there."""
+def standing(*store_ids: str) -> QuerySet[Assignment]:
+    """Return the assignments of stores to people who still review there."""
     has_role = Exists(Member.objects.filter(store_id=OuterRef("store_id"), user=OuterRef("to"), role__in=ROLES))
-    found = Assignment.objects.filter(Q(has_role) | Q(to__is_superuser=True), store_id=store_id, to__is_active=True)
+    found = Assignment.objects.filter(
+        Q(has_role) | Q(to__is_superuser=True), store_id__in=store_ids, to__is_active=True
+    )
     return found.select_related("to")
+
+
+def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
+    """Return the people to whom memories of some stores are assigned and how many, those with most first."""
+    counts = dict(
+        standing(*store_ids).values_list("to").annotate(count=Count("pk")).order_by("-count", "to")[:MOST_NAMED]
+    )
+    people = User.objects.in_bulk(counts)
+    return [(people[user], count) for user, count in counts.items()]
 
 
 def reviewers(store_id: str) -> Sequence[User]:

@@ -195,4 +195,6 @@ def _words_of_conflict(change: Change, wanted: State) -> str:
 
 
 def button_words(count: int) -> str:
-    return ngettext("Merge %(count)s change", "Merge %(count)s changes", count) % {"count": count}
+    return ngettext("Merge changes to %(count)s memory", "Merge changes to %(count)s memories", count) % {
+        "count": count
+    }

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
+from memoryhub.actions.review import assignments
 from memoryhub.models import MemoryStore, User
 from memoryhub.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common.access import person, signed_in
@@ -69,6 +70,7 @@ def review(request: Request) -> HttpResponse:
             "groups": groups(found.rows, items, proposals, wanted.group),
             "items": items,
             "has_rows": bool(items or proposals),
+            "whose_memories": _of_others(wanted, stores) if not (items or proposals) else None,
             "problem": problem,
             "page": found,
             "next": found.next and wanted.query(at=found.next, first=first),
@@ -136,6 +138,11 @@ def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Pag
 
 def _with_place(found: Page, waiting: Proposals) -> Page:
     return found if found.next is None else replace(found, next=str(Place(found.next, waiting.passed)))
+
+
+def _of_others(wanted: Filter, stores: Sequence[str]) -> list[tuple[User, int]] | None:
+    """Return who has something to review, and how much, for a person who asked for their own; else None."""
+    return assignments.of_each(stores) if wanted.values == {"is": MINE} else None
 
 
 def _switches(wanted: Filter) -> dict[str, Any]:

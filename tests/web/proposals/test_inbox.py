@@ -56,7 +56,7 @@ def test_proposals_and_versions_are_one_list_by_age(caller: Caller, curator: Cli
     assert rows(curator, "?order=newest&group=memory") == old[::-1]
     assert rows(curator, "?group=memory") == old
     html = curator.get(INBOX).content.decode()
-    assert "/policies/new-x.md" in html and "proposal #1, 1 change" in html and "Support bot" in html
+    assert "/policies/new-x.md" in html and "proposal #1, 1 memory" in html and "Support bot" in html
 
 
 def test_every_page_goes_on_where_the_one_before_ended(

@@ -71,7 +71,12 @@ def test_the_page_tells_each_change_and_changes_nothing(proposal: Caller, store:
         LEAVES: "moved", "/policies/new.md": "created", OLD: "deleted", REFUNDS: "modified",
     }  # fmt: skip
     html = page.content.decode()
-    assert "Support bot" in html and "proposes 4 changes" in html and "Merge 4 changes" in html and "run-7" in html
+    assert (
+        "Support bot" in html
+        and "proposes changes to 4 memories" in html
+        and "Merge changes to 4 memories" in html
+        and "run-7" in html
+    )
     assert f"{LEAVES} → /policies/moved.md" in html and "brand new" in html
     assert all(reverse("entry", args=[store.pk, seq]) in html for seq in page.context["calls"])
     assert (texts(store), newest(store).seq) == (before, seq)
@@ -133,7 +138,7 @@ def test_a_conflict_stays_as_it_is_unless_the_proposed_lines_are_taken(
     replaces(caller, OLD, "six", "6")
     page = shown(curator, store)
     assert page.count("The same lines were changed since the agent saw them.") == 2
-    assert "Merge 1 change<" in page and "Take the proposed lines" in page
+    assert "Merge changes to 1 memory<" in page and "Take the proposed lines" in page
     send(curator, store, **{f"choice-{id_of(PRICES)}": "before"})
     assert texts(store)[REFUNDS] == LINES.replace("two", "II")
     assert texts(store)[PRICES] == LINES.replace("two", "2")
@@ -168,7 +173,7 @@ def test_a_proposal_that_has_grown_is_shown_again(caller: Caller, store: MemoryS
     for field, decision in (("digest", "merge"), ("changed", "refuse")):
         fields = form_with(html, field) | {"decision": decision}
         page = curator.post(url_of(store), fields).content.decode()
-        assert "has changed since you opened this page" in page and "Merge 2 changes" in page
+        assert "has changed since you opened this page" in page and "Merge changes to 2 memories" in page
         assert state(store) == ("open", "") and texts(store)[REFUNDS] == LINES
 
 

@@ -57,6 +57,18 @@ def test_a_colleague_is_asked_and_sees_it_as_theirs(caller: Caller, alice: User,
     assert "b.md" not in found and "1 memory found" in " ".join(found.split())
 
 
+def test_who_has_nothing_to_review_learns_who_has(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    asked = " ".join(inbox(signed_in(alice), q="is:mine").content.decode().split())
+    assert "Nothing is assigned to anybody." in asked
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    asked = " ".join(inbox(signed_in(alice), q="assigned to me").content.decode().split())
+    assert "Nothing is assigned to you" in asked and "Bob has 1 memory to review." in asked
+    assert 'href="/review?is=unassigned"' in asked
+    assert "has 1 memory to review" not in inbox(signed_in(bob), q="is:mine").content.decode()
+    assert "has 1 memory to review" not in inbox(signed_in(alice), q="is:mine in /b").content.decode()
+
+
 def test_the_audit_says_who_got_it_and_from_whom_it_was_taken(caller: Caller, alice: User, bob: User) -> None:
     _, made = two(caller)
     assign(signed_in(alice), made[0], "other", to=bob.pk)
