@@ -84,7 +84,8 @@ class Change:
 
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
     of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. BEFORE
-    drops `later_lines` of their lines (None: not counted). The first of `choices` is the proposed one.
+    drops `later_lines` of their lines (None: not counted). `cancelled` are versions of earlier undos that are skipped
+    together with the undone ones. The first of `choices` is the proposed one.
     """
 
     memory: str
@@ -94,6 +95,7 @@ class Change:
     then: State
     before: State | None = None
     later: tuple[MemoryVersion, ...] = ()
+    cancelled: frozenset[str] = frozenset()
     later_lines: int | None = 0
     problem: Problem = Problem.NONE
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)

@@ -116,7 +116,8 @@ def carry_out(
     review. The entry names `memory`, if it is given, and its new version; else the only memory that gets a version.
     """
     kept = apply(store, as_shown(plan, digest), choices)
-    meant = undone.consequences(store.store, versions, kept)
+    cancelled = (change.cancelled for change in plan.changes if change.memory not in kept)
+    meant = undone.consequences(store.store, set(versions).union(*cancelled), kept)
     reverted = _awaiting(store.store, meant.versions, kept)
     settled = _awaiting(store.store, {*emptied, *_dropped(plan, choices)} - meant.versions, kept)
     reverted += settled
@@ -132,8 +133,8 @@ def carry_out(
     if meant.undos and reopens:
         store.act = store.act._replace(group=store.act.group or ids.new_id(ids.GROUP, store.at))
     done = _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None, memory)
-    for seq in meant.undos if reopens else ():
-        decisions.reopen(store.store, seq, store.act, but=kept)
+    for seq in sorted(meant.undos) if reopens else ():
+        decisions.reopen(store.store, seq, store.act, but={*kept, *meant.undos[seq], *meant.versions})
     return replace(done, flagged=len(flags["flagged"]))
 
 

@@ -60,7 +60,10 @@ def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOu
         return None
     data = removed.text.encode()
     then = State(left.path, None, len(data), sha256(data).hexdigest(), removed.text)
-    change = Change(memory.pk, memory.head_id, memory.version_count, now, then, choices=(Choice.APPLY,))
+    cancelled = frozenset[str]().union(*(change.cancelled for change in own))
+    change = Change(
+        memory.pk, memory.head_id, memory.version_count, now, then, cancelled=cancelled, choices=(Choice.APPLY,)
+    )
     rest = replace(undone, changes=tuple(change for change in undone.changes if change.memory != memory.pk))
     emptied = [version for version in emptied_by(memory, removed.text) if version not in too]
     return TakeOut(change, rest, text, removed.lines, tuple(emptied))

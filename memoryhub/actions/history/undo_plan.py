@@ -127,7 +127,8 @@ def _change(
     passed = undone.without_cancelled(memory.store_id, steps, versions)
     before, now = plans.of_version(base), plans.of_memory(memory)
     later = tuple(step for step in steps if step.pk not in passed)
-    change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later)
+    cancelled = passed - versions
+    change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later, cancelled=cancelled)
     told = _told(_History.after(base, memory.store_id, work), steps, passed)
     if _has_gaps(base, steps, first):
         return without_text(change)

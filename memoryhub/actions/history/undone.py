@@ -1,7 +1,7 @@
 """Reads from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,29 +83,55 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
 class Consequences:
     """What an undo means for other versions. `versions` are no longer in force; the undone versions are among them.
 
-    `undos` are the seqs of undos that are undone. The versions that those undos reverted await review again.
+    `undos` is {seq of an undo that is undone: the memories in which it stays in force}. The versions that it reverted
+    in other memories await review again.
     """
 
     versions: frozenset[str]
-    undos: tuple[int, ...]
+    undos: Mapping[int, frozenset[str]]
 
 
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
     """Return the consequences of undoing these versions. Versions of `kept` memories are not undone.
 
-    Undoing an undo restores its versions.
+    Undoing an undo restores its versions, but only in the memories in which it is undone.
     """
-    out, undos, level, goes_out = set(versions), list[int](), set(versions), True
+    out, undos, level, goes_out = set(versions), dict[int, frozenset[str]](), set(versions), True
     while level:
         seqs: set[int] = set()
         for part in in_parts(sorted(level)):
             by_people = MemoryVersion.objects.among(store_id, part).filter(review_state=None)
             seqs.update(by_people.exclude(memory_id__in=kept).values_list("seq", flat=True))
         taken = taken_out(store_id, seqs)
-        level = {version for targets in taken.values() for version in targets}
+        stays = _elsewhere(store_id, taken, level, kept)
+        memories = _memories(store_id, {version for targets in taken.values() for version in targets} - out)
+        level = {
+            pk for seq, targets in taken.items() for pk in targets & memories.keys() if memories[pk] not in stays[seq]
+        }
         if goes_out:
-            undos += sorted(taken)
+            undos |= stays
         else:
             out |= level
         goes_out = not goes_out
-    return Consequences(frozenset(out), tuple(undos))
+    return Consequences(frozenset(out), undos)
+
+
+def _elsewhere(
+    store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
+) -> dict[int, frozenset[str]]:
+    """Return {seq: the memories in which this entry made a version that is not among these, or that are kept}."""
+    found: dict[int, set[str]] = {seq: set() for seq in seqs}
+    for part in in_parts(sorted(seqs)):
+        made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")
+        for seq, memory, version in made:
+            if version not in versions or memory in kept:
+                found[seq].add(memory)
+    return {seq: frozenset(memories) for seq, memories in found.items()}
+
+
+def _memories(store_id: str, versions: Collection[str]) -> dict[str, str]:
+    """Return {version id: memory id} of those versions that exist."""
+    found: dict[str, str] = {}
+    for part in in_parts(sorted(versions)):
+        found |= dict(MemoryVersion.objects.among(store_id, part).values_list("pk", "memory_id"))
+    return found

@@ -1,6 +1,6 @@
 """What people decide about versions that agents wrote (approved, reverted, edited, flagged), and claims of memories."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -213,13 +213,13 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
     return _told(store, "approve", versions, version)
 
 
-def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> Done | None:
+def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset()) -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were decided again since, and versions of the memories in `but`, stay as they are.
+    Versions that were decided again since, and the versions and memories in `but`, stay as they are.
     """
     with tree.locked(store_id, act) as store:
-        again = [(memory, version) for memory, version in _decided_by(store_id, seq) if memory not in but]
+        again = [one for one in _decided_by(store_id, seq) if but.isdisjoint(one)]
         if not again:
             return None
         mark(store, again, Decision.REOPENED, store.act.note or "")
@@ -277,19 +277,23 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
     return {memory: newest[memory] for memory in plain}
 
 
-def remove_flags_of(store: Tree, seqs: Collection[int], *, but: Collection[str] = ()) -> list[str]:
-    """Remove the flags that the entries `seqs` put, except from memories in `but` or flagged again since.
+def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
+    """Remove the flags that entries put. `undos` is {seq: the memories in which the entry stays in force}.
 
+    Flags of these memories, of memories in `but`, and of memories that were flagged again since, stay.
     Return the versions that these flags named; the entry of the transaction has to name them.
     """
     put = {
         memory: (version, seq)
-        for seq in sorted(seqs)
+        for seq in sorted(undos)
         for memory, version in Review.objects.of_entry(store.store, seq)
         .filter(decision=Decision.FLAGGED)
         .values_list("memory_id", "version_id")
+        if memory not in undos[seq]
     }
-    later = Review.objects.filter(store_id=store.store, memory_id__in=put, decision__in=FLAGS, seq__gt=min(seqs or [0]))
+    later = Review.objects.filter(
+        store_id=store.store, memory_id__in=put, decision__in=FLAGS, seq__gt=min(undos, default=0)
+    )
     again = {memory for memory, seq in later.values_list("memory_id", "seq") if seq > put[memory][1]}
     left = {memory: version for memory, (version, _) in put.items() if memory not in {*but, *again}}
     return _set_flags(store, left, flagged=False)
