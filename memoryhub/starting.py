@@ -157,7 +157,8 @@ def require_hub() -> None:
     said = f"is set to {settings.DATA_DIR}" if os.environ.get("MEMORYHUB_DATA_DIR") else "is not set"
     raise NotStarted(
         f"There is no hub in {file.parent}, and nothing was made: MEMORYHUB_DATA_DIR {said}."
-        " Set it to the data directory of the hub, which `serve` prints when it starts."
+        " Set it to the data directory of the hub, which `serve` prints when it starts. If the hub uses PostgreSQL, set"
+        " DATABASE_URL too."
     )
 
 

@@ -86,6 +86,7 @@ def test_a_command_without_the_data_directory_of_the_hub_says_so_in_a_sentence_a
     for command, answer in zip(COMMANDS, manage_each(directory, COMMANDS), strict=True):
         assert answer.returncode == code_of(command) and "Traceback" not in answer.stderr, command
         assert f"There is no hub in {directory}, and nothing was made: MEMORYHUB_DATA_DIR is set to" in answer.stderr
+        assert "If the hub uses PostgreSQL, set DATABASE_URL too." in answer.stderr
     assert not directory.exists()
     directory.mkdir()
     answers = manage_each(directory, COMMANDS)
