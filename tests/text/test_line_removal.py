@@ -5,6 +5,7 @@ import random
 import pytest
 
 from memoryhub.text.line_removal import removes_lines, without_lines
+from tests.text.test_diffs import longest_common
 
 
 @pytest.mark.parametrize(
@@ -29,17 +30,6 @@ def test_the_lines_of_a_place_go_and_all_others_stay(text: str, found: str, left
 def test_several_places_go_at_once() -> None:
     assert without_lines("x1\na\nx2 x3\n", [(0, 1), (5, 6), (8, 9)]) == ("a\n", (1, 3))
     assert without_lines("a\nb\n", []) == ("a\nb\n", ())
-
-
-def longest_common(one: list[str], two: list[str]) -> int:
-    """The length of the longest common subsequence, by the table of the textbooks."""
-    above = [0] * (len(two) + 1)
-    for line in one:
-        row = [0]
-        for at, other in enumerate(two):
-            row.append(above[at] + 1 if line == other else max(row[-1], above[at + 1]))
-        above = row
-    return above[-1]
 
 
 def test_a_change_removes_lines_unless_all_of_them_still_follow_each_other() -> None:
