@@ -191,9 +191,6 @@ class MemoryText(RowOfStore):
         indexes = [models.Index(fields=["store", "memory"], name="text_of_memory")]
 
 
-_OF_PEOPLE = Q(review_state=None) | Q(Exact(F("review_state"), Literal(ReviewState.APPROVED.value)))
-
-
 class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
     def of_memory(self, memory: Memory) -> MemoryVersionQuerySet:
         return self.filter(store_id=memory.store_id, memory=memory)
@@ -233,11 +230,6 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
     def between(self, after: int, last: int) -> MemoryVersionQuerySet:
         """Return the versions that were made by entries after `after`, up to and including the entry `last`."""
         return self.filter(seq__gt=after, seq__lte=last)
-
-    def of_people(self) -> MemoryVersionQuerySet:
-        """Return the versions that a person wrote, imported or approved. The literals let SQLite use the partial
-        index."""
-        return self.filter(_OF_PEOPLE)
 
     def unreviewed(self) -> MemoryVersionQuerySet:
         """Return the versions that await review. The literal in the SQL lets SQLite use the partial index."""

@@ -1,11 +1,11 @@
 """Path rules: what agents may change. Every verb checks them before its first write; people are never refused."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memoryhub import path_rules
+from memoryhub.actions.core import sql_lists
 from memoryhub.actions.core.tree import StoredMemory, Tree
-from memoryhub.models import Finding, FindingState, MemoryVersion, Proposal, ProposalState
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import NO_RULES, NONE_MET, Condition, Doer, Met, PathRule, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
@@ -77,22 +77,10 @@ def of_agent(store_id: str, agent: str, conditions: Met) -> Met:
     """Return which of the conditions an agent (id) meets in a store, wherever it writes."""
     if Condition.NEW_AGENT not in conditions:
         return NONE_MET
-    merged = Proposal.objects.of_store(store_id).filter(agent=agent, state__in=_MERGED)
-    return NONE_MET if merged.exists() else frozenset({Condition.NEW_AGENT})
+    return NONE_MET if sql_lists.has_merged(store_id, agent) else frozenset({Condition.NEW_AGENT})
 
 
-def _by_person(store_id: str, memories: Sequence[str]) -> Collection[str]:
-    by_people = MemoryVersion.objects.filter(store_id=store_id, memory__in=memories).of_people()
-    return set(by_people.values_list("memory", flat=True).distinct())
-
-
-def _with_finding(store_id: str, memories: Sequence[str]) -> Collection[str]:
-    found = Finding.objects.filter(store_id=store_id, memory__in=memories, state=FindingState.OPEN)
-    return set(found.values_list("memory", flat=True).distinct())
-
-
-_MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
-_OF_MEMORIES = {Condition.BY_PERSON: _by_person, Condition.HAS_FINDING: _with_finding}
+_OF_MEMORIES = {Condition.BY_PERSON: sql_lists.of_people, Condition.HAS_FINDING: sql_lists.with_open_finding}
 
 
 class _Met:

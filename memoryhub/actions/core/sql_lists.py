@@ -1,4 +1,5 @@
-"""The SQL of the API's reads: one memory or version, and pages by key. The cost does not depend on the store's size."""
+"""The SQL of the API's reads: one memory or version, and pages by key; and that of the conditions of path rules. The
+cost does not depend on the store's size."""
 
 import json
 from collections.abc import Sequence
@@ -157,3 +158,36 @@ def _where(conditions: Sequence[Condition]) -> str:
 
 def _values(conditions: Sequence[Condition]) -> list[object]:
     return [value for _, values in conditions for value in values]
+
+
+# ------------------------------------------------------------------------------------------- conditions of path rules
+
+_OF_PEOPLE = (
+    "select distinct memory_id from memoryhub_memoryversion where store_id = %s and memory_id in ({paths})"
+    " and (review_state is null or review_state = 'approved')"
+)
+_WITH_OPEN_FINDING = (
+    "select distinct memory_id from memoryhub_finding where store_id = %s and memory_id in ({paths}) and state = 'open'"
+)
+_MERGED = Statement(
+    "select 1 from memoryhub_proposal where store_id = %s and agent = %s and state in ('merged', 'partly_merged')"
+    " limit 1"
+)
+
+
+def of_people(store: str, memories: Sequence[str]) -> set[str]:
+    """Return which memories (ids) have a version that a person wrote, imported or approved."""
+    sql.connect()
+    return {memory for (memory,) in sql.rows(sql.for_paths(_OF_PEOPLE, len(memories)), store, *memories)}
+
+
+def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
+    """Return which memories (ids) have an open finding."""
+    sql.connect()
+    return {memory for (memory,) in sql.rows(sql.for_paths(_WITH_OPEN_FINDING, len(memories)), store, *memories)}
+
+
+def has_merged(store: str, agent: str) -> bool:
+    """Return whether a proposal of an agent has been merged, or a part of one."""
+    sql.connect()
+    return sql.one(_MERGED, store, agent) is not None
