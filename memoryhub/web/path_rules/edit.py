@@ -1,5 +1,6 @@
 """The form for the path rules of a memory store: a draft is tried on the last 30 days before it is saved."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Memory, MemoryStore, Role
-from memoryhub.path_rules import Effect, PathRule, PathRules, Verb, can_be_id
+from memoryhub.path_rules import MOST_RULES, Effect, PathRule, PathRules, Verb, can_be_id
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store
@@ -54,24 +55,24 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
     """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
 
-    With the pattern `protect` or `allow`, a rule that refuses or allows changes there is put before the saved ones.
+    With patterns `protect` or `allow`, rules that refuse or allow changes there are put before the saved ones.
     `who` and `verb` limit it to an agent or a key, and to some kinds of changes.
     """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
-    begun = [rule for name, effect in _BEGUN.items() if (rule := _begun(request, name, effect))]
-    return (*begun, *saved)
+    return (*(rule for name, effect in _BEGUN.items() for rule in _begun(request, name, effect)), *saved)[:MOST_RULES]
 
 
 _BEGUN = {"protect": Effect.REFUSE, "allow": Effect.ALLOW}
 
 
-def _begun(request: Request, name: str, effect: Effect) -> PathRule | None:
-    pattern = request.GET.get(name, "")[: forms.LONGEST_PATTERN]
+def _begun(request: Request, name: str, effect: Effect) -> Iterator[PathRule]:
     who, verbs = request.GET.get("who", ""), {*request.GET.getlist("verb")}
     chosen = frozenset(verb for verb in Verb if verb in verbs) or frozenset(Verb)
-    return PathRule(effect, pattern, chosen, who if can_be_id(who) else "") if pattern.startswith("/") else None
+    for pattern in request.GET.getlist(name):
+        if pattern.startswith("/"):
+            yield PathRule(effect, pattern[: forms.LONGEST_PATTERN], chosen, who if can_be_id(who) else "")
 
 
 def _save(

@@ -33,7 +33,7 @@ from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
 from memoryhub.web.proposals.hunks import Outcomes, ticks
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
-from memoryhub.web.proposals.trust import place_of, query_of
+from memoryhub.web.proposals.trust import places_of, query_of
 from memoryhub.web.undo.form import MOST_NOTE, Given
 
 MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
@@ -184,7 +184,7 @@ def _page(
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
-        changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path, place=place_of(heading),
+        changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path, places=places_of(heading),
         trust=query_of(heading) if proposal.state in MERGED else "",
         next=came_from(request),
     )  # fmt: skip

@@ -13,21 +13,30 @@ _VERBS = {
 """{kind of a proposed change: what the rule has to allow}"""
 
 
-def place_of(row: Row) -> str:
-    """Return the pattern for all memories of a proposal: the path of the only one, or their directory.
+MOST_PLACES = 3
 
-    Return "" if they have no directory in common but the root.
+
+def places_of(row: Row) -> list[str]:
+    """Return the patterns for the memories of a proposal: for each directory of the root, the directory that all its
+    memories have in common; for a memory in the root, or a single one, its path.
+
+    Return [] if these are more than MOST_PLACES.
     """
-    paths = {path for outline in row.outlines for path in (outline.path, outline.to) if path}
+    paths = sorted({path for outline in row.outlines for path in (outline.path, outline.to) if path})
     if len(paths) == 1:
-        return paths.pop()
-    directory = commonpath([dirname(path) for path in paths]) if paths else "/"
-    return "" if directory == "/" else f"{directory}/"
+        return paths
+    together: dict[str, list[str]] = {}
+    for path in paths:
+        above = dirname(path)
+        together.setdefault(path if above == "/" else above.split("/")[1], []).append(above)
+    places = [name if name.startswith("/") else f"{commonpath(above)}/" for name, above in together.items()]
+    return places if len(places) <= MOST_PLACES else []
 
 
 def query_of(row: Row) -> str:
-    """Return the query with which the form for path rules opens with such a rule, or "" if there is no place for it."""
-    place = place_of(row)
-    verbs = set().union(*(_VERBS[outline.kind] for outline in row.outlines)) if place else set()
-    given = [("allow", place), ("who", row.proposal.agent), *(("verb", verb.value) for verb in Verb if verb in verbs)]
-    return urlencode(given) if verbs else ""
+    """Return the query with which the form for path rules opens with rules that allow the same, or "" if there are too
+    many places."""
+    places = places_of(row)
+    needed = {verb for outline in row.outlines for verb in _VERBS[outline.kind]}
+    chosen = [("verb", verb.value) for verb in Verb if verb in needed]
+    return urlencode([*(("allow", place) for place in places), ("who", row.proposal.agent), *chosen]) if places else ""

@@ -43,14 +43,27 @@ def test_a_merged_proposal_leads_an_administrator_to_a_rule_that_allows_the_same
     assert "proposal #2" in replaces_elsewhere.content
 
 
-def test_nothing_is_offered_for_a_refused_proposal_or_for_the_whole_store(
+def test_memories_in_several_directories_get_a_rule_each(store: MemoryStore, key: str, alice: User) -> None:
+    caller, client = begun(store, key, "/policies/a.md"), signed_in(alice)
+    moves(caller, "/policies/a.md", "/a.md")
+    proposes(caller, "create", "/policies/deep/new.md", file_text="x")
+    send(client, store)
+    html = client.get(url_of(store)).content.decode()
+    assert "do this at /a.md, /policies/ without asking?" in html
+    rows = list(client.get(offered(html)[0]).context["form"])[:2]
+    assert [row["pattern"].value() for row in rows] == ["/a.md", "/policies/"]
+    assert {tuple(row["verbs"].value()) for row in rows} == {("create", "rename")}
+
+
+def test_nothing_is_offered_for_a_refused_proposal_or_for_too_many_places(
     store: MemoryStore, key: str, alice: User
 ) -> None:
-    caller, client = begun(store, key, "/policies/one.md"), signed_in(alice)
+    caller, client = begun(store, key, "/policies/one.md", *(f"/policies/{n}.md" for n in range(4))), signed_in(alice)
     replaces(caller, "/policies/one.md", "two", "2")
     refuse(client, store)
     assert offered(client.get(url_of(store)).content.decode()) == []
-    moves(caller, "/policies/one.md", "/one.md")
+    for number in range(4):
+        moves(caller, f"/policies/{number}.md", f"/{number}.md")
     send(client, store, 2)
     assert offered(client.get(url_of(store, 2)).content.decode()) == []
 
