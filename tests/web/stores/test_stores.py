@@ -225,3 +225,13 @@ def test_reading_pages_writes_nothing(alice: User, store: MemoryStore) -> None:
         assert client.get(url).status_code == 200
         assert client.head(url).status_code == 200
     assert AuditEntry.objects.count() == before
+
+
+def test_the_menu_of_a_telephone_leads_to_each_tab_that_it_takes_away(store: MemoryStore, alice: User) -> None:
+    html = signed_in(alice).get(f"/stores/{store.pk}/trash").content.decode()
+    tabs, menu = (
+        part.partition("</nav>")[0] for part in html.partition('class="tabs"')[2].split('class="menu-panel', 1)
+    )
+    hidden = re.findall(r'class="tab-further" href="([^"]*)"', tabs)
+    assert len(hidden) == 7 and re.findall(r'class="menu-item" href="([^"]*)"', menu) == hidden
+    assert re.search(r'class="tab-further" href="[^"]*/trash" aria-current', tabs)
