@@ -17,6 +17,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from memoryhub.actions.core import sql
+from tests.directory import run_directory
 from tests.statements import Checker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,7 +66,8 @@ def stores_of_tables() -> dict[str, str]:
 
 def install(heard: Callable[[str], None]) -> Callable[[], None]:
     """Reads every statement from now on, and tells it to `heard`; returns a function that stops it."""
-    checker = Checker(stores_of_tables(), "sqlite" if connection.vendor == "sqlite" else "postgres")
+    dialect = "sqlite" if connection.vendor == "sqlite" else "postgres"
+    checker = Checker(stores_of_tables(), dialect, run_directory() / "right-statements")
 
     def look(statement: str) -> None:
         heard(statement)

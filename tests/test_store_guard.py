@@ -1,6 +1,7 @@
 """Every statement on a large table names its memory store: the checker itself, and what Django does with one row."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.apps import apps
@@ -160,3 +161,13 @@ def test_what_a_test_sends_is_its_own_and_what_the_hub_sends_is_checked(memory: 
     assert as_hub(memory)
     (mistake,) = store_guard.seen_since()
     assert mistake.startswith("web.anywhere.look_for: memoryhub_memory without its store: SELECT")
+
+
+def test_processes_that_share_a_file_find_the_same_mistakes_and_note_only_what_is_right(tmp_path: Path) -> None:
+    shared = tmp_path / "right"
+    wrong, right = "DELETE FROM pen WHERE id = ?", "DELETE FROM pen WHERE store_id = ?"
+    first, second = (Checker({"pen": "store_id"}, "sqlite", shared) for _ in range(2))
+    for checker in (first, second):
+        assert checker.problems(wrong) == ("pen without its store",)
+        assert checker.problems(right) == ()
+        assert shared.stat().st_size == 32
