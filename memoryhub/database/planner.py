@@ -55,6 +55,7 @@ STATISTICS = {
         "version_by_entry": "1000000 250000 1 1",
         "version_by_path": "1000000 250000 8 1",
         "version_imported": "100000 100000 1 1",
+        "version_of_people": "300000 100000 2",
         "version_unreviewed": "100000 100000 1",
     },
     "memoryhub_redaction": {

@@ -33,6 +33,7 @@ def assign(client: Client, version: MemoryVersion, who: str, *, htmx: bool = Fal
     return client.post(reverse("assign", args=[version.store_id]), data, headers=headers)
 
 
+@pytest.mark.both_databases
 def test_one_takes_a_review_and_gives_it_back(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     client = signed_in(alice)
