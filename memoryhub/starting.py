@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from memoryhub import checks, private_files
 from memoryhub.actions.core import installation
@@ -31,7 +32,7 @@ class NotStarted(CommandError):
 
 def before_migrating() -> None:
     """Prepare a start of `serve`: make private files private, lock the data directory, and refuse an unknown database
-    schema.
+    schema, or an empty database beside the checkpoints of another one.
 
     Raises NotStarted.
     """
@@ -40,6 +41,7 @@ def before_migrating() -> None:
     lock()
     private_files.tighten()
     require_known_schema()
+    require_own_checkpoints()
 
 
 def after_migrating() -> None:
@@ -179,6 +181,21 @@ def require_known_schema(*, for_command: bool = False) -> None:
     if for_command and any(app == APP and (app, name) not in (loader.applied_migrations or ()) for app, name in known):
         raise NotStarted(
             "The database was left by an older MemoryHub. Start `serve` once, which migrates it, then run this command."
+        )
+
+
+def require_own_checkpoints() -> None:
+    """Raise NotStarted if the database is empty, but checkpoints were written for another one.
+
+    A hub whose database is lost or misnamed would begin again without its memories, and `verify_audit` would report all
+    earlier entries as missing.
+    """
+    file = settings.MEMORYHUB_CHECKPOINT_FILE
+    is_empty = all(app != APP for app, _name in MigrationRecorder(connection).applied_migrations())
+    if is_empty and file.exists() and file.stat().st_size:
+        raise NotStarted(
+            f"The database is empty, but {file} was written for another one. If that database was lost or moved, put"
+            " it back, or correct DATABASE_URL. For a new hub, set MEMORYHUB_DATA_DIR to a directory of its own."
         )
 
 

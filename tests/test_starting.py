@@ -190,6 +190,18 @@ def test_a_database_file_that_was_cut_off_or_is_another_file_is_refused_in_a_sen
         assert file.read_bytes() == damaged
 
 
+@on_sqlite
+def test_a_hub_whose_database_is_lost_does_not_begin_again_without_a_word(tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints.jsonl"
+    checkpoints.write_text('{"of": "another database"}\n')
+    answer = served_once(tmp_path)
+    assert answer.returncode == 1 and "Traceback" not in answer.stderr
+    assert f"The database is empty, but {checkpoints} was written for another one." in answer.stderr
+    assert checkpoints.read_text() == '{"of": "another database"}\n'
+    file = tmp_path / "memoryhub.sqlite3"
+    assert not file.exists() or not change(tmp_path, "select name from sqlite_master"), "nothing was begun"
+
+
 def change(home: Path, text: str) -> list[tuple[object, ...]]:
     import sqlite3
 
