@@ -130,5 +130,6 @@ def test_what_the_hub_itself_gives_to_the_event_loop_waits_for_it(loop: Loop) ->
     loop.call_soon(seen.append, "b")
     assert seen == []
     loop.call_soon(loop.stop)
-    loop.run_forever()
+    with ThreadPoolExecutor(1) as thread:  # in this one the loop of a browser test may run already
+        thread.submit(loop.run_forever).result()
     assert seen == ["a", "b"]
