@@ -17,6 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from memoryhub import checks, private_files
 from memoryhub.actions.core import installation
+from memoryhub.actions.verification import checkpoints
 
 APP = "memoryhub"
 FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
@@ -192,7 +193,7 @@ def require_own_checkpoints() -> None:
     """
     file = settings.MEMORYHUB_CHECKPOINT_FILE
     is_empty = all(app != APP for app, _name in MigrationRecorder(connection).applied_migrations())
-    if is_empty and file.exists() and file.stat().st_size:
+    if is_empty and (checkpoints.segments(file) or (file.exists() and file.stat().st_size)):
         raise NotStarted(
             f"The database is empty, but {file} was written for another one. If that database was lost or moved, put"
             " it back, or correct DATABASE_URL. For a new hub, set MEMORYHUB_DATA_DIR to a directory of its own."

@@ -151,6 +151,8 @@ class PathRules:
 
     def conditions_for(self, doer: Doer, verb: Verb) -> Met:
         """Return the conditions on which a decision about this verb of this agent or key can depend."""
+        if not self.conditions:
+            return NONE_MET
         return frozenset(rule.only_if for rule in self.rules if rule.only_if and rule.is_about(doer, verb))
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:

@@ -2,12 +2,13 @@
 
 import pytest
 
+from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
-from memoryhub.models import Finding, FindingState, Memory, MemoryStore
+from memoryhub.models import Finding, FindingState, Key, Memory, MemoryStore
 from memoryhub.path_rules import Condition, Effect, PathRule, Verb
-from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret
+from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret
 from tests.api.memory_calls import Api, sha
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, merge
@@ -96,6 +97,16 @@ def test_what_a_person_wrote_or_approved_waits_whoever_changes_it_since_then(hub
     merge(hub.store)
     assert waits(writes(hub, "/a.md", "once more")), "a merge approves the text"
     assert_audit_is_right(hub.store)
+
+
+def test_a_deletion_by_the_hub_or_a_person_writes_nothing(hub: Hub) -> None:
+    memory = memory_at(hub.store, "/a.md")
+    curation.delete(hub.store.id, "/a.md", Act(**BY))
+    key = Key.objects.select_related("agent").get(keystore__store=hub.store)
+    act = Act(Actor.key(key.pk, key.agent), BY["door"], BY["at"])
+    curation.restore(hub.store.id, memory.head_id, act)
+    set_rules(hub.store, only_if(Condition.BY_PERSON))
+    assert not waits(writes(hub, "/a.md", "agents wrote all of it"))
 
 
 def test_a_memory_with_an_open_finding_waits_until_somebody_has_decided_about_it(hub: Hub) -> None:

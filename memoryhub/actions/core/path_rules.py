@@ -16,7 +16,7 @@ from memoryhub.text.line_removal import removes_lines
 WORDS = {Verb.CREATE: "create", Verb.EDIT: "change", Verb.DELETE: "delete", Verb.RENAME: "rename"}
 """The words that an agent reads."""
 MOST_AT_ONCE = 500
-"""The most memories of which one query asks what they are."""
+"""The most memories in one query."""
 
 
 class Change(NamedTuple):
@@ -42,12 +42,11 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
         return None
     rules, doer = path_rules.of_text(store.path_rules), Doer(str(actor.id), str(actor.author_id))
     decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
-    conditions = rules.conditions_for(doer, verb) if rules.conditions else NONE_MET
-    met = _Met(store, doer, verb, changes, conditions) if conditions else None
+    met = _Met(store, doer, verb, changes, rules.conditions_for(doer, verb))
     holds_back = None
     for change in changes:
         try:
-            decision = decide(doer, verb, change.path, met.by(change) if met else NONE_MET)
+            decision = decide(doer, verb, change.path, met.by(change))
         except TooMuchWork:
             raise ToolError(results.too_many_for_rules(len(changes))) from None
         if decision.rule is not None and decision.is_refusal:
@@ -92,6 +91,8 @@ class _Met:
         self._of_memories = of_memories(store.store, [one.memory.id for one in changes if one.memory], conditions)
 
     def by(self, change: Change) -> Met:
+        if not self._conditions:
+            return NONE_MET
         met = set(self._of_agent)
         if change.memory is not None:
             met |= {condition for condition, ids in self._of_memories.items() if change.memory.id in ids}

@@ -164,7 +164,7 @@ def _values(conditions: Sequence[Condition]) -> list[object]:
 
 _OF_PEOPLE = (
     "select distinct memory_id from memoryhub_memoryversion where store_id = %s and memory_id in ({paths})"
-    " and (review_state is null or review_state = 'approved')"
+    " and operation <> 'deleted' and (review_state is null or review_state = 'approved')"
 )
 _WITH_OPEN_FINDING = (
     "select distinct memory_id from memoryhub_finding where store_id = %s and memory_id in ({paths}) and state = 'open'"

@@ -8,7 +8,7 @@ from django.db.models import F, OuterRef, Subquery
 
 from memoryhub.actions.core import path_rules
 from memoryhub.actions.core.path_rules import MOST_AT_ONCE
-from memoryhub.models import Memory, MemoryVersion
+from memoryhub.models import Memory, MemoryVersion, Operation
 from memoryhub.path_rules import NONE_MET, Condition, Met, Verb
 from memoryhub.text.line_removal import removes_lines
 
@@ -90,7 +90,10 @@ class Past:
         """Return the ids of the versions that removed lines of the text before them, or may have: of which one of the
         two texts is gone."""
         found: set[str] = set()
-        newest = sorted(((seq, one.id) for seq, made in versions.items() for one in made), reverse=True)
+        edited = (
+            (seq, one.id) for seq, made in versions.items() for one in made if one.operation == Operation.MODIFIED
+        )
+        newest = sorted(edited, reverse=True)
         self.cut_at = newest[MOST_COMPARED][0] if len(newest) > MOST_COMPARED else 0
         left, compared = MOST_CHARACTERS, newest[:MOST_COMPARED]
         for at in range(0, len(compared), MOST_AT_ONCE):
@@ -98,8 +101,9 @@ class Past:
             for seq, version, size, before, text in self._texts([pk for _seq, pk in part]):
                 left -= 2 * (size or 0)
                 if left < 0:
-                    self.cut_at = max(self.cut_at, seq)
-                elif before is None or text is None or removes_lines(before, text):
+                    self.cut_at = seq
+                    return found
+                if before is None or text is None or removes_lines(before, text):
                     found.add(version)
         return found
 

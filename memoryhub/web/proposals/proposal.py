@@ -22,6 +22,7 @@ from memoryhub.actions.proposals.proposed import Proposed, as_proposed
 from memoryhub.actions.proposals.selected import WHOLE, Parts, selected, to_edit, with_texts
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState, Role
+from memoryhub.path_rules import of_json
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages, undo_banner
 from memoryhub.web.common.access import act, in_store
@@ -33,7 +34,7 @@ from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
 from memoryhub.web.proposals.hunks import Outcomes, ticks
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
-from memoryhub.web.proposals.trust import places_of, query_of
+from memoryhub.web.proposals.trust import query_of, rules_of
 from memoryhub.web.undo.form import MOST_NOTE, Given
 
 MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
@@ -184,11 +185,19 @@ def _page(
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
-        changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path, places=places_of(heading),
-        trust=query_of(heading) if proposal.state in MERGED else "",
+        changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
+        trust=_trust(store, heading),
         next=came_from(request),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
+
+
+def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
+    """Return what leads from a merged proposal to rules that let its agent do the same; None if the store has them."""
+    rules = rules_of(heading)
+    if heading.proposal.state not in MERGED or {*rules} <= {*of_json(store.path_rules).rules}:
+        return None
+    return {"places": [rule.pattern for rule in rules], "query": query_of(rules)}
 
 
 def _with_choices(proposal: Proposal, rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:

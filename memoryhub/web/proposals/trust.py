@@ -1,9 +1,10 @@
-"""The path rule by which the agent of a proposal would not have had to ask."""
+"""The path rules by which the agent of a proposal would not have had to ask."""
 
+from collections.abc import Sequence
 from posixpath import commonpath, dirname
 from urllib.parse import urlencode
 
-from memoryhub.path_rules import Verb
+from memoryhub.path_rules import Effect, PathRule, Verb
 from memoryhub.web.proposals.rows import Row
 
 _VERBS = {
@@ -11,12 +12,10 @@ _VERBS = {
     "moved_modified": {Verb.RENAME, Verb.CREATE, Verb.EDIT},
 }  # fmt: skip
 """{kind of a proposed change: what the rule has to allow}"""
-
-
 MOST_PLACES = 3
 
 
-def places_of(row: Row) -> list[str]:
+def _places_of(row: Row) -> list[str]:
     """Return the patterns for the memories of a proposal: for each directory of the root, the directory that all its
     memories have in common; for a memory in the root, or a single one, its path.
 
@@ -33,10 +32,15 @@ def places_of(row: Row) -> list[str]:
     return places if len(places) <= MOST_PLACES else []
 
 
-def query_of(row: Row) -> str:
-    """Return the query with which the form for path rules opens with rules that allow the same, or "" if there are too
-    many places."""
-    places = places_of(row)
-    needed = {verb for outline in row.outlines for verb in _VERBS[outline.kind]}
-    chosen = [("verb", verb.value) for verb in Verb if verb in needed]
-    return urlencode([*(("allow", place) for place in places), ("who", row.proposal.agent), *chosen]) if places else ""
+def rules_of(row: Row) -> list[PathRule]:
+    """Return the rules that allow the agent of a proposal to do the same, none if there are too many places."""
+    verbs = frozenset(verb for outline in row.outlines for verb in _VERBS[outline.kind])
+    return [PathRule(Effect.ALLOW, place, verbs, row.proposal.agent) for place in _places_of(row)]
+
+
+def query_of(rules: Sequence[PathRule]) -> str:
+    """Return the query with which the form for path rules opens with these rules, which allow the same verbs to the
+    same agent."""
+    first = rules[0]
+    verbs = [("verb", verb.value) for verb in Verb if verb in first.verbs]
+    return urlencode([*(("allow", rule.pattern) for rule in rules), ("who", first.who), *verbs])

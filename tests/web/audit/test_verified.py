@@ -33,7 +33,7 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     store: MemoryStore, bob: User, superuser: User, own_checkpoints: Path
 ) -> None:
     page = reverse("store_audit", args=[store.pk])
-    assert "The hub recorded no check of it." in visible_text(signed_in(bob), page)
+    assert "No check of it has been recorded yet." in visible_text(signed_in(bob), page)
     verify()
     assert "just now , nothing wrong, without all checkpoints" in visible_text(signed_in(bob), page)
     checkpoints.append(own_checkpoints, AT)

@@ -39,6 +39,7 @@ def test_a_merged_proposal_leads_an_administrator_to_a_rule_that_allows_the_same
     tried = form(client, store, "try", *rows)
     form(client, store, "save", *rows, seen=tried.context["seen"], opened=tried.context["opened"])
     assert not caller.call("str_replace", path="/memories/policies/a/one.md", old_str="three", new_str="3").is_error
+    assert offered(client.get(url_of(store)).content.decode()) == [], "the rule is there"
     replaces_elsewhere = caller.call("create", path="/memories/policies/b.md", file_text="x")
     assert "proposal #2" in replaces_elsewhere.content
 
