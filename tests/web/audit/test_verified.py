@@ -35,7 +35,7 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     page = reverse("store_audit", args=[store.pk])
     assert "No check of it has been recorded yet." in visible_text(signed_in(bob), page)
     verify()
-    assert "just now , nothing wrong, without all checkpoints" in visible_text(signed_in(bob), page)
+    assert "just now , nothing wrong, but checkpoints are missing" in visible_text(signed_in(bob), page)
     checkpoints.append(own_checkpoints, AT)
     verify()
     entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
