@@ -67,8 +67,11 @@ class Merge:
 def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
     """Return the changes of both sides in one text, taking the cost of matching lines from `work`.
 
-    Lines end at line feeds only.
+    Lines end at line feeds only. If one side is the base, nothing is compared.
     """
+    if base in (mine, theirs):
+        only = theirs if mine == base else mine
+        return Merge((only,) if only else ())
     old, left, right = lines_of(base), lines_of(mine), lines_of(theirs)
     parts: list[str | Conflict] = []
     for stretch in _stretches(old, left, right, work):

@@ -7,6 +7,10 @@ from memoryhub.text.matching import Work
 from memoryhub.text.merging import Merge, merge
 
 
+class OutOfWork(Exception):
+    """The work is used up before all texts are merged."""
+
+
 class Wish(NamedTuple):
     """A text that an agent saw, and the text that it proposed instead."""
 
@@ -19,7 +23,7 @@ def joined(wishes: Iterable[Wish], work: Work) -> Wish:
     changes.
 
     If two wishes change the same lines, the later wish wins. If others changed the lines of a wish before the next
-    wish, the wish wins over them. Raises ValueError without wishes.
+    wish, the wish wins over them. Raises ValueError without wishes, and OutOfWork.
     """
     rest = iter(wishes)
     first = next(rest, None)
@@ -28,12 +32,19 @@ def joined(wishes: Iterable[Wish], work: Work) -> Wish:
     seen, wanted = first
     for wish in rest:
         if wish.seen != seen:
-            wanted = merge(seen, wanted, wish.seen, work=work).settled(lambda conflict: conflict.mine)
+            wanted = _merged(seen, wanted, wish.seen, work).settled(lambda conflict: conflict.mine)
             seen = wish.seen
-        wanted = merge(seen, wanted, wish.wanted, work=work).settled(lambda conflict: conflict.theirs)
+        wanted = _merged(seen, wanted, wish.wanted, work).settled(lambda conflict: conflict.theirs)
     return Wish(seen, wanted)
 
 
 def onto(now: str, wish: Wish, work: Work) -> Merge:
-    """Return the merge of a wish with the current text. In a conflict, `mine` are the current lines."""
-    return merge(wish.seen, now, wish.wanted, work=work)
+    """Return the merge of a wish with the current text. In a conflict, `mine` are the current lines. Raises
+    OutOfWork."""
+    return _merged(wish.seen, now, wish.wanted, work)
+
+
+def _merged(base: str, mine: str, theirs: str, work: Work) -> Merge:
+    if not work.left and base not in (mine, theirs):
+        raise OutOfWork
+    return merge(base, mine, theirs, work=work)

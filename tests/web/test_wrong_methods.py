@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -54,6 +55,16 @@ def test_every_address_that_a_page_cannot_be_opened_at_says_so_and_leads_on(
             assert reverse("store", args=[store.pk]) in html, address
         met.append(address)
     assert len(met) > 30
+
+
+def test_an_address_with_an_id_that_no_memory_store_can_have_is_not_found(superuser: User) -> None:
+    client, known = signed_in(superuser), "memstore_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    store = MemoryStore(pk=known)
+    within = [address for address in addresses(store) if known in address]
+    assert len(within) > 60
+    for address in within:
+        for odd in ("..", "a b", "\u0663", "\U0001f600"):
+            assert client.get(address.replace(known, quote(odd))).status_code == 404, (address, odd)
 
 
 def test_other_wrong_methods_have_the_page_too(store: MemoryStore, superuser: User, client: Client) -> None:

@@ -9,10 +9,12 @@ from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.models import Memory, MemoryVersion, Proposal, ProposedChange
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.proposed import Wish, joined, onto
+from memoryhub.text.merging import Merge
+from memoryhub.text.proposed import OutOfWork, Wish, joined, onto
 
-PLAN_WORK = 5_000_000
-"""The most work for all merges of one plan, in units of matching.Work."""
+PLAN_WORK = 1_000_000
+"""The most work for all merges of one plan, in units of matching.Work. A decision makes the plan while it holds the
+lock of the store, so other writers wait for it."""
 
 _OVER = (Choice.KEEP, Choice.BEFORE)
 
@@ -84,15 +86,25 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
     if not asked or any(base not in bases for base, _ in asked):
         return _impossible(memory, now, Problem.REDACTED)
     wishes = [Wish(bases[base], content) for base, content in asked]
-    if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + now.size // 64):
+    merge = _merged(str(memory.text.content) if now.is_there else "", now.size, wishes, work)
+    if merge is None:
         return _impossible(memory, now, Problem.UNMERGED)
-    merge = onto(str(memory.text.content) if now.is_there else "", joined(wishes, work), work)
     if not now.is_there:
         text = wishes[-1].wanted
         return _of(memory, now, state_of(path, text), problem, over=state_of(path, text))
     over = state_of(path, merge.settled(lambda conflict: conflict.theirs))
     wanted = now if not merge.is_clean else state_of(path, merge.text)
     return _of(memory, now, wanted, problem if merge.is_clean else Problem.CONFLICT, over=over)
+
+
+def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> Merge | None:
+    """Return the merge of some wishes with the current text, or None if it would take too much work."""
+    if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + size // 64):
+        return None
+    try:
+        return onto(now, joined(wishes, work), work)
+    except OutOfWork:
+        return None
 
 
 def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:

@@ -9,7 +9,7 @@ from memoryhub.actions.proposals.plan import PLAN_WORK, by_memory, state_of, tex
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
 from memoryhub.text.hunks import had
 from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.proposed import Wish, joined, onto
+from memoryhub.text.proposed import OutOfWork, Wish, joined, onto
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,10 @@ def _in_part(
             continue
         if not wishes or not work.opens(sum(cost_of_matching(*wish) for wish in wishes)):
             continue
-        merged = onto(texts[old.pk], joined(wishes, work), work).settled(lambda conflict: conflict.theirs)
+        try:
+            merged = onto(texts[old.pk], joined(wishes, work), work).settled(lambda conflict: conflict.theirs)
+        except OutOfWork:
+            continue
         taken = had(texts[old.pk], merged, texts[new.pk])
         if taken is not None:
             then = state_of(str(new.path), merged)
@@ -95,5 +98,8 @@ def _states(steps: Sequence[ProposedChange], now: State, bases: Mapping[str, str
     if not wishes:
         return state_of(before, ""), state_of(after, asked[-1][1])
     opens = len(wishes) == 1 or work.opens(sum(cost_of_matching(*wish) for wish in wishes))
-    wish = joined(wishes, work) if opens else wishes[-1]
+    try:
+        wish = joined(wishes, work) if opens else wishes[-1]
+    except OutOfWork:
+        wish = wishes[-1]
     return state_of(before, wish.seen), state_of(after, wish.wanted)

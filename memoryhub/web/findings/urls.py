@@ -5,9 +5,9 @@ from django.urls import path
 from memoryhub.web.findings import decide, findings, removal, reveal, rules, scans
 
 urlpatterns = [
-    path("stores/<str:store_id>/scans", scans.scans, name="scans"),
-    path("stores/<str:store_id>/scans/<str:scan_id>", scans.scan, name="scan"),
-    path("stores/<str:store_id>/scans/<str:scan_id>/cancel", scans.cancel_scan, name="cancel_scan"),
+    path("stores/<slug:store_id>/scans", scans.scans, name="scans"),
+    path("stores/<slug:store_id>/scans/<slug:scan_id>", scans.scan, name="scan"),
+    path("stores/<slug:store_id>/scans/<slug:scan_id>/cancel", scans.cancel_scan, name="cancel_scan"),
     path("findings", findings.findings, name="findings"),
     path("findings/decide", decide.decide_all_findings, name="decide_all_findings"),
     path("stores/<slug:store_id>/findings", findings.store_findings, name="store_findings"),
