@@ -240,6 +240,7 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
         "errors", "list", _("Errors by kind"), " ".join(filter(None, said)),
         [_("Kind"), _("Errors")], rows, items=items, series=16,
         empty="" if items else _("No call was refused in these days."),
+        more=(_("What was proposed"), links.audit(**days(since), outcome="proposed")) if proposed else None,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from memoryhub import charts
 from memoryhub.actions import figures
 from memoryhub.models import AuditEntry, Figures, Memory, MemoryStore, MemoryVersion
 from memoryhub.templatetags.look import size
+from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.common.pictures import Cell, Picture, Row, number
 
 MOST = 1_000
@@ -103,7 +104,7 @@ def backlog(store: MemoryStore, now: datetime) -> Picture:
         found = MemoryVersion.objects.filter(store=store, seq__gte=low).unreviewed()
         found = found if high is None else found.filter(seq__lt=high)
         counts.append(len(found.order_by("seq").values_list("seq", flat=True)[:MOST]))
-    most, url = max(counts), review_url(store=store.pk)
+    most, url = max(counts), review_url(what=VERSION, store=store.pk)
     items = [
         Row(name, url, at_most(count), charts.share(count, most))
         for name, count in zip(names, counts, strict=True)
@@ -111,7 +112,7 @@ def backlog(store: MemoryStore, now: datetime) -> Picture:
     ]
     rows = [[Cell(name, name), Cell(at_most(count), at_most(count))] for name, count in zip(names, counts, strict=True)]
     return Picture(
-        "backlog", "list", _("Waiting for review"), _("Versions that agents wrote and no one has reviewed, by age."),
+        "backlog", "list", _("Versions to review"), _("Versions that agents wrote and no one has reviewed, by age."),
         [_("Age"), _("Versions")], rows, items=items, series=15,
         more=(_("Open the inbox"), url) if items and url else None,
         empty="" if items else _("Everything that agents wrote has been reviewed."),

@@ -14,6 +14,7 @@ from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion
 from memoryhub.web.audit.filters import NO_FILTER
 from memoryhub.web.audit.rows import Row as Act, rows_of
 from memoryhub.web.audit.sentences import words_of
+from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.dashboards.figures import ERROR, Newer, ended, newer
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.lists import MOST, at_most, review_url
@@ -58,7 +59,7 @@ def _facts(store: str, calls: Counter[tuple[str, date]], errors: Counter[tuple[s
         waiting,
         at_most(waiting),
         unreviewed.values_list("created_at", flat=True).first() if waiting else None,
-        review_url(store=store),
+        review_url(what=VERSION, store=store),
         errors[store, today] + errors[store, yesterday],
         Links(store).audit(outcome="error", **days(yesterday)),
     )

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from memoryhub import charts
 from memoryhub.models import MemoryStore
 from memoryhub.templatetags.look import size
+from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.common.pictures import number
 from memoryhub.web.dashboards import stores as dashboards_stores
 from memoryhub.web.dashboards.figures import READ, WRITES, Figures
@@ -54,8 +55,8 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date) -> list[Tile
 
 def _waiting(stores: Sequence[str], one: str) -> Tile:
     count, oldest = dashboards_stores.waiting(stores)
-    url = review_url(**({"store": one} if one else {}))
-    return Tile("inbox", _("Waiting for review"), count, url, since=oldest, tone="waiting" if oldest else "")
+    url = review_url(what=VERSION, **({"store": one} if one else {}))
+    return Tile("inbox", _("Versions to review"), count, url, since=oldest, tone="waiting" if oldest else "")
 
 
 def _since_yesterday(found: Figures, today: date, links: Links) -> list[Tile]:

@@ -109,33 +109,50 @@ def _runs(seen: _Seen) -> Iterator[Event]:
     recent = Q(did, pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
     for run in Run.objects.filter(of_stores, recent).select_related("store").newest()[:EACH]:
         asks = run.state == RunState.WAITING
-        words = _("Retention asks before it goes on") if asks else _words_of_run(run)
+        path = _one_in_trash(run) if run.expired and not asks else None
+        words = _("Retention asks before it goes on") if asks else _words_of_run(run, path)
         if words:
             url = reverse("run", args=[run.pk])
             store = run.store
             may_undo = store is not None and not asks and run.expired and seen.has(store.pk, Role.ADMIN)
-            back = url + "#undo" if may_undo and _has_some_in_trash(run) else ""
+            back = url + "#undo" if may_undo and path is not None else ""
             at = run.ended_at or run.started_at
             yield Event("clock", words, at, url, store.name if store else "", asks=asks, back=back)
 
 
-def _words_of_run(run: Run) -> str:
-    """Return a sentence about what a run did, memories first; empty if it did nothing."""
+def _words_of_run(run: Run, path: str | None) -> str:
+    """Return a sentence about what a run did, memories first; empty if it did nothing.
+
+    `path` is of a memory in the trash, by which runs in several stores are told apart, or None.
+    """
+    if path is None:
+        put = ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)
+    elif run.expired == 1:
+        put = _("put %(path)s into the trash")
+    else:
+        put = _("put %(path)s and %(others)s more into the trash")
     done = (
-        (run.expired, ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)),
+        (run.expired, put),
         (run.purged, ngettext("removed %(n)s memory permanently", "removed %(n)s memories permanently", run.purged)),
         (run.versions, ngettext("removed %(n)s old version", "removed %(n)s old versions", run.versions)),
         (run.entries, ngettext("removed %(n)s audit entry", "removed %(n)s audit entries", run.entries)),
     )
-    parts = [words % {"n": f"{count:,}"} for count, words in done if count]
+    parts = [words % {"n": f"{count:,}", "others": f"{count - 1:,}", "path": path} for count, words in done if count]
     return _("Retention %(did)s") % {"did": ", ".join(parts)} if parts else ""
 
 
-def _has_some_in_trash(run: Run) -> bool:
-    """Return whether any of the first memories that a run expired is still in the trash."""
+def _one_in_trash(run: Run) -> str | None:
+    """Return the path of one of the first memories that a run expired and that is still in the trash, or None."""
     items = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
     first = list(items.values_list("memory", flat=True)[:EACH])
-    return Memory.objects.among(run.store_id or "", first).in_trash().filter(expired_by=run.pk).exists()
+    return (
+        Memory.objects.among(run.store_id or "", first)
+        .in_trash()
+        .filter(expired_by=run.pk)
+        .order_by("pk")
+        .values_list("path", flat=True)
+        .first()
+    )
 
 
 def _imports(seen: _Seen) -> Iterator[Event]:

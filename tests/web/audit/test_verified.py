@@ -33,14 +33,15 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     store: MemoryStore, bob: User, superuser: User, own_checkpoints: Path
 ) -> None:
     page = reverse("store_audit", args=[store.pk])
-    assert "No check of it has been recorded yet." in visible_text(signed_in(bob), page)
+    how = "To check it, an administrator runs this where the hub runs: .venv/bin/python manage.py verify_audit"
+    assert f"No check of it has been recorded yet. {how}" in visible_text(signed_in(bob), page)
     verify()
     assert "just now , nothing wrong, but checkpoints are missing" in visible_text(signed_in(bob), page)
     checkpoints.append(own_checkpoints, AT)
     verify()
     entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
     address = reverse("entry", args=[HUB, entry.seq])
-    assert "just now , nothing wrong Export" in visible_text(signed_in(bob), page)
+    assert f"just now , nothing wrong {how}" in visible_text(signed_in(bob), page)
     assert address not in signed_in(bob).get(page).content.decode()
     assert address in signed_in(superuser).get(page).content.decode()
     assert "verified the audit: " in visible_text(signed_in(superuser), address)

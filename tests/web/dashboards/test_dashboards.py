@@ -127,6 +127,9 @@ class TestPictures:
         text = text_of(client, "store_overview", "", today.store.id)
         assert {row[0][0]: row[1][0] for row in cells(text, "errors")} == {"Path does not exist": "1"}
         assert "2 more became part of proposals." in section(text, "errors")
+        more = re.search(r'<a class="button button-small" href="([^"]+)">What was proposed', section(text, "errors"))
+        assert more
+        assert entries_at(client, more[1]) == 2
         mine = next(row for row in cells(text, "authors") if row[0][0] == agent.name)
         assert [shown for shown, _ in mine[1:]] == ["1", "1", "2"]
         assert entries_at(client, cells(text, "errors")[0][0][1]) == 1
@@ -286,7 +289,7 @@ class TestLists:
         client = signed_in(alice)
         text = text_of(client, "store_overview", "", caller.store.id)
         assert [row[1][0] for row in cells(text, "backlog")] == ["2", "1", "0", "1"]
-        assert f"/review?store={caller.store.id}" in section(text, "backlog")
+        assert f"/review?what=version&amp;store={caller.store.id}" in section(text, "backlog")
         act = Act(Actor.person(alice), Door.WEB, timezone.now())
         version = Memory.objects.at("/old.md").get().head_id
         decisions.approve(caller.store.id, version, act, earlier=0)

@@ -36,7 +36,7 @@ class TestOverview:
         response = signed_in(alice).get(reverse("overview"))
         tiles = {str(tile.name): tile.shown for tile in response.context["tiles"]}
         assert tiles == {
-            "Waiting for review": "5", "Writes since yesterday": "1", "Reads since yesterday": "2",
+            "Versions to review": "5", "Writes since yesterday": "1", "Reads since yesterday": "2",
             "Errors since yesterday": "1",
         }  # fmt: skip
 

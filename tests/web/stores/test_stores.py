@@ -51,7 +51,7 @@ def test_the_list_tells_how_each_store_is(alice: User, store: MemoryStore, key: 
     row = signed_in(alice).get("/stores").content.decode().split("<tbody")[1].split("</tr>")[0]
     assert f"/stores/{store.id}/overview" in row and "spark-line" in row and "2 entries" in row
     assert "1 memory, 4 B" in row
-    assert f"/review?store={store.id}" in row and "outcome=error" in row and "minutes ago" in row
+    assert f"/review?what=version&amp;store={store.id}" in row and "outcome=error" in row and "minutes ago" in row
 
 
 def test_somebody_without_a_role_sees_an_empty_list(charlie: User, store: MemoryStore) -> None:
