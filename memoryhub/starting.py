@@ -13,11 +13,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 
 from memoryhub import checks, private_files
 from memoryhub.actions.core import installation
 from memoryhub.actions.verification import checkpoints
+from memoryhub.models import HUB, AuditEntry, Installation
 
 APP = "memoryhub"
 FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
@@ -77,6 +77,7 @@ class HubCommand(BaseCommand):
                 require_address()
                 require_hub()
                 require_known_schema(for_command=True)
+                require_own_checkpoints()
                 require_own_secrets(self.needs)
             except NotStarted as error:
                 error.returncode = self.not_done
@@ -189,15 +190,21 @@ def require_own_checkpoints() -> None:
     """Raise NotStarted if the database is empty, but checkpoints were written for another one.
 
     A hub whose database is lost or misnamed would begin again without its memories, and `verify_audit` would report all
-    earlier entries as missing.
+    earlier entries as missing. A database that was migrated, but never used, is empty too.
     """
     file = settings.MEMORYHUB_CHECKPOINT_FILE
-    is_empty = all(app != APP for app, _name in MigrationRecorder(connection).applied_migrations())
-    if is_empty and (checkpoints.segments(file) or (file.exists() and file.stat().st_size)):
+    were_written = checkpoints.segments(file) or (file.is_file() and file.stat().st_size)
+    if were_written and not _is_used():
         raise NotStarted(
             f"The database is empty, but {file} was written for another one. If that database was lost or moved, put"
             " it back, or correct DATABASE_URL. For a new hub, set MEMORYHUB_DATA_DIR to a directory of its own."
         )
+
+
+def _is_used() -> bool:
+    there = connection.introspection.table_names()
+    used = {Installation: Installation.objects.all(), AuditEntry: AuditEntry.objects.of_chain(HUB)}
+    return any(model._meta.db_table in there and rows.exists() for model, rows in used.items())
 
 
 def require_own_secrets(needed: Collection[str] = FILES) -> None:

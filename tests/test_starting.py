@@ -202,6 +202,18 @@ def test_a_hub_whose_database_is_lost_does_not_begin_again_without_a_word(tmp_pa
     assert not file.exists() or not change(tmp_path, "select name from sqlite_master"), "nothing was begun"
 
 
+@on_sqlite
+def test_a_new_database_that_was_migrated_by_hand_is_no_way_around(tmp_path: Path) -> None:
+    put_migrated(tmp_path)
+    checkpoints = tmp_path / "checkpoints.jsonl"
+    checkpoints.write_text('{"of": "another database"}\n')
+    refused = f"The database is empty, but {checkpoints} was written for another one."
+    for answer in (served_once(tmp_path), manage(tmp_path, "create_store", "Notes")):
+        assert answer.returncode == 1 and "Traceback" not in answer.stderr
+        assert refused in answer.stderr
+    assert change(tmp_path, "select count(*) from memoryhub_auditentry") == [(0,)]
+
+
 def change(home: Path, text: str) -> list[tuple[object, ...]]:
     import sqlite3
 
