@@ -106,7 +106,8 @@ def start_checkpointer(
 
 
 def _checkpoint_until(stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float) -> None:
-    while not stop.wait(seconds):
+    # The first round is at once: of a log that somebody removes, only a connection that has it open can copy the rest.
+    while not stop.is_set():
         try:
             connection.ensure_connection()
             _copy()
@@ -116,6 +117,7 @@ def _checkpoint_until(stop: threading.Event, write_lock: AbstractContextManager[
                 _copy()
         except Error:
             logger.warning("The write-ahead log could not be checkpointed; trying again", exc_info=True)
+        stop.wait(seconds)
     connection.close()
 
 
