@@ -113,6 +113,7 @@ class TestPictures:
             "Path does not exist": "1", "Path refused": "1", "Text to replace was found several times": "1",
         }  # fmt: skip
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("counted", [True, False])
     def test_a_change_that_became_a_proposal_is_no_error(
         self, today: Caller, agent: Agent, alice: User, counted: bool
