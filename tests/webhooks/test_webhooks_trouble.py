@@ -22,7 +22,7 @@ from tests.api.harness import Hub, new_hub
 from tests.patience import wait_until
 from tests.webhooks import receivers
 from tests.webhooks.hub import FAST, World, act, states, webhook, write
-from tests.webhooks.receivers import Receiver, entries_told, receiver, status
+from tests.webhooks.receivers import Receiver, entries_told, receiver, status, told
 from tests.write_guard import arranging
 
 DOWN = status(500)
@@ -68,6 +68,19 @@ def test_a_clock_that_was_a_year_ahead_keeps_no_delivery_waiting_once_it_is_righ
     world.now = right + timedelta(minutes=2)
     world.deliver()
     assert states(hook) == ["delivered"] * 3
+
+
+def test_a_webhook_that_was_made_while_the_clock_was_ahead_gets_what_happens_once_it_is_right(
+    hub: Hub, there: Receiver, world: World
+) -> None:
+    webhook(hub.store, there.url, ["memory.deleted"], at=world.now)
+    write(hub, "/before.md")
+    world.gather()
+    late = webhook(hub.store, there.url, ["memory.created"], at=world.now + timedelta(days=400))
+    write(hub, "/a.md", "/b.md")
+    world.now = timezone.now()
+    world.deliver()
+    assert told(there) == ["memory.created"] * 2 and states(late) == ["delivered"] * 2
 
 
 def test_what_is_aside_is_tried_again_too_once_a_clock_that_was_ahead_is_right(

@@ -127,7 +127,7 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
         for entry in (facts.entries(chain, seq, end, names) if names else ())
         for event in webhook_events.of_entry(entry, key)
         for wants in mine
-        if event.type in wants.events and entry.at >= wants.created_at
+        if event.type in wants.events and _is_since(entry.at, wants, at)
     ]
 
     rows, idle = _prepared(found, at)
@@ -140,6 +140,15 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
             return True
 
     return end if together(write) else seq
+
+
+def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
+    """Return whether an entry was written after a webhook was made.
+
+    A webhook that seems to be made in the future was made while the clock was ahead: it gets every unread entry,
+    because it would miss all events until then.
+    """
+    return moment >= wants.created_at or wants.created_at > at
 
 
 def _moved(chain: str, seq: int, end: int) -> bool:
