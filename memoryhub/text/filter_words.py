@@ -32,6 +32,7 @@ PHRASES = {
 VERBS = frozenset(("written", "changed", "deleted"))
 """The words that may precede “by” and a name."""
 
+ONE = frozenset(("a", "an", "one"))
 UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
 MOST_WORDS_OF_A_NAME = 4
 
@@ -161,10 +162,20 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
         return None
     if first in ("since", "before") and (day := _day(second)) and day > date.min:
         return ("from", second, 2) if first == "since" else ("to", str(day - timedelta(days=1)), 2)
-    if first == "last" and len(words) > 2 and words[2].is_plain and _COUNT.fullmatch(second):
-        unit = UNITS.get(words[2].text.lower())
-        return ("when", f"{second}{unit}", 3) if unit else None
+    if first == "last" and (length := _length(words[1:])):
+        return "when", length, 3
+    if first == "older" and second.lower() == "than" and (length := _length(words[2:])):
+        return f"{NOT}when", length, 4
     return None
+
+
+def _length(words: Sequence[Word]) -> str | None:
+    """Return the value of a length that the first two words name, such as 7d of “7 days” and 1w of “a week”."""
+    if len(words) < 2 or not (words[0].is_plain and words[1].is_plain):
+        return None
+    count, unit = words[0].text.lower(), UNITS.get(words[1].text.lower())
+    count = "1" if count in ONE else count
+    return f"{count}{unit}" if unit and _COUNT.fullmatch(count) else None
 
 
 def _day(text: str) -> date | None:

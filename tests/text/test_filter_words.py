@@ -43,6 +43,9 @@ def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, 
         ("in /tickets refund", ["refund"], {"path": "/tickets"}),
         ("not in /tickets", [], {"-path": "/tickets"}),
         ("LAST 7 Days", [], {"when": "7d"}),
+        ("refund older than a week", ["refund"], {"-when": "1w"}),
+        ("older than 30 days in /tickets", [], {"-when": "30d", "path": "/tickets"}),
+        ("not older than 2 weeks", [], {"when": "2w"}),
         ("since 2026-01-31 before 2026-02-02", [], {"from": "2026-01-31", "to": "2026-02-01"}),
     ],
 )
@@ -55,6 +58,7 @@ def test_phrases_that_are_filters(typed: str, plain: list[str], filters: dict[st
     [
         "by nobody", "by", "in France", "in", "since Tuesday", "since 2026-02-31", "before 0001-01-01",
         "before lunch", "last", "last seven days", "last 0 days",
+        "older", "older than", "older than that", "older than a car", 'older than "7" days', "older 7 days",
         "without doubt", "assigned to Bob", "not", "not found",
         '"pinned"', '"last week"', 'last "week"', "week last", "written by hand", "in /",
     ],

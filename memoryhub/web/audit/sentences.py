@@ -171,7 +171,9 @@ def _plainly(values: Values, command: Command) -> str:
     choices = command.words if isinstance(command.words, tuple) else (command.words,)
     texts = [str(words) for words in choices]
     fit = (text for text in texts if all(values[name] != NOTHING for name in _NAMES.findall(text)))
-    return next(fit, texts[-1]) % values
+    if (words := next(fit, None)) is None and not values.told and command.did and values.entry.path is not None:
+        return f"{command.did}: {values.entry.path}"
+    return (words or texts[-1]) % values
 
 
 def _is_of_several(values: Values, command: Command, count: int | None) -> bool:

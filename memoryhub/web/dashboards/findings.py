@@ -70,9 +70,10 @@ def _counted(store: MemoryStore, among: Sequence[Column]) -> tuple[Counter[tuple
 
 def _says(total: int, opened: int, is_cut: bool) -> str:
     told = ngettext(
-        "%(count)s finding by the day on which it was found; %(open)s is still open.",
-        "%(count)s findings by the day on which they were found; %(open)s are still open.",
+        "%(count)s finding by the day on which it was found;",
+        "%(count)s findings by the day on which they were found;",
         total,
-    ) % {"count": number(total), "open": number(opened)}
+    ) % {"count": number(total)}
+    told += " " + ngettext("%(open)s is still open.", "%(open)s are still open.", opened) % {"open": number(opened)}
     newest = _("Only the newest %(most)s of each state are counted.") % {"most": number(MOST)}
     return f"{told} {newest}" if is_cut else told

@@ -55,6 +55,8 @@ def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
 
 def _risky_says(lists: Mapping[str, Any]) -> str:
     count = lists.get("risky_count") or 0
+    if not count:
+        return _("What agents have read although no one has reviewed it.")
     return ngettext(
         "Agents have read the newest version of %(count)s memory, and no one has reviewed it.",
         "Agents have read the newest versions of %(count)s memories, and no one has reviewed them.", count,

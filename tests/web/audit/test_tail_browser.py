@@ -144,6 +144,10 @@ def test_the_audit_of_everything_says_how_many_are_new(
     axe(page)
     link.click()
     expect(page.locator(PATHS).first).to_have_text("/new/a.md")
+    for width in (1440, 390):  # in the last line of the filter, without a band of its own
+        page.set_viewport_size({"width": width, "height": 900})
+        pill, bar = page.locator(".tail").bounding_box(), page.locator(".saved-filter").bounding_box()
+        assert pill and bar and bar["y"] < pill["y"] < bar["y"] + bar["height"] and pill["width"] < 200
 
 
 def test_the_page_of_a_session_leads_to_its_new_calls(

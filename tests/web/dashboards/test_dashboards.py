@@ -15,10 +15,23 @@ from django.utils import timezone
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.models import HUB, Access, Agent, AuditEntry, Door, Memory, MemoryStore, Role, User
+from memoryhub.models import (
+    HUB,
+    Access,
+    Agent,
+    AuditEntry,
+    Door,
+    Finding,
+    FindingState,
+    Memory,
+    MemoryStore,
+    Role,
+    User,
+)
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.dashboards import lists as dashboards_lists
 from tests.api.harness import row_counts
@@ -167,6 +180,16 @@ class TestPictures:
         newest, *before = cells(text, "findings")
         assert [shown for shown, _url in newest[1:]] == ["1", "1", "2"]
         assert all(row[-1][0] == "0" for row in before) and "2 are still open" in section(text, "findings")
+        finding = Finding.objects.of_store(today.store.id).open().values_list("pk", flat=True)[0]
+        findings.decide(
+            today.store.id,
+            [finding],
+            FindingState.DISMISSED,
+            "Ours",
+            Act(Actor.person(alice), Door.WEB, timezone.now()),
+        )
+        text = text_of(client, "store_overview", "?range=7", today.store.id)
+        assert "2 findings by the day on which they were found; 1 is still open." in section(text, "findings")
         assert f"/stores/{today.store.id}/findings?group=poison" in section(text, "findings")
         assert 'id="findings"' not in text_of(client, "overview")
 

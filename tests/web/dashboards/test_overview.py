@@ -10,6 +10,7 @@ from django.utils import timezone
 from memoryhub.actions import figures
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
+from memoryhub.actions.review import assignments
 from memoryhub.actions.stores import stores
 from memoryhub.models import Door, Memory, MemoryStore, User
 from tests.api.harness import row_counts
@@ -49,6 +50,15 @@ class TestOverview:
         figures.catch_up()
         text = text_of(signed_in(alice), "overview")
         assert "Alice edited /a.md" in text
+
+    @pytest.mark.both_databases
+    def test_an_act_whose_words_need_more_than_its_path_is_told_in_short(self, today: Caller, alice: User) -> None:
+        today.create("/a.md", "one\n")
+        memory = Memory.objects.at("/a.md").get()
+        assignments.assign(today.store.id, memory.pk, alice.pk, Act(Actor.person(alice), Door.WEB, timezone.now()))
+        figures.catch_up()
+        text = text_of(signed_in(alice), "overview")
+        assert "Alice assigned the review: /a.md" in text and "from –" not in text
 
     def test_who_has_a_role_nowhere_learns_what_this_will_be(self, charlie: User, store: MemoryStore) -> None:
         text = text_of(signed_in(charlie), "overview")

@@ -133,7 +133,7 @@ def test_versions_are_stepped_through_by_keys(caller: Caller, bob: User) -> None
     body = blame(bob, memory, "?version=2").content.decode()
     assert re.search(r'href="\?version=1"[^>]* data-shortcut="\["', body)
     assert re.search(r'href="\?version=3"[^>]* data-shortcut="\]"', body)
-    assert "This is the blame of an earlier version." in body
+    assert "This is an earlier version." in body
     newest = blame(bob, memory).content.decode()
     assert 'data-shortcut="]"' not in newest and "earlier version" not in newest
 

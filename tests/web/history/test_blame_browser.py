@@ -44,7 +44,7 @@ def addresses(here: str, server: LiveServer) -> Iterator[str]:
 def test_from_the_text_to_who_has_seen_a_line_without_the_mouse(page: Page, here: str) -> None:
     page.goto(here)
     press(page, "b")
-    expect(page.get_by_role("heading", name="Blame of policies.md")).to_be_visible()
+    expect(page.get_by_role("heading", name="Who wrote policies.md")).to_be_visible()
     press(page, "j")
     press(page, "j")
     expect(page.locator("#L3 > a")).to_be_focused()

@@ -81,6 +81,7 @@ def test_everyone_with_a_role_sees_the_rules_and_only_an_admin_edits_them(
     assert "No agent may create, change, delete or rename any memory under /policies/." in html and WHY in html
     assert editor(store) not in html
     assert editor(store) in signed_in(alice).get(listed(store)).content.decode()
+    assert "allow that first and refuse / in the next rule" in signed_in(alice).get(editor(store)).content.decode()
     of_store = reverse("store", args=[store.pk])
     assert f'href="{listed(store)}"' in signed_in(viewer).get(of_store).content.decode(), "a tab leads to them"
 

@@ -107,6 +107,13 @@ def test_what_is_left_out_stays_and_the_page_says_so(proposal: Caller, store: Me
     assert "Merged 2 of 4 changes of proposal #1." in page.content.decode()
 
 
+def test_a_new_memory_that_is_left_out_was_never_there(proposal: Caller, store: MemoryStore, curator: Client) -> None:
+    rows = curator.get(url_of(store)).context["rows"]
+    new = next(one.row.change.memory for one in rows if one.outline.path == "/policies/new.md")
+    page = send(curator, store, leave_out=new).content.decode()
+    assert ">left out</span>" in page and "left as it was" not in page
+
+
 def test_leaving_everything_out_decides_nothing(caller: Caller, store: MemoryStore, curator: Client) -> None:
     replaces(caller, REFUNDS, "two", "2")
     page = send(curator, store, leave_out=id_of(REFUNDS))

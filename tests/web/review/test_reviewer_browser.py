@@ -145,7 +145,7 @@ def finds_the_line(desk: Page) -> None:
     press(desk, "m")
     arrive(desk, "refund_policies.xml")
     press(desk, "b")
-    arrive(desk, "Blame of refund_policies.xml")
+    arrive(desk, "Who wrote refund_policies.xml")
     line = desk.locator("#L13")
     expect(line.locator("code")).to_have_text(POISON)
     expect(line.locator(".blame-meta")).to_contain_text(story.SUPPORT)

@@ -53,6 +53,7 @@ def test_matches_are_marked_with_lines_around_and_linked(store: MemoryStore, bob
     )
     assert f'<a href="{link}#L2">2</a><code>two</code>' in page
     assert "five" not in page
+    assert "last change: " in text_of(page)
     assert "1 memory found." in text_of(page)
 
 

@@ -225,6 +225,7 @@ def test_a_filter_is_typed_completed_negated_and_removed_by_keys_alone(
     press(desk, "Enter")
     expect(desk.get_by_text("1 memory found.")).to_be_visible()
     expect(desk.get_by_role("list", name="Active filters")).to_be_focused()
+    expect(desk.get_by_role("list", name="Active filters")).to_have_css("outline-style", "none")
     press(desk, "Tab")
     press(desk, "Enter")
     expect(desk.get_by_text("12 memories found.")).to_be_visible()

@@ -50,7 +50,7 @@ def test_the_list_tells_how_each_store_is(alice: User, store: MemoryStore, key: 
     caller.call("view", path="/memories/nowhere.md")
     row = signed_in(alice).get("/stores").content.decode().split("<tbody")[1].split("</tr>")[0]
     assert f"/stores/{store.id}/overview" in row and "spark-line" in row and "2 entries" in row
-    assert "1 memory, 4 B" in row
+    assert "1 memory, 4 B" in row and "version to review</span>" in row and "error since yesterday</span>" in row
     assert f"/review?what=version&amp;store={store.id}" in row and "outcome=error" in row and "minutes ago" in row
 
 
