@@ -154,9 +154,14 @@ def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
     if agent := values.get("agent"):
         return agent if agent.startswith("agent_") else _agent_named(agent, chains) or agent
     if person := values.get("person"):
-        addressed_so = User.objects.filter(email=fold_email(person)).values_list("id", flat=True)
-        return person if person.startswith("user_") else addressed_so.first() or person
+        return person_id(person)
     return None
+
+
+def person_id(person: str) -> str:
+    """Return the id of a person, given by id or e-mail address; an address that is not found is returned unchanged."""
+    addressed_so = User.objects.filter(email=fold_email(person)).values_list("id", flat=True)
+    return person if person.startswith("user_") else addressed_so.first() or person
 
 
 def _agent_named(name: str, chains: Sequence[str]) -> str | None:
@@ -272,6 +277,7 @@ def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
         "agent": Agent.objects.known_in(chains),
         "key": Key.objects.filter(agent__in=Agent.objects.known_in(chains)).select_related("agent"),
         "person": User.objects.known_in(chains),
+        "assigned": User.objects.known_in(chains),
         "session": Session.objects.known_in(chains).values_list("name", flat=True),
     }
     for key, value in wanted.values.items():

@@ -76,6 +76,7 @@ KEYS: Mapping[str, Key] = {
     "door": Key(gettext_lazy("Came in through"), choices=lambda: [(value, value) for value in Door.values]),
     "what": Key(gettext_lazy("What waits"), choices=_words(_WAITING), can_exclude=False),
     "is": Key(gettext_lazy("State"), choices=_words(_MARKS)),
+    "assigned": Key(gettext_lazy("Assigned to"), "name@example.com", can_exclude=False),
     "when": Key(gettext_lazy("When"), choices=_periods),
     "from": Key(gettext_lazy("From"), "2026-01-31", can_exclude=False),
     "to": Key(gettext_lazy("To"), "2026-01-31", can_exclude=False),

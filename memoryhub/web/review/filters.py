@@ -1,7 +1,7 @@
 """The filter of the review inbox, from words `key:value` or query parameters to conditions on versions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 
 from memoryhub import ids
 from memoryhub.models import Memory
-from memoryhub.text.filter_words import NOT, UNREVIEWED
+from memoryhub.text.filter_words import MINE, NOT, UNASSIGNED, UNREVIEWED
 from memoryhub.web.audit import filters
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.filter_keys import PROPOSAL, VERSION
 from memoryhub.web.common.filters import KeyValues, Malformed
 from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter, mark_filter
 
-KEYS = ("store", "agent", "session", "memory", "path", "what", "is", "when", "from", "to")
+KEYS = ("store", "agent", "session", "memory", "path", "what", "is", "assigned", "when", "from", "to")
 SESSION, MEMORY = "session", "memory"
 WORST, OLDEST, NEWEST = "worst", "oldest", "newest"
 
@@ -33,7 +33,9 @@ class Filter(KeyValues):
 
     @classmethod
     def check(cls, values: Mapping[str, str]) -> None:
-        mark_filter(values)
+        marks = mark_filter(values)
+        if "assigned" in values and {MINE, UNASSIGNED} & (marks.has | marks.has_not):
+            raise Malformed(_("“assigned:” names one person. Leave out “is:mine” and “is:unassigned”."))
         if values.get("what") not in (None, VERSION, PROPOSAL):
             raise Malformed(_("“what” is %(choices)s.") % {"choices": f"{VERSION}, {PROPOSAL}"})
 
@@ -99,11 +101,15 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
     `user` is the id of the person. Raise Malformed.
     """
     values = wanted.values
-    known = {key: value for key, value in values.items() if key.removeprefix(NOT) not in ("memory", "is", "what")}
+    known = {
+        key: value for key, value in values.items() if key.removeprefix(NOT) not in ("assigned", "memory", "is", "what")
+    }
     target = filters.resolved(filters.Filter(known), stores, now=now, zone=zone)
     search, memory = target.search, values.get("memory")
     found = target.chains if memory is None else _store_of(memory, target.chains)
     marks = mark_filter(values, user)
+    if to := values.get("assigned"):
+        marks = replace(marks, has=marks.has | {MINE}, user=filters.person_id(to))
     return Wanted(
         stores=found if values.get("what") != PROPOSAL else (),
         stores_of_proposals=found if values.get("what") != VERSION and marks.is_empty else (),

@@ -161,9 +161,14 @@ def _whose(wanted: Filter) -> list[dict[str, Any]]:
     """Return the options that limit the inbox by reviewer: their words, their query strings, and which one is on."""
     values = set(wanted.values_of("is"))
     rest, on = sorted(values - {MINE, UNASSIGNED}), values & {MINE, UNASSIGNED}
+    anyone = wanted.without("assigned")
     choices = ((set[str](), _("Everyone’s")), ({MINE}, _("Mine")), ({UNASSIGNED}, _("Unassigned")))
     return [
-        {"words": words, "query": wanted.query(**{"is": ",".join([*rest, *value])}), "chosen": on == value}
+        {
+            "words": words,
+            "query": anyone.query(**{"is": ",".join([*rest, *value])}),
+            "chosen": on == value and anyone == wanted,
+        }
         for value, words in choices
     ]
 

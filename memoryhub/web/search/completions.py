@@ -127,6 +127,7 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
     found: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
         "agent": lambda: [(name, name) for _id, name in names.agents(user, words, MOST)],
         "person": lambda: names.people(user, words, MOST),
+        "assigned": lambda: names.people(user, words, MOST),
         "session": lambda: names.sessions(user, words, MOST),
         "store": lambda: _stores(user, words),
         "path": lambda: [(path, path) for path in _directories(user, typed or "/", store_id)],

@@ -157,6 +157,13 @@ def test_sessions_in_other_stores_are_not_shown(
     assert f"/audit?agent={agent.id}" in theirs
 
 
+def test_the_store_of_a_key_leads_to_what_agents_may_change_there(
+    agent: Agent, store: MemoryStore, key: str, bob: User
+) -> None:
+    page = signed_in(bob).get(f"/agents/{agent.pk}").content.decode()
+    assert f'<a href="/stores/{store.pk}/path-rules"' in page
+
+
 def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemoryStore, bob: User) -> None:
     _, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
     call(store, secret, memoryhub_session="run-1")

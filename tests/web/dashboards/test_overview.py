@@ -50,6 +50,7 @@ class TestOverview:
         figures.catch_up()
         text = text_of(signed_in(alice), "overview")
         assert "Alice edited /a.md" in text
+        assert "Looks at a directory are reads; calls that got an error are neither." in text
 
     @pytest.mark.both_databases
     def test_an_act_whose_words_need_more_than_its_path_is_told_in_short(self, today: Caller, alice: User) -> None:

@@ -58,6 +58,24 @@ def test_a_colleague_is_asked_and_sees_it_as_theirs(caller: Caller, alice: User,
     assert "b.md" not in found and "1 memory found" in " ".join(found.split())
 
 
+@pytest.mark.both_databases
+def test_what_somebody_has_to_review_is_found_by_address_and_by_id(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    caller.create("/b.md", "b\n")
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    for who in ("bob@example.com", "Bob@Example.com", bob.pk):
+        assert shown(inbox(signed_in(alice), q=f"assigned:{who}")) == [("/a.md", 1), ("/a.md", 2)]
+    for words in ("assigned:alice@example.com", "assigned:nobody@example.com", "assigned:bob@example.com in /b.md"):
+        assert shown(inbox(signed_in(alice), q=words)) == []
+    page = inbox(signed_in(alice), q=f"assigned:{bob.pk}").content.decode()
+    assert ">Bob<" in page and "“assigned:”" not in page
+    for mark in ("mine", "unassigned"):
+        assert (
+            "“assigned:” names one person"
+            in inbox(signed_in(alice), q=f"assigned:bob@example.com is:{mark}").content.decode()
+        )
+
+
 def test_who_has_nothing_to_review_learns_who_has(caller: Caller, alice: User, bob: User) -> None:
     _, made = two(caller)
     asked = " ".join(inbox(signed_in(alice), q="is:mine").content.decode().split())
@@ -65,7 +83,7 @@ def test_who_has_nothing_to_review_learns_who_has(caller: Caller, alice: User, b
     assign(signed_in(alice), made[0], "other", to=bob.pk)
     asked = " ".join(inbox(signed_in(alice), q="assigned to me").content.decode().split())
     assert "Nothing is assigned to you" in asked and "Bob has 1 memory to review." in asked
-    assert 'href="/review?is=unassigned"' in asked
+    assert 'href="/review?is=unassigned"' in asked and 'href="/review?assigned=bob%40example.com"' in asked
     assert "has 1 memory to review" not in inbox(signed_in(bob), q="is:mine").content.decode()
     assert "has 1 memory to review" not in inbox(signed_in(alice), q="is:mine in /b").content.decode()
 
