@@ -54,7 +54,8 @@ def palette(request: Request) -> HttpResponse:
     if query.strip() and not only:
         shown["searches"] = _searches(user, query.strip(), store_id)
     if words and not only and MemoryStore.objects.administered_by(user).exists():
-        shown |= {"may_erase": True, "may_erase_text": may_erase(query) and not _names_erasing(words)}
+        is_named = _names_erasing(words)
+        shown |= {"may_erase": True, "may_erase_text": may_erase(query) and not is_named, "erase_first": is_named}
     part = bool(request.headers.get("HX-Request"))
     return render(request, "search/_groups.html" if part else "search/palette.html", shown)
 

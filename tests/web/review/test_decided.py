@@ -36,6 +36,7 @@ def test_ones_own_decisions_are_listed_and_undone(caller: Caller, store: MemoryS
     decide(signed_in(bob), made[2].head, "approve")
     page = client.get(ADDRESS).content.decode()
     assert page.index("/b.md</a>") < page.index("/a.md</a>") and "/c.md" not in page
+    assert f'href="/audit?person={alice.pk}"' in page
     rows = client.get(ADDRESS).context["decided"]
     answer = client.post(reverse("undo_decisions"), {"entries": rows[0].entries, "next": ADDRESS}, follow=True)
     assert "The decision was undone." in answer.content.decode()

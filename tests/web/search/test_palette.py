@@ -35,6 +35,14 @@ def test_stores_paths_and_agents_are_found(store: MemoryStore, alice: User, agen
     assert sorted(order, key=lambda label: html.index(f'data-label="{label}"')) == order
 
 
+def test_erasing_is_offered_first_only_to_who_asks_for_it(store: MemoryStore, alice: User) -> None:
+    for typed in ("is the hub healthy", "ab"):
+        found = groups(alice, q=typed)
+        assert found.index("Search memories for") < found.index(" everywhere…")
+    found = groups(alice, q="erase a person")
+    assert found.index("Erase a person everywhere…") < found.index("Search memories for")
+
+
 def test_settings_are_found_by_who_may_open_them(store: MemoryStore, alice: User, bob: User, superuser: User) -> None:
     of_store, of_hub = f'href="/stores/{store.id}/members"', f'href="{reverse("hub_background")}"'
     assert of_store in groups(alice, q="members", store=store.id)
