@@ -311,6 +311,12 @@ def _set_role(values: Values, command: Command) -> str:
     return _plainly(values, command)
 
 
+def _invite(values: Values, command: Command) -> str:
+    if values.told.get("user"):
+        return _("created a password link for %(email)s") % values
+    return _plainly(values, command)
+
+
 def _hold(values: Values, command: Command) -> str:
     told, is_hold = values.told, values.told.get("what") == "hold"
     memory = values["memory"] if told.get("memory") else ""
@@ -364,6 +370,7 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "take_out": _take_out,
     "restore_moment": _restore_moment,
     "set_role": _set_role,
+    "invite": _invite,
     "hold": _hold,
     "release": _hold,
     "dismiss_finding": _decided_findings,

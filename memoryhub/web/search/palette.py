@@ -14,7 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub.models import MemoryStore, User
+from memoryhub import ids
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
 from memoryhub.text.path_index import words_of
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.access import person, signed_in
@@ -49,7 +50,7 @@ def palette(request: Request) -> HttpResponse:
     words = words_of(query)
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
     if not only:
-        groups = [*_pages(user, words, store_id), *_names(user, words), *groups]
+        groups = [*_pages(user, words, store_id), *_names(user, words), *_by_id(user, query.strip()), *groups]
     shown: dict[str, Any] = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
     if query.strip() and not only:
         shown["searches"] = _searches(user, query.strip(), store_id)
@@ -95,6 +96,20 @@ def _names(user: User, words: Sequence[str]) -> Iterable[Group]:
     for label, route, found in kinds:
         if rows := found(user, words, FEW):
             yield Group(label, _rows([(reverse(route, args=[id]), name) for id, name in rows], words))
+
+
+def _by_id(user: User, query: str) -> Iterable[Group]:
+    """Yield a group with the memory, or the version of one, whose id was typed."""
+    if not query.startswith((ids.MEMORY, ids.MEMORY_VERSION)):
+        return
+    stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
+    if query.startswith(ids.MEMORY):
+        for memory in Memory.objects.filter(store_id__in=stores, pk=query).only("store_id", "path"):
+            yield Group(_("Memories"), _rows([(reverse("memory", args=[memory.store_id, query]), memory.path)], ()))
+    else:
+        for version in MemoryVersion.objects.filter(store_id__in=stores, pk=query).only("store_id", "number", "path"):
+            name = _("Version %(number)s of %(path)s") % {"number": version.number, "path": version.path or "–"}
+            yield Group(_("Versions"), _rows([(reverse("version", args=[version.store_id, query]), name)], ()))
 
 
 def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:

@@ -233,6 +233,8 @@ def test_a_password_link_is_shown_once_and_sets_the_password(superuser: User, ch
     sets = {"password": "a wholly different one", "again": "a wholly different one"}
     assert Client().post(link, sets).status_code == 303
     assert Client().post(link, sets).status_code == 410
+    audit = client.get("/audit").content.decode()
+    assert f"created a password link for {charlie.email}" in audit and "created an invitation for" not in audit
 
 
 def test_a_deactivated_person_gets_no_password_link(superuser: User, charlie: User) -> None:

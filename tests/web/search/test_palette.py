@@ -43,6 +43,22 @@ def test_erasing_is_offered_first_only_to_who_asks_for_it(store: MemoryStore, al
     assert found.index("Erase a person everywhere…") < found.index("Search memories for")
 
 
+@pytest.mark.both_databases
+def test_a_memory_and_a_version_are_found_by_their_ids(store: MemoryStore, alice: User, charlie: User) -> None:
+    memory = write(store, "/support/<plan>.md")
+    assert memory.head_id
+    for typed in (memory.pk, f" {memory.pk} "):
+        found = groups(alice, q=typed)
+        assert f'href="/stores/{store.id}/memories/{memory.pk}"' in found and "/support/&lt;plan&gt;.md" in found
+    found = groups(alice, q=memory.head_id)
+    assert f'href="{reverse("version", args=[store.id, memory.head_id])}"' in found
+    assert "Version 1 of /support/&lt;plan&gt;.md" in found
+    for typed in (memory.pk, memory.head_id):
+        assert "plan" not in groups(charlie, q=typed)
+    for typed in ("mem_", "mem_x", "memver_", "memver_" + "Z" * 300):
+        assert "plan" not in groups(alice, q=typed)
+
+
 def test_settings_are_found_by_who_may_open_them(store: MemoryStore, alice: User, bob: User, superuser: User) -> None:
     of_store, of_hub = f'href="/stores/{store.id}/members"', f'href="{reverse("hub_background")}"'
     assert of_store in groups(alice, q="members", store=store.id)
