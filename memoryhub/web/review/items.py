@@ -62,7 +62,7 @@ class Item:
     `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
     `claim` is the claim of another person. `flagged` is the review that set the memory's flag, and `frozen` the legal
     hold that freezes its text. `since_approved` joins the changes of the memory that the person has not approved.
-    `assigned` is who is to review the memory, and `reviewers` are the people who can be asked to.
+    `assigned` is who is to review the memory, and `reviewers` are the others who can be asked to.
     """
 
     store: MemoryStore
@@ -164,7 +164,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     claims = _claims(store.pk, memories, user, at)
     joined = _joined(store.pk, memories.values(), user)
     assigned = {one.memory_id: one.to for one in standing(store.pk).filter(memory_id__in=list(memories))}
-    can_review = reviewers(store.pk) if may_decide else ()
+    others = [one for one in reviewers(store.pk) if one != user] if may_decide else []
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
     covers = masking.covers(store.pk, memories)
     held, findings = holds_of(store.pk, at), found_in([store.pk], list(memories))
@@ -188,7 +188,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             marks=_marks(memories[version.memory_id], findings, held),
             since_approved=joined.get(version.memory_id),
             assigned=assigned.get(version.memory_id),
-            reviewers=can_review,
+            reviewers=others,
         )
         for version in versions
     ]
