@@ -228,6 +228,7 @@ class TestFilters:
         text = text_of(client, "store_overview", f"?agent={other.pk}", today.store.id)
         assert "1 calls and actions" in text
         assert f"agent={other.pk}" in section(text, "operations")
+        assert "of all agents, oldest" in " ".join(re.sub(r"<[^>]*>", " ", text).split())
         assert "Remove the filter by agent" in text
         assert "Second bot" in section(text, "authors") and "Support bot" in section(text, "authors")
         assert "Nothing happened" in text_of(client, "store_overview", "?agent=agent_nobody", today.store.id)

@@ -53,6 +53,11 @@ def tried_and_saved(client: Client, store: MemoryStore, *rows: dict[str, Any]) -
     return form(client, store, "save", *rows, seen=tried.context["seen"], opened=tried.context["opened"])
 
 
+def test_without_rules_an_answer_speaks_of_none(store: MemoryStore, alice: User) -> None:
+    asked = signed_in(alice).get(listed(store), {"path": "/a.md", "verb": "create"}).content.decode()
+    assert "There are no rules, so it is allowed.</p>" in asked and "The list above" not in asked
+
+
 def patterns(response: Any) -> list[str]:
     return [one["pattern"].value() for one in response.context["form"]]
 
@@ -81,6 +86,8 @@ def test_everyone_with_a_role_sees_the_rules_and_only_an_admin_edits_them(
     assert "No agent may create, change, delete or rename any memory under /policies/." in html and WHY in html
     assert editor(store) not in html
     assert editor(store) in signed_in(alice).get(listed(store)).content.decode()
+    asked = signed_in(alice).get(listed(store), {"path": "/other/a.md", "verb": "create"}).content.decode()
+    assert "No rule matches, so the rules allow it. The list above says" in asked
     assert "allow that first and refuse / in the next rule" in signed_in(alice).get(editor(store)).content.decode()
     of_store = reverse("store", args=[store.pk])
     assert f'href="{listed(store)}"' in signed_in(viewer).get(of_store).content.decode(), "a tab leads to them"
