@@ -20,6 +20,7 @@ from memoryhub.models import (
     AuditEntry,
     Delivery,
     DeliveryState,
+    MemoryStore,
     MemoryVersion,
     Run,
     RunState,
@@ -315,3 +316,23 @@ def test_the_webhook_of_a_store_is_told_of_its_deletion(hub: Hub, there: Receive
     assert told(there) == ["memory_store.deleted"]
     assert Webhook.objects.get(pk=hook.pk).paused_for == "gone"  # its chain is closed, and tells nothing more
     assert AuditEntry.objects.of_chain(hub.store.pk).newest()[0].command == "delete_store"
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("of_hub", [False, True])
+def test_the_rows_of_a_deleted_store_stay_until_what_happened_in_it_was_read(
+    hub: Hub, there: Receiver, world: World, of_hub: bool
+) -> None:
+    webhook(None if of_hub else hub.store, there.url, ["memory.created", "memory_store.deleted"], at=world.now)
+    write(hub, "/a.md", "/b.md")
+    delete.delete_store(hub.store.pk, act=act(timezone.now()))
+    world.now = timezone.now()
+    for _ in range(2):
+        while delete.step(hub.store.pk):
+            pass
+        world.deliver()
+    assert told(there) == ["memory.created", "memory.created", "memory_store.deleted"]
+    while delete.step(hub.store.pk):
+        pass
+    assert not MemoryVersion.objects.filter(store_id=hub.store.pk).exists()
+    assert not MemoryStore.every.filter(pk=hub.store.pk).exists()

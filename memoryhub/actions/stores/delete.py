@@ -1,6 +1,7 @@
 """Deletes a memory store. It is hidden at once, and its rows are deleted in batches later; its closed audit stays."""
 
 from django.db import models
+from django.db.models import Q
 
 from memoryhub.actions.core import audit, sql, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -88,8 +89,11 @@ def deleted_stores() -> list[str]:
 def step(store_id: str) -> bool:
     """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
-    The store's own row is deleted last, after its webhooks got all their events.
+    Nothing is deleted before the webhooks' reader has read the store's audit: events are made from these rows. The
+    store's own row is deleted last, after its webhooks got all their events.
     """
+    if not _is_read(store_id):
+        return False
     for model, store in HEAVY:
         with writing():
             there = list(model._default_manager.filter(**{store: store_id}).values_list("pk", flat=True)[:PIECE])
@@ -98,18 +102,23 @@ def step(store_id: str) -> bool:
                 rows = model._default_manager.filter(**named, pk__in=there)
                 rows._raw_delete(rows.db)  # no other rows depend on these rows
                 return True
-    if not _told(store_id):
+    if _is_waiting(store_id):
         return False
     with writing():
         MemoryStore.every.filter(pk=store_id, deleted_at__isnull=False).delete()
     return False
 
 
-def _told(store_id: str) -> bool:
-    """Return whether the store's webhooks have got all its events, or cannot get any more."""
-    if not Webhook.objects.filter(store_id=store_id, paused_at=None).exists():
+def _is_read(store_id: str) -> bool:
+    """Return whether every entry of the store was read for the webhooks of the store and of the hub, if there are
+    any."""
+    if not Webhook.objects.active().filter(Q(store=None) | Q(store=store_id)).exists():
         return True
-    if Delivery.objects.filter(webhook__store=store_id, state=DeliveryState.WAITING).exists():
-        return False
     read = WebhookCursor.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     return bool(read >= AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id))
+
+
+def _is_waiting(store_id: str) -> bool:
+    """Return whether a delivery waits for one of the store's active webhooks."""
+    active = Webhook.objects.active().filter(store=store_id).values("pk")
+    return Delivery.objects.filter(webhook__in=active, state=DeliveryState.WAITING).exists()
