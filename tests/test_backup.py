@@ -1,19 +1,21 @@
-"""The README's lines for backup and restore, typed as they stand: twice, after a crash, on a wrong path."""
+"""The README's lines for backup and restore as they stand: twice, after a crash, after an upgrade, on a wrong path."""
 
+import os
 import re
 import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
+from tests import cluster
+from tests.faults import postgres
 from tests.faults.clients import Load
 from tests.faults.hub import ROOT, Hub
 
 README = (ROOT / "README.md").read_text()
-SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
-pytestmark = pytest.mark.skipif(not SQLITE, reason="the lines for SQLite; PostgreSQL's are its own programs")
+OLDER = "0015"
+"""A migration after which others added tables that refer to those of then."""
 
 
 def lines(after: str) -> str:
@@ -24,6 +26,7 @@ def lines(after: str) -> str:
 
 
 BACKUP, RESTORE = lines("Back up SQLite"), lines("Restore a backup of SQLite")
+DUMP, RESTORE_DUMP = lines("Back up PostgreSQL"), lines("Restore a backup of PostgreSQL")
 
 
 @pytest.fixture
@@ -33,8 +36,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def typed(commands: str, place: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["sh", "-c", commands], cwd=place, text=True, capture_output=True, check=False)
+def typed(commands: str, place: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = {**os.environ, **environment}
+    return subprocess.run(["sh", "-c", commands], cwd=place, env=own, text=True, capture_output=True, check=False)
 
 
 def test_a_backup_of_a_database_that_is_not_there_fails_and_makes_nothing(place: Path) -> None:
@@ -88,3 +92,36 @@ def wait_for_checkpoints(hub: Hub) -> None:
     hub.start()
     hub.stop()
     hub.start()
+
+
+def test_a_dump_from_before_an_upgrade_is_put_back_into_a_new_database_and_serves(place: Path) -> None:
+    with postgres.running() as server:
+        programs = str(Path(cluster._binary("pg_dump")).parent)
+        environment = {"PATH": f"{programs}:{os.environ['PATH']}", "DATABASE_URL": f"{server.url}?connect_timeout=5"}
+        hub = Hub(place / "data", environment["DATABASE_URL"])
+        hub.start()
+        hub.stop()
+        hub.command("create_store", "before")
+        hub.command("migrate", "memoryhub", OLDER)
+        dumped = typed(DUMP, place, **environment)
+        assert dumped.returncode == 0, dumped.stderr
+        assert (place / "backup.dump").stat().st_mode & 0o077 == 0
+        hub.command("migrate")
+        hub.command("create_store", "after")
+        restored = typed(RESTORE_DUMP + 'echo "$DATABASE_URL"', place, **environment)
+        assert restored.returncode == 0, restored.stderr
+        assert restored.stdout.strip() == environment["DATABASE_URL"].replace("/postgres?", "/hub_restored?")
+        assert typed(RESTORE_DUMP, place, **environment).returncode != 0  # never over what is there
+        again = Hub(place / "data", restored.stdout.strip())
+        again.start()
+        try:
+            assert stores(again) == ["before"]
+            assert stores(hub) == ["after", "before"]
+        finally:
+            again.stop()
+        again.command("verify_audit")
+
+
+def stores(hub: Hub) -> list[str]:
+    names = "from memoryhub.models import MemoryStore; print(*MemoryStore.objects.values_list('name', flat=True))"
+    return sorted(hub.command("shell", "-v", "0", "-c", names).stdout.split())
