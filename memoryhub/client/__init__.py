@@ -30,6 +30,9 @@ TIMEOUT = 60.0
 """Seconds that one attempt may take."""
 MOST_DELETES = 100
 """How many tool calls the hub accepts in one request."""
+_UNLISTED = "/memories/.anthropic-memory-store"
+"""What the memory_stores API never lists: only the tool reaches a memory that has the name of the SDK's marker."""
+_LAST = {"command": "delete", "path": _UNLISTED}
 ENVIRONMENT = {
     "url": "MEMORYHUB_URL",
     "key": "MEMORYHUB_KEY",
@@ -132,6 +135,7 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
             _raise_refused(refused, paths)
             refused = _refused(self._hub, paths, self._post(_message(paths)))
+        _raise_unless_gone(self._hub, self._post(_block(_LAST)))
         return "All memory cleared"
 
     def close(self) -> None:
@@ -225,6 +229,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
         while paths := _paths(self._hub, await self._get(self._hub.at_root)):
             _raise_refused(refused, paths)
             refused = _refused(self._hub, paths, await self._post(_message(paths)))
+        _raise_unless_gone(self._hub, await self._post(_block(_LAST)))
         return "All memory cleared"
 
     async def close(self) -> None:
@@ -350,6 +355,15 @@ def _raise_refused(refused: Mapping[str, str], paths: Sequence[str]) -> None:
     for path in paths:
         if path in refused:
             raise ToolError(refused[path])
+
+
+def _raise_unless_gone(hub: _Hub, answer: object) -> None:
+    """Raise ToolError if what no list shows was refused; mostly it does not exist."""
+    try:
+        _outcome(hub, answer)
+    except ToolError as error:
+        if error.content != f"Error: The path {_UNLISTED} does not exist":
+            raise
 
 
 def _no_hub(hub: _Hub) -> HubError:

@@ -9,7 +9,7 @@ from tests.api.server import served
 from tests.asynchronous import one_loop
 from tests.client.remote import Place, Remote
 
-STORES = 60
+STORES = 80
 MUCH = {"limit_memory_bytes": 4_000_000, "limit_total_bytes": 100_000_000}
 """For a memory of 1,000,000 lines."""
 

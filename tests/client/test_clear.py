@@ -8,6 +8,8 @@ from tests.client.remote import Place, Remote
 ROOT = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n"
 PATHS = ["/memories/a.md", "/memories/.hidden", "/memories/notes/b.md", "/memories/notes/deep/c.md",
          "/memories/node_modules/x/y.md", "/memories/100%25 & ü?#.md"]  # fmt: skip
+MARKER = "/memories/.anthropic-memory-store"
+NO_MARKER = ("/.anthropic-memory-store", False, True)
 
 
 def deletes(place: Place, store: str) -> list[tuple[object, ...]]:
@@ -22,7 +24,16 @@ def test_all_is_deleted_and_audited_once(remote: Remote, place: Place) -> None:
     assert remote.clear() == ["ok", "All memory cleared"]
     assert remote.call(command="view", path="/memories") == ["ok", f"{ROOT}0B\t/memories"]
     at_root = ("/.hidden", "/100%25 & ü?#.md", "/a.md", "/node_modules", "/notes")
-    assert deletes(place, remote.store) == [(path, True, True) for path in at_root]
+    assert deletes(place, remote.store) == [NO_MARKER, *((path, True, True) for path in at_root), NO_MARKER]
+
+
+@pytest.mark.parametrize("path", [MARKER, f"{MARKER}/a.md"])
+def test_what_the_api_does_not_list_is_deleted(remote: Remote, path: str) -> None:
+    for made in ("/memories/a.md", path):
+        assert remote.call(command="create", path=made, file_text="x")[0] == "ok"
+    assert remote.clear() == ["ok", "All memory cleared"]
+    assert remote.call(command="view", path=path)[0] == "err"
+    assert remote.clear() == ["ok", "All memory cleared"]
 
 
 def test_more_than_one_request_holds_is_deleted(remote: Remote) -> None:
@@ -38,19 +49,27 @@ from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door, HoldKind
 act = Act(Actor.system("tests"), Door.COMMAND, timezone.now())
-holds.place(STORE, act, kind=HoldKind.HOLD, reason="A lawsuit.", path="/held")
+holds.place(STORE, act, kind=HoldKind.HOLD, reason="A lawsuit.", path=PLACE)
 """
 
 
 def test_what_is_under_a_legal_hold_stays_and_is_told(remote: Remote, place: Place) -> None:
     for path in ("/memories/a.md", "/memories/held/b.md", "/memories/z.md"):
         assert remote.call(command="create", path=path, file_text="x")[0] == "ok"
-    place.server.command("shell", "-c", HOLD.replace("STORE", repr(remote.store)))
+    place.server.command("shell", "-c", HOLD.replace("STORE", repr(remote.store)).replace("PLACE", repr("/held")))
     state, sentence = remote.clear()
     assert (state, "legal hold" in sentence, "/memories/held" in sentence) == ("err", True, True)
     left = f"{ROOT}1B\t/memories\n1B\t/memories/held/\n1B\t/memories/held/b.md"
     assert remote.call(command="view", path="/memories") == ["ok", left]
     assert [ok for _, ok, _ in deletes(place, remote.store)] == [True, False, True]
+
+
+def test_a_hold_on_what_the_api_does_not_list_is_told(remote: Remote, place: Place) -> None:
+    assert remote.call(command="create", path=MARKER, file_text="x")[0] == "ok"
+    held = HOLD.replace("STORE", repr(remote.store)).replace("PLACE", repr("/.anthropic-memory-store"))
+    place.server.command("shell", "-c", held)
+    state, sentence = remote.clear()
+    assert (state, "legal hold" in sentence) == ("err", True)
 
 
 def test_a_key_that_may_not_write_is_told_what_the_hub_says(remote: Remote, place: Place) -> None:
