@@ -209,9 +209,18 @@ def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) 
     """Return the areas in which the lines of a side differ from the lines of the base, in order."""
     budget = Budget(MATCHING_PAIRS)
     runs = common_runs(base, side, budget)
+    areas = differing(slid(runs, base, side), len(base), len(side))
     if work is not None:
-        work.spend((MATCHING_PAIRS - budget.left) // 4)
-    return differing(slid(runs, base, side), len(base), len(side))
+        work.spend((MATCHING_PAIRS - budget.left) // 4 + _cost_of_merging(areas))
+    return areas
+
+
+def _cost_of_merging(areas: Sequence[Area]) -> int:
+    """Return the cost of the lines from the first to the last area, and of the areas, in units of Work."""
+    if not areas:
+        return 0
+    (first, _, start, _), (_, end, _, stop) = areas[0], areas[-1]
+    return end - first + stop - start + 5 * len(areas)
 
 
 def _groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:

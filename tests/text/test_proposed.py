@@ -44,3 +44,18 @@ def test_what_is_already_there_needs_no_work_where_none_is_left() -> None:
     with pytest.raises(OutOfWork):
         onto(rewritten(1), Wish(base, rewritten(2)), Work(0))
     assert joined([Wish(base, base), Wish(base, rewritten(2))], Work(0)).wanted == rewritten(2)
+
+
+def test_texts_that_differ_in_every_third_line_stop_where_the_work_ends() -> None:
+    """Lines that stand once leave no pairs to examine, but are compared, grouped and joined."""
+    base = [f"{number:x}\n" for number in range(20_000)]
+    mine = [f"m{line}" if number % 3 == 0 else line for number, line in enumerate(base)]
+    wanted = [f"t{line}" if number % 3 == 1 else line for number, line in enumerate(base)]
+    now, wish, work = "".join(mine), Wish("".join(base), "".join(wanted)), Work(PLAN_WORK)
+    merges = 0
+    while work.left:
+        onto(now, wish, work)
+        merges += 1
+    assert 1 < merges < 10
+    with pytest.raises(OutOfWork):
+        onto(now, wish, work)
