@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from memoryhub.chain import moment
 from memoryhub.transfer.bundle import Author, BundledVersion
 from memoryhub.transfer.git_names import safe_path
+from memoryhub.transfer.git_tree import Tree
 from memoryhub.transfer.jsonl_write import Counts
 from memoryhub.transfer.written import About, WrittenVersion, author, header, to_json
 
@@ -25,24 +26,18 @@ _NOT_IN_ADDRESSES = re.compile(r"[^A-Za-z0-9._+-]")
 
 
 def stream(about: About, versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """Yield the stream. `versions` are in order of creation; the versions of one audit entry follow one another.
-
-    Memories may exchange paths within one audit entry. So a path that one of them took is not removed for another.
-    """
+    """Yield the stream. `versions` are in the order of the audit; the versions of one entry follow one another."""
     yield f"feature done\n# memoryhub {to_json(header(about, FORMAT))}\n".encode()
     yield f"# memoryhub {to_json({'type': 'store', **about.store})}\n".encode()
     yield f"reset {BRANCH}\n\n".encode()
-    taken: set[str] = set()
-    at_once: object = None
+    tree = Tree()
     for written in versions:
-        if written.at_once != at_once:
-            at_once, taken = written.at_once, set()
         counts.versions += 1
-        yield _commit(written, taken)
+        yield _commit(written, tree)
     yield b"done\n"
 
 
-def _commit(written: WrittenVersion, taken: set[str]) -> bytes:
+def _commit(written: WrittenVersion, tree: Tree) -> bytes:
     version = written.version
     message = f"{_subject(version)}\n\n{_trailers(written)}".encode()
     when = _when(version.at)
@@ -50,28 +45,20 @@ def _commit(written: WrittenVersion, taken: set[str]) -> bytes:
         f"commit {BRANCH}\n".encode(),
         f"author {_person(version.author)} {when}\ncommitter {COMMITTER} {when}\n".encode(),
         _data(message),
-        *_changes(written, taken),
+        *_changes(written.version, *tree.move(written)),
         b"\n",
     ]
     return b"".join(lines)
 
 
-def _changes(written: WrittenVersion, taken: set[str]) -> Iterator[bytes]:
-    """Yield the changes of a version's commit: the removal of the old path, and the new text.
-
-    A deletion or a rename removes the old path, unless it is in `taken`, because another memory has it now. A version
-    that is not a deletion writes its text, unless its path is redacted, and adds its path to `taken`.
-    """
-    version, old = written.version, written.old_path
-    is_deleted = version.operation == "deleted"
-    if old and (is_deleted or old != version.path) and old not in taken:
+def _changes(version: BundledVersion, old: str | None, place: str | None) -> Iterator[bytes]:
+    """Yield the changes of a version's commit: the removal of the old place, and the text at its new one."""
+    if old is not None:
         yield f"D {_quoted(safe_path(old))}\n".encode()
-    if is_deleted or not version.path:
-        return
-    taken.add(version.path)
-    text = REDACTED if version.content is None else version.content
-    yield f"M 100644 inline {_quoted(safe_path(version.path))}\n".encode()
-    yield _data(text.encode("utf-8", "surrogatepass"))
+    if place is not None:
+        text = REDACTED if version.content is None else version.content
+        yield f"M 100644 inline {_quoted(safe_path(place))}\n".encode()
+        yield _data(text.encode("utf-8", "surrogatepass"))
 
 
 def _subject(version: BundledVersion) -> str:

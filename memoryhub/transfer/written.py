@@ -36,8 +36,8 @@ class WrittenVersion:
     """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: it is not exported).
 
     `memory_path` is the memory's current or last path ("": it was redacted). `deleted`: the memory is in the trash.
-    `old_path` is the memory's path before this version (None: there was none). Versions of one act have the same
-    `at_once`.
+    `old_path` is the memory's path before this version (None: there was none). `is_past`: the version was never current
+    in this store, because it was imported together with a later one.
     """
 
     version: BundledVersion
@@ -47,7 +47,7 @@ class WrittenVersion:
     memory_path: str = ""
     deleted: bool = False
     old_path: str | None = None
-    at_once: int = 0
+    is_past: bool = False
 
 
 def header(about: About, form: str) -> Told:

@@ -242,13 +242,13 @@ class TestWhileOthersWrite:
         assert lines[-1]["changed"] and [line["content"] for line in of_type(lines, "version")] == [None, "two"]
 
     def test_memories_that_change_places_in_one_act_do_not_remove_each_other(self, tmp_path: Path) -> None:
-        def version(id: str, memory: str, number: int, path: str, old: str | None, at_once: int) -> WrittenVersion:
+        def version(id: str, memory: str, number: int, path: str, old: str | None) -> WrittenVersion:
             told = BundledVersion(id, number, "modified" if old else "created", path, memory, AT, None)
-            return WrittenVersion(told, memory, old_path=old, at_once=at_once)
+            return WrittenVersion(told, memory, old_path=old)
 
         moves = [
-            version("1", "A", 1, "/a", None, 1), version("2", "B", 1, "/b", None, 2),
-            version("3", "A", 2, "/b", "/a", 3), version("4", "B", 2, "/a", "/b", 3),
+            version("1", "A", 1, "/a", None), version("2", "B", 1, "/b", None),
+            version("3", "A", 2, "/b", "/a"), version("4", "B", 2, "/a", "/b"),
         ]  # fmt: skip
         stream = b"".join(git_write.stream(about(), moves, Counts()))
         assert Repository.of(stream, tmp_path / "copy").tree() == {"a": "B", "b": "A"}

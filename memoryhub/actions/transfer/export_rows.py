@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import F, OuterRef, Q, Subquery
@@ -72,20 +73,18 @@ class Rows:
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order in which they were made. With `history`, each has its memory's previous path."""
+        """Yield versions in the order of the audit; those of one entry, an imported history, in that of their numbers.
+        With `history`, each has its memory's previous path."""
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
         if not history:
             rows = rows.as_of(self.scope.seq)
-        brief = rows.only("id", "seq", "memory_id")
-        found = (
-            row.pk
-            for page in _pages(brief, "seq", "id", BRIEF)
-            for row in page
-            if wanted is None or row.memory_id in wanted
-        )
-        for ids in _parts(found, PART):
-            versions = sorted(self._of_ids(ids, with_old=history), key=lambda version: (version.seq, version.pk))
+        brief = _flat(_pages(rows.only("id", "seq", "memory_id", "number"), "seq", "id", BRIEF))
+        found = ((row.seq, row.number, row.pk) for row in brief if wanted is None or row.memory_id in wanted)
+        numbered = (sorted(same) for _, same in groupby(found, key=itemgetter(0)))
+        for few in _parts(_flat(numbered), PART):
+            place = {id: order for order, (_, _, id) in enumerate(few)}
+            versions = sorted(self._of_ids(list(place), with_old=history), key=lambda version: place[version.pk])
             yield from self._written(versions, ())
 
     def current(self, *, trash: bool) -> Iterator[Current]:
@@ -191,7 +190,7 @@ class Rows:
                 place.path if place else "",
                 place.deleted if place else False,
                 _old_path(version),
-                version.seq,
+                version.superseded_seq == version.seq,
             )
 
     def _bundled(self, version: MemoryVersion) -> BundledVersion:
