@@ -1,7 +1,9 @@
 """Exports: each format holds what the store held, by whom and when, and nothing that is not to leave."""
 
 import hashlib
+import hmac
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -18,6 +20,10 @@ from tests.transfer.exported import Repository, act, archive, export, grown, lin
 from tests.web.memories.pages import TEXTS, write
 
 pytestmark = pytest.mark.django_db
+
+STEPS = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text().partition("### Checking the proof")[2]
+DOCUMENTED = re.findall(r"`(\w+)`", STEPS.partition("canonical entry")[2].partition("\n3. ")[0])
+"""What the canonical entry consists of, in the order of the documentation; the last eight are committed to."""
 
 
 @pytest.fixture
@@ -97,13 +103,16 @@ class TestLines:
         previous = chain.GENESIS
         for seq, entry in enumerate(of_type(lines, "entry"), 1):
             assert (entry["seq"], entry["previous_hash"]) == (seq, previous)
-            canonical = chain.canonical(entry["key_name"], [entry[name] for name in chain.PLAIN], entry["commitments"])
-            assert chain.entry_hash(key, previous, canonical) == entry["hash"]
+            committed = [entry["commitments"].get(name) for name in DOCUMENTED[-8:]]
+            whole = [1, *(entry[name] for name in DOCUMENTED[:-8]), committed]
+            canonical = json.dumps(whole, separators=(",", ":"))
+            assert hmac.digest(key, (previous + canonical).encode(), "sha256").hex() == entry["hash"]
             previous = entry["hash"]
             for field, salt in entry["salts"].items():
                 value = json.loads(entry[field]) if field == "message" and entry[field] else entry[field]
                 if value is not None:
-                    assert chain.commit(bytes.fromhex(salt), value) == entry["commitments"][field]
+                    hashed = hmac.digest(bytes.fromhex(salt), value.encode(), "sha256").hex()
+                    assert hashed == entry["commitments"][field]
             made = sorted((line["id"], line["proof"]["commitment"]) for line in versions if line["proof"]["seq"] == seq)
             told = sorted((line["id"], line["commitment"]) for line in redactions if line["seq"] == seq)
             assert chain.digest([one for _, one in [*made, *told]] + entry["seals"]) == entry["digest"]
