@@ -28,9 +28,17 @@ NEVER = (
 @dataclass(frozen=True, slots=True)
 class Exclude:
     """Shell patterns of what is ignored. A pattern without a slash matches one name anywhere. A pattern with a slash
-    matches a whole place."""
+    matches a whole place. What is in `kept`, and the directories above it, is not ignored."""
 
     patterns: tuple[str, ...] = NEVER
+    kept: frozenset[str] = frozenset()
+
+    def except_for(self, places: frozenset[str]) -> "Exclude":
+        """Return what ignores none of these places because of the patterns of NEVER."""
+        asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
+        kept = {place for place in places if not asked.has(place)}
+        above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}
+        return replace(self, kept=frozenset(kept | above))
 
     def has_name(self, name: str) -> bool:
         """Return whether a file or directory with this name is ignored anywhere."""
@@ -38,6 +46,8 @@ class Exclude:
 
     def has(self, place: str) -> bool:
         """Return whether a place is ignored, or a directory above it."""
+        if place in self.kept:
+            return False
         parts = place.split("/")
         if any(map(self.has_name, parts)):
             return True
@@ -96,13 +106,7 @@ def read_texts(
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     """Return the memories of a hub's export. If its texts were changed since, they come without their history."""
-    lines = list(jsonl_read.objects(texts.pop(MANIFEST)))
-    jsonl_read.header_of(lines[0] if lines else None, MANIFEST_FORMAT)
-    told = {
-        jsonl_read.text(line, "name"): (jsonl_read.text(line, "path"), line.get("sha256"))
-        for line in lines
-        if line["type"] == "file"
-    }
+    told = places(texts.pop(MANIFEST))
     history = texts.pop(HISTORY, None)
     if history is None:
         return _by_manifest(texts, told)
@@ -112,6 +116,17 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     read = _by_manifest(texts, told)
     why = "The texts were changed since the export, and are imported as they are now, without their history."
     return replace(read, left=(Left("/" + HISTORY, why), *read.left))
+
+
+def places(manifest: bytes) -> dict[str, tuple[str, object]]:
+    """Return {place: (path, SHA-256)} of a manifest. Raises Refused."""
+    lines = list(jsonl_read.objects(manifest))
+    jsonl_read.header_of(lines[0] if lines else None, MANIFEST_FORMAT)
+    return {
+        jsonl_read.text(line, "name"): (jsonl_read.text(line, "path"), line.get("sha256"))
+        for line in lines
+        if line["type"] == "file"
+    }
 
 
 def _by_manifest(texts: Mapping[str, bytes], told: Mapping[str, tuple[str, object]]) -> Read:

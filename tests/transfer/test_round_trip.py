@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db.models import Sum
 from django.urls import reverse
 
@@ -183,3 +184,36 @@ def test_figures_count_what_came_and_pages_of_the_past_show_it_from_then_on() ->
     live = Memory.objects.live().filter(store=target)
     last = AuditEntry.objects.of_chain(target.pk).order_by("-seq")[0].seq
     assert set(past.as_of(last).values_list("pk", flat=True)) == set(live.values_list("head_id", flat=True))
+
+
+NAMED_LIKE_FILES_OF_TOOLS = (
+    "/a.md",
+    "/__MACOSX/x.md",
+    "/n/c.lock",
+    "/n/node_modules/y.md",
+    "/.obsidian/z.md",
+    "/d/.git/k.md",
+    "/e/f.sqlite3",
+)
+
+
+@pytest.mark.django_db
+def test_nothing_of_an_unpacked_export_is_left_out_by_its_name(tmp_path: Path) -> None:
+    source = trips.new_store()
+    for minute, path in enumerate(NAMED_LIKE_FILES_OF_TOOLS, 1):
+        made = curation.create(source.pk, path, "first\n", trips.act(minute))
+        sha = Memory.objects.get(pk=made.memory).sha256
+        curation.edit(source.pk, str(made.memory), f"at {path}\n", sha, trips.act(minute + 10))
+    before = trips.facts(source)
+    with zipfile.ZipFile(io.BytesIO(trips.exported(source, "zip"))) as archive:
+        archive.extractall(tmp_path)
+    for place in (".git/config", ".DS_Store", "n/node_modules/other.md", ".obsidian/app.json"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text("of a tool")
+    emptied(source)
+    target, other = trips.new_store("Target"), trips.new_store("Without some")
+    call_command("import_store", target.pk, str(tmp_path))
+    assert trips.facts(target) == before
+    call_command("import_store", other.pk, str(tmp_path), "--exclude", "x.md", "--exclude", "n/*.lock")
+    live = Memory.objects.filter(store=other).values_list("path", flat=True)
+    assert set(live) == set(NAMED_LIKE_FILES_OF_TOOLS) - {"/__MACOSX/x.md", "/n/c.lock"}

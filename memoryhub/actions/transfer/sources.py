@@ -49,8 +49,13 @@ def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Br
 def of_directory(
     root: Path, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
 ) -> Brought:
-    """Read the texts of a directory, without following links. Raises Refused and OSError."""
+    """Read the texts of a directory, without following links. Raises Refused and OSError.
+
+    If an export of a hub was unpacked there, none of its texts is left out by its name, unless `exclude` says so.
+    """
     bounds, texts, left, size = bounds or importing.bounds(), {}, [], 0
+    exported = frozenset() if only_memory_files else _exported(root, bounds)
+    exclude = exclude.except_for(exported)
     for place, path in _walk(root, exclude):
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
@@ -79,7 +84,8 @@ def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
     for directory, directories, names in os.walk(root):
         above = Path(directory)
         links = [name for name in directories if (above / name).is_symlink()]
-        directories[:] = sorted(name for name in directories if not exclude.has_name(name) and name not in links)
+        places = {name: (above / name).relative_to(root).as_posix() for name in directories}
+        directories[:] = sorted(name for name in directories if not exclude.has(places[name]) and name not in links)
         for name in sorted([*names, *links]):
             path = above / name
             place = path.relative_to(root).as_posix()
@@ -90,6 +96,14 @@ def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
             except UnicodeEncodeError:
                 raise Refused(f"The name {reading.visible(place)} is not UTF-8.") from None
             yield place, path
+
+
+def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
+    """Return the places of the texts of an export that was unpacked in a directory; none if there is no export."""
+    path = root / tree_read.MANIFEST
+    if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
+        return frozenset()
+    return frozenset(tree_read.places(_content(path, bounds.unpacked)))
 
 
 def _content(path: Path, most: int) -> bytes:
