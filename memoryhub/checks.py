@@ -21,7 +21,7 @@ RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite
 
 def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
-    of_the_place = (*_database(), *_directory(), *_files())
+    of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
     of_server = (*_proxies(), *_connections(), *_log_level())
     return [*_url(), *_secrets(), *_sqlite(), *_limits(), *of_the_place, *of_server]
 
@@ -82,6 +82,15 @@ def _database() -> Iterator[CheckMessage]:
             WRONG_DATABASE,
             hint=RIGHT_DATABASE,
             id="memoryhub.E005",
+        )
+
+
+def _cursors() -> Iterator[CheckMessage]:
+    if os.environ.get("DISABLE_SERVER_SIDE_CURSORS", "") not in ("", "0", "1"):
+        yield Error(
+            "DISABLE_SERVER_SIDE_CURSORS is neither 1 nor 0.",
+            hint="Set it to 1 behind a pool that assigns a connection for each transaction, else leave it out.",
+            id="memoryhub.E021",
         )
 
 

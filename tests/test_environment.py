@@ -56,9 +56,10 @@ def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> N
         MEMORYHUB_URL="http://[::1",
         TRUSTED_PROXIES="proxy",
         MEMORYHUB_LOG_LEVEL="loud",
+        DISABLE_SERVER_SIDE_CURSORS="true",
     )
     assert answer.returncode == 1 and "Traceback" not in answer.stderr and "hush" not in answer.stderr
-    for id in ("E001", "E005", "E007", "E008"):
+    for id in ("E001", "E005", "E007", "E008", "E021"):
         assert f"memoryhub.{id}" in answer.stderr
 
 
