@@ -131,8 +131,8 @@ _secure = _hub.scheme == "https"
 
 DEBUG = False
 _host = _hub.hostname or "127.0.0.1"
-ALLOWED_HOSTS = words("ALLOWED_HOSTS") or sorted(
-    {f"[{_host}]" if ":" in _host else _host, "127.0.0.1", "[::1]", "localhost"}
+ALLOWED_HOSTS = sorted(
+    {f"[{_host}]" if ":" in _host else _host, "127.0.0.1", "[::1]", "localhost", *words("ALLOWED_HOSTS")}
 )
 ROOT_URLCONF = "memoryhub.urls"
 WSGI_APPLICATION = "memoryhub.wsgi.application"

@@ -90,6 +90,17 @@ def test_options_of_the_database_address_are_kept(tmp_path: Path) -> None:
     assert printed.stdout.strip() == "verify-full 5 3 True"
 
 
+def test_further_names_are_allowed_beside_the_hubs_own(tmp_path: Path) -> None:
+    own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_URL": "https://hub.example.com"}
+    for named in ("", "intranet, .example.org"):
+        code = "from memoryhub import settings; print(*settings.ALLOWED_HOSTS)"
+        command = [sys.executable, "-c", code]
+        environment = own | {"ALLOWED_HOSTS": named}
+        printed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        always = {"hub.example.com", "127.0.0.1", "[::1]", "localhost"}
+        assert set(printed.stdout.split()) == always | set(named.replace(",", "").split())
+
+
 @pytest.mark.parametrize(
     ("url", "is_right"),
     [
