@@ -66,6 +66,7 @@ def make_secret(path: Path) -> None:
                 stream.flush()
                 os.fsync(descriptor)
             path.with_suffix(".new").rename(path)
+            os.fsync(directory)
     finally:
         os.close(directory)
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import tracemalloc
 from collections.abc import Iterator
@@ -198,6 +199,22 @@ class TestCommand:
         assert target.read_text() == "mine" and newest(store).command != "export"
         self.run(store.id, "--output", str(target), "--force")
         assert target.read_bytes().startswith(b"PK")
+
+    def test_a_file_is_on_the_disk_before_it_has_its_name_and_the_name_before_the_command_ends(
+        self, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A power cut after the command leaves a whole export."""
+        target, steps, fsync = tmp_path / "x.zip", [], os.fsync
+
+        def noted(descriptor: int) -> None:
+            file = Path(f"/proc/self/fd/{descriptor}").readlink()
+            steps.append((file.name, file.stat().st_size if file.is_file() else target.exists()))
+            fsync(descriptor)
+
+        write(store, "/a.md", "text\n")
+        monkeypatch.setattr(os, "fsync", noted)
+        self.run(store.id, "--output", str(target))
+        assert steps == [("x.zip.partial", target.stat().st_size), (tmp_path.name, True)]
 
     def test_it_writes_to_a_pipe(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         pipe = io.TextIOWrapper(io.BytesIO())

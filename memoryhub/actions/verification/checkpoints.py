@@ -175,7 +175,7 @@ def _append_whole(path: Path, text: bytes) -> None:
     finally:
         os.close(descriptor)
     if not before:
-        _keep_names(path)
+        keep_names(path)
 
 
 # ------------------------------------------------------------------------------------------------ the next segment
@@ -214,7 +214,7 @@ def _begin_next(path: Path, number: int) -> _End:
     new = path.with_suffix(".new")
     _write(new, lines)
     new.replace(path)
-    _keep_names(path)
+    keep_names(path)
     return _End(number + 1, len(lines), path.stat().st_size)
 
 
@@ -230,7 +230,7 @@ def _keep_aside(path: Path, full: Path) -> None:
         with path.open("rb") as stream:
             _write(copy, iter(lambda: stream.read(BLOCK), b""))
         copy.replace(full)
-    _keep_names(path)
+    keep_names(path)
 
 
 def _newest(full: Path) -> list[Checkpoint]:
@@ -275,8 +275,8 @@ def _write(path: Path, blocks: Iterable[bytes]) -> None:
         os.fsync(descriptor)
 
 
-def _keep_names(path: Path) -> None:
-    """Write the directory's list of names to the disk."""
+def keep_names(path: Path) -> None:
+    """Write the list of names in a file's directory to the disk."""
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

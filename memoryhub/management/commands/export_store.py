@@ -15,6 +15,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.transfer import exporting
+from memoryhub.actions.verification import checkpoints
 from memoryhub.models import Door
 from memoryhub.starting import HubCommand
 
@@ -79,7 +80,8 @@ class Command(HubCommand):
 
 @contextmanager
 def _opened(target: str) -> Iterator[BinaryIO]:
-    """Open the output; only its owner may read it. A file gets its final name only when it is complete."""
+    """Open the output; only its owner may read it. A file gets its final name only when it is complete and on the
+    disk."""
     if target == PIPE:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -89,7 +91,10 @@ def _opened(target: str) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(descriptor, "wb") as written:
             yield written
+            written.flush()
+            os.fsync(descriptor)
         partial.replace(target)
+        checkpoints.keep_names(Path(target))
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
