@@ -17,6 +17,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.sessions import known
+from memoryhub.web.sessions.before import sessions_before
 from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, is_proposal, stores_of
 from memoryhub.web.sessions.story import story_of
 
@@ -152,6 +153,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "problem": problem or moment.problem,
             "moment": moment,
             "known": known.known(found, stores, moment),
+            "before": list(sessions_before(found, stores)),
             "undo": _curated(stores, user),
             "section": "agents",
         },

@@ -274,3 +274,15 @@ def test_an_answer_for_an_item_that_has_been_replaced_in_the_meantime_changes_no
     settled(inbox, "Approved version 1 of /notes/a.md.")
     has_focus(inbox, "/notes/b.md")
     expect(inbox.locator("#review-count")).to_have_text("4 await review")
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_telephone_every_choice_of_the_list_is_on_the_screen(inbox: Page, width: int) -> None:
+    inbox.set_viewport_size({"width": width, "height": 844})
+    choices = inbox.locator(".review-bar .segment")
+    places = [choice.bounding_box() for choice in choices.all()]
+    assert len(places) == 8
+    assert all(place and place["x"] >= 0 and place["x"] + place["width"] <= width for place in places)
+    if width == 390:
+        assert len({place["y"] for place in places if place}) == 2, "two rows"
+        expect(inbox.locator("main article, main .diff").first).to_be_in_viewport()

@@ -1,0 +1,33 @@
+"""The session of an agent before another one, and what changed in a store from its end to the end of the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db.models import OuterRef, Subquery
+
+from memoryhub.models import AuditEntry, MemoryStore, Session
+from memoryhub.models.access import LOOKED_AT
+from memoryhub.web.common.moment_addresses import of_changes
+
+MOST_STORES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The session before in a store, and the URL of the changes since its end."""
+
+    store: MemoryStore
+    name: str
+    url: str
+
+
+def sessions_before(session: Session, stores: Sequence[MemoryStore]) -> Iterator[Before]:
+    """Return what a session is compared with in its first stores; nothing where the agent had no earlier session."""
+    earlier = Session.objects.filter(agent=session.agent_id, pk__lt=session.pk).newest().values("pk")[:LOOKED_AT]
+    for store in stores[:MOST_STORES]:
+        acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+        both = Session.objects.annotate(last=Subquery(acts))
+        found = both.filter(pk__in=Subquery(earlier), last__isnull=False).newest().values_list("name", "last").first()
+        end = both.filter(pk=session.pk).values_list("last", flat=True).first()
+        if found and end is not None:
+            yield Before(store, found[0], of_changes(store.pk, found[1], end))
