@@ -31,7 +31,8 @@ def agents(request: Request) -> HttpResponse:
     shown = list(found.after(asked(request, "after"))[: ROWS + 1])
     rows = agent_rows(shown[:ROWS], person(request), timezone.now())
     after = shown[ROWS - 1].pk if len(shown) > ROWS else None
-    return render(request, "agents/agents.html", {"rows": rows, "after": after, "query": query})
+    own = _administered(person(request))
+    return render(request, "agents/agents.html", {"rows": rows, "after": after, "query": query, "own_stores": own})
 
 
 @superuser_only

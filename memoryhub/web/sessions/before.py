@@ -26,8 +26,9 @@ def sessions_before(session: Session, stores: Sequence[MemoryStore]) -> Iterator
     earlier = Session.objects.filter(agent=session.agent_id, pk__lt=session.pk).newest().values("pk")[:LOOKED_AT]
     for store in stores[:MOST_STORES]:
         acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk")).order_by("-seq").values("seq")[:1]
-        both = Session.objects.annotate(last=Subquery(acts))
-        found = both.filter(pk__in=Subquery(earlier), last__isnull=False).newest().values_list("name", "last").first()
-        end = both.filter(pk=session.pk).values_list("last", flat=True).first()
+        before = Session.objects.filter(pk__in=Subquery(earlier)).known_in([store.pk]).newest()
+        found = before.annotate(last=Subquery(acts)).values_list("name", "last").first()
+        own = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).newest()
+        end = own.values_list("seq", flat=True).first()
         if found and end is not None:
             yield Before(store, found[0], of_changes(store.pk, found[1], end))
