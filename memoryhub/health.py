@@ -77,11 +77,11 @@ class Readiness:
         at, reason = self._known
         if time.monotonic() - at < FRESH_FOR:
             return reason
-        told: asyncio.Future[str | None] = self._loop.create_future()
-        self._waiting.append(told)
+        answer: asyncio.Future[str | None] = self._loop.create_future()
+        self._waiting.append(answer)
         self._wanted.set()
         try:
-            return await asyncio.wait_for(told, ANSWERED_WITHIN)
+            return await asyncio.wait_for(answer, ANSWERED_WITHIN)
         except TimeoutError:
             return SILENT
 
@@ -100,6 +100,6 @@ class Readiness:
 
     def _tell(self, reason: str | None) -> None:
         waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            if not told.done():
-                told.set_result(reason)
+        for answer in waiting:
+            if not answer.done():
+                answer.set_result(reason)

@@ -91,8 +91,8 @@ class HubCommand(BaseCommand):
         try:
             yield
         except (DatabaseError, InterfaceError) as error:
-            told = f"The database does not answer, or refuses: {error}"
-            raise CommandError(told, returncode=self.not_done) from error
+            message = f"The database does not answer, or refuses: {error}"
+            raise CommandError(message, returncode=self.not_done) from error
         except BrokenPipeError:  # for example `| head`, which has read enough
             _drop_output()
             raise SystemExit(self.not_done) from None

@@ -54,7 +54,7 @@ def _blamed(memory: Memory, version: MemoryVersion) -> Json:
     brought = {origin.number for origin in origins}
     by_number = {row.number: row.id for row in history.rows if row.number in brought}
     rows = MemoryVersion.objects.among(memory.store_id, list(by_number.values())).defer("commitment", "salt")
-    told = {row.number: row for row in rows}
+    details = {row.number: row for row in rows}
     return {
         "type": "memory_blame",
         "memory_store_id": memory.store_id,
@@ -62,18 +62,18 @@ def _blamed(memory: Memory, version: MemoryVersion) -> Json:
         "memory_version_id": version.pk,
         "content": version.content,
         "bounded": work.passed,
-        "lines": list(_stretches(origins, told, reading.entries_of(list(told.values())))),
+        "lines": list(_stretches(origins, details, reading.entries_of(list(details.values())))),
     }
 
 
 def _stretches(
-    origins: Sequence[Origin], told: Mapping[int, MemoryVersion], entries: Mapping[int, AuditEntry]
+    origins: Sequence[Origin], by_number: Mapping[int, MemoryVersion], entries: Mapping[int, AuditEntry]
 ) -> Iterator[Json]:
     """Yield ranges of consecutive lines, in order. The lines of a range were introduced by one version."""
     first = 1
     for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.known)):
         count = sum(1 for _ in group)
-        version = told.get(number)
+        version = by_number.get(number)
         entry = None if version is None else entries.get(version.seq)
         yield {
             "first_line": first,

@@ -36,8 +36,8 @@ def compare_memory_versions(
     version = _find(memory_store_id, memory_version_id)
     before = _find(memory_store_id, query.against) if query.against else _before(version)
     ids = [version.pk] if before is None else [before.pk, version.pk]
-    told = {"memory_version_id": version.pk, "against": before.pk if before else None}
-    found = reading.with_texts(memory_store_id, call_of(request).asked, ids, told)
+    details = {"memory_version_id": version.pk, "against": before.pk if before else None}
+    found = reading.with_texts(memory_store_id, call_of(request).asked, ids, details)
     if len(found) != len(ids):
         raise Problem.not_found(NO_VERSION)
     return _difference(found[-1], found[0] if before else None, query.context, query.after)

@@ -22,19 +22,19 @@ def directory_of(prefix: str | None) -> str:
     return paths.from_api(prefix[:-1])
 
 
-def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:
+def memory(store_id: str, facts: MemoryTold, *, full: bool) -> Json:
     """Return the JSON of a memory. Its text is included only if `full`."""
     return {
         "type": "memory",
-        "id": told.id,
+        "id": facts.id,
         "memory_store_id": store_id,
-        "memory_version_id": told.head,
-        "path": told.path,
-        "content": told.content if full else None,
-        "content_sha256": told.sha256,
-        "content_size_bytes": told.size,
-        "created_at": told.created_at,
-        "updated_at": told.updated_at,
+        "memory_version_id": facts.head,
+        "path": facts.path,
+        "content": facts.content if full else None,
+        "content_sha256": facts.sha256,
+        "content_size_bytes": facts.size,
+        "created_at": facts.created_at,
+        "updated_at": facts.updated_at,
     }
 
 
@@ -43,31 +43,31 @@ def memory_prefix(path: str) -> Json:
     return {"type": "memory_prefix", "path": path}
 
 
-def memory_version(store_id: str, told: VersionTold) -> Json:
+def memory_version(store_id: str, facts: VersionTold) -> Json:
     """Return the JSON of a version. A redacted version shows who wrote and who redacted it, and when, but no path and
     no text."""
-    is_redacted = told.redacted_at is not None
+    is_redacted = facts.redacted_at is not None
     return {
         "type": "memory_version",
-        "id": told.id,
+        "id": facts.id,
         "memory_store_id": store_id,
-        "memory_id": told.memory,
-        "operation": told.operation,
-        "path": None if is_redacted else told.path,
-        "content": None if is_redacted else told.content,
-        "content_sha256": None if is_redacted else told.sha256,
-        "content_size_bytes": None if is_redacted else told.size,
-        "created_at": sql_lists.moment(told.created_at),
-        "created_by": _author(told),
-        "redacted_at": sql_lists.moment(told.redacted_at) if told.redacted_at else None,
-        "redacted_by": actor(told.redacted_by_kind, told.redacted_by, told.redacted_by_session)
+        "memory_id": facts.memory,
+        "operation": facts.operation,
+        "path": None if is_redacted else facts.path,
+        "content": None if is_redacted else facts.content,
+        "content_sha256": None if is_redacted else facts.sha256,
+        "content_size_bytes": None if is_redacted else facts.size,
+        "created_at": sql_lists.moment(facts.created_at),
+        "created_by": _author(facts),
+        "redacted_at": sql_lists.moment(facts.redacted_at) if facts.redacted_at else None,
+        "redacted_by": actor(facts.redacted_by_kind, facts.redacted_by, facts.redacted_by_session)
         if is_redacted
         else None,
     }
 
 
-def _author(told: VersionTold) -> Json | None:
+def _author(facts: VersionTold) -> Json | None:
     """Return who wrote a version, here or in the hub from which it was imported."""
-    if told.origin is None:
-        return actor(told.kind, told.actor, told.session)
-    return of_origin(json.loads(told.origin))
+    if facts.origin is None:
+        return actor(facts.kind, facts.actor, facts.session)
+    return of_origin(json.loads(facts.origin))

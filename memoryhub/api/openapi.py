@@ -39,11 +39,11 @@ def document(api: NinjaAPI) -> Json:
 
 def _in_order(address: Json) -> Json:
     """Return {method: operation} of an address. A second operation by PATCH gets an id and a summary of its own."""
-    told = {method: copy.deepcopy(operation) for method, operation in address.items()}
-    if "patch" in told and "post" in told and told["patch"]["operationId"] == told["post"]["operationId"]:
-        told["patch"]["operationId"] += "_by_patch"
-        told["patch"]["summary"] += " (the same with PATCH)"
-    return told
+    details = {method: copy.deepcopy(operation) for method, operation in address.items()}
+    if "patch" in details and "post" in details and details["patch"]["operationId"] == details["post"]["operationId"]:
+        details["patch"]["operationId"] += "_by_patch"
+        details["patch"]["summary"] += " (the same with PATCH)"
+    return details
 
 
 def _complete(told: Json, method: str, operation: Declared) -> None:

@@ -84,16 +84,16 @@ class Report:
         delay = min(longest, delay_after(self.failures))
         cause = error.__cause__ if isinstance(error, JobFailed) else error
         is_plain = isinstance(cause, Explained | OSError | Error)
-        told = sentence(error)
+        message = sentence(error)
         logger.error(
             "Background work failed (%s); trying again in %d seconds: %s",
             self.name,
             delay,
-            told,
+            message,
             exc_info=None if is_plain else cause,
         )
         now = self.clock()
-        self._note(Outcome(self.name, now, told, self.failures, now + timedelta(seconds=delay)))
+        self._note(Outcome(self.name, now, message, self.failures, now + timedelta(seconds=delay)))
         return delay
 
     def _note(self, outcome: Outcome) -> None:

@@ -376,6 +376,6 @@ def _hub_error(hub: _Hub, error: anthropic.APIError) -> HubError:
         return HubError(f"MemoryHub at {hub.url} did not answer {why}")
     if not error.api_message:
         return HubError(f"{hub.url} answered with HTTP {error.status_code} and not as a MemoryHub", error.status_code)
-    told = f"MemoryHub at {hub.url} refused the call: {error.api_message} (HTTP {error.status_code}"
-    told += f", {error.request_id})" if error.request_id else ")"
-    return HubError(told, error.status_code, error.type, error.request_id)
+    message = f"MemoryHub at {hub.url} refused the call: {error.api_message} (HTTP {error.status_code}"
+    message += f", {error.request_id})" if error.request_id else ")"
+    return HubError(message, error.status_code, error.type, error.request_id)

@@ -90,7 +90,9 @@ def tell(using: str, **_: Any) -> None:
     if connection.vendor != "sqlite":
         return
     tables = set(connection.introspection.table_names())
-    rows = [(table, index, told) for table, indexes in STATISTICS.items() for index, told in indexes.items()]
+    rows = [
+        (table, index, statistics) for table, indexes in STATISTICS.items() for index, statistics in indexes.items()
+    ]
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE sqlite_schema")  # creates the table of statistics
         cursor.execute("DELETE FROM sqlite_stat1")

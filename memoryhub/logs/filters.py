@@ -28,21 +28,21 @@ class OncePerMinute(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         if is_of_the_database(error):
-            told = str(error).strip().split("\n")[0]
+            message = str(error).strip().split("\n")[0]
         elif error is None and getattr(record, "status_code", None) == 503:
-            told = "503"  # Django logs every such answer
+            message = "503"  # Django logs every such answer
         else:
             return True
         with self.lock:
-            since, more = self.seen.get((record.name, told), (float("-inf"), 0))
+            since, more = self.seen.get((record.name, message), (float("-inf"), 0))
             if self.seconds() - since < EVERY:
-                self.seen[record.name, told] = since, more + 1
+                self.seen[record.name, message] = since, more + 1
                 return False
             if len(self.seen) > 1_000:
                 self.seen.clear()
-            self.seen[record.name, told] = self.seconds(), 0
+            self.seen[record.name, message] = self.seconds(), 0
         counted = f" ({more} more like this since the last line)" if more else ""
-        record.msg, record.args = f"{record.getMessage()}: {told}{counted}", ()
+        record.msg, record.args = f"{record.getMessage()}: {message}{counted}", ()
         record.exc_info = record.exc_text = None
         return True
 

@@ -143,5 +143,5 @@ def reused(token: str) -> str:
 def log_refusal(request: HttpRequest, response: HttpResponse, request_id: str) -> None:
     """Log an answer with a status of 400 or more, with the request's id; Django then does not log it again."""
     if response.status_code >= 400:
-        told = "%s: %s (%s)"
-        log_response(told, response.reason_phrase, request.path_info, request_id, request=request, response=response)
+        message = "%s: %s (%s)"
+        log_response(message, response.reason_phrase, request.path_info, request_id, request=request, response=response)

@@ -109,7 +109,7 @@ def result(id: str | int | None, value: Json) -> str:
 
 def error(id: str | int | None, refused: Refused) -> str:
     """Return the answer to a refused request, as JSON; the id is null if it could not be read."""
-    told: Json = {"code": refused.code, "message": refused.message}
+    problem: Json = {"code": refused.code, "message": refused.message}
     if refused.data is not None:
-        told["data"] = refused.data
-    return _encode({"jsonrpc": "2.0", "id": id, "error": told})
+        problem["data"] = refused.data
+    return _encode({"jsonrpc": "2.0", "id": id, "error": problem})

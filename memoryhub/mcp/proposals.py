@@ -66,10 +66,10 @@ def _proposal(found: Own) -> Json:
 
 
 def _change(change: ProposedChange, outcome: str | None, with_texts: bool) -> Json:
-    told = {
+    details = {
         "operation": change.operation,
         "path": paths.to_tool(change.path),
         "new_path": None if change.new_path is None else paths.to_tool(change.new_path),
         "outcome": outcome,
     }
-    return told | {"content": change.content} if with_texts else told
+    return details | {"content": change.content} if with_texts else details

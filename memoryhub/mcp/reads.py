@@ -99,8 +99,8 @@ def _history(store_id: str, arguments: Json, asked: Asked) -> Json:
         return _one_version(store_id, memory.pk, number, asked)
     filters = {"store": store_id, "memory": memory.pk}
     key = cursor_of("history", filters, arguments, (int,))
-    told = {"path": path, "limit": limit_of(arguments)} | ({"before": key[0]} if key else {})
-    found = reading.history(store_id, asked, memory, told, limit=limit_of(arguments), before=key[0] if key else None)
+    details = {"path": path, "limit": limit_of(arguments)} | ({"before": key[0]} if key else {})
+    found = reading.history(store_id, asked, memory, details, limit=limit_of(arguments), before=key[0] if key else None)
     next_page = None if found.goes_on is None else cursors.encode("history", filters, [found.goes_on])
     return both(_of_memory(found, next_page))
 
@@ -121,8 +121,8 @@ def _one_version(store_id: str, memory_id: str, number: int, asked: Asked) -> Js
     if found is None:
         raise Unusable(f"The memory has no version {number}.")
     memory, version = found
-    told = History(memory, [version], reading.entries_of([version]), None)
-    structured = _of_memory(told, None)
+    history = History(memory, [version], reading.entries_of([version]), None)
+    structured = _of_memory(history, None)
     content = None if version.redacted_at else version.content
     structured["data"][0]["content"] = content
     return both(structured)

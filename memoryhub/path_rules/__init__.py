@@ -83,14 +83,14 @@ class PathRule:
 
     def as_json(self) -> dict[str, Any]:
         """Return the stored form. Rules without a condition have no `only_if`, as those of earlier releases."""
-        told = {
+        details = {
             "effect": self.effect.value,
             "pattern": self.pattern,
             "verbs": [verb.value for verb in Verb if verb in self.verbs],
             "who": self.who,
             "reason": self.reason,
         }
-        return told | {"only_if": self.only_if.value} if self.only_if else told
+        return details | {"only_if": self.only_if.value} if self.only_if else details
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "PathRule":

@@ -256,8 +256,8 @@ def proposed(number: int, reason: str) -> str:
 
     `reason` is a person's text on one line, or empty.
     """
-    told = f"{PROPOSED}{number}. It is not visible yet. A reviewer decides about it, so do not repeat the change."
-    return f"{told} {reason}" if reason else told
+    message = f"{PROPOSED}{number}. It is not visible yet. A reviewer decides about it, so do not repeat the change."
+    return f"{message} {reason}" if reason else message
 
 
 def too_many_proposals(count: int) -> str:

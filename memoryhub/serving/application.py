@@ -173,16 +173,16 @@ class Application:
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
         """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, or if this one waited
         too long."""
-        told: Future[bool | None] = Future()
+        result: Future[bool | None] = Future()
 
         def job(too_late: bool) -> None:
             answer = None if too_late else False
             try:
                 answer = answer if too_late else question()
             finally:
-                told.set_result(answer)
+                result.set_result(answer)
 
-        answer = await result_of(told) if self.pool.offer(job, self.django.whose(environ)) else None
+        answer = await result_of(result) if self.pool.offer(job, self.django.whose(environ)) else None
         if answer is None:
             raise Unasked
         return answer

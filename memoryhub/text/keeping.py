@@ -51,8 +51,8 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
         if short is None:
             break
         kept[name], room = short, room - len(_to_json(short))
-    told = {"kept_in_part": True, "bytes": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return _to_json([kept, told])
+    details = {"kept_in_part": True, "bytes": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return _to_json([kept, details])
 
 
 def _cut(value: Any, room: int) -> Any:
@@ -73,9 +73,9 @@ def cut(value: str, room: int) -> str:
 
 def parts(value: Any) -> tuple[Any, Whole | None]:
     """Return the stored input, and the Whole that describes its original (None: the input was not shortened)."""
-    told = value[1] if isinstance(value, list) and len(value) == 2 else None
-    if isinstance(told, dict) and told.get("kept_in_part") is True and isinstance(told.get("bytes"), int):
-        return value[0], Whole(told["bytes"], told.get("sha256"))
+    summary = value[1] if isinstance(value, list) and len(value) == 2 else None
+    if isinstance(summary, dict) and summary.get("kept_in_part") is True and isinstance(summary.get("bytes"), int):
+        return value[0], Whole(summary["bytes"], summary.get("sha256"))
     return value, None
 
 

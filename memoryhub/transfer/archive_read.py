@@ -220,8 +220,8 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
         length = struct.calcsize(kind)
-        told = data[place + mark : place + mark + length]
-        if len(told) == length and struct.unpack(kind, told) == (entry.crc, entry.packed, entry.size):
+        descriptor = data[place + mark : place + mark + length]
+        if len(descriptor) == length and struct.unpack(kind, descriptor) == (entry.crc, entry.packed, entry.size):
             return mark + length
     raise Refused(f"The entry {visible(entry.place)} contradicts itself about its size.")
 

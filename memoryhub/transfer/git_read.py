@@ -49,8 +49,8 @@ def read(data: Data, bounds: Bounds) -> Read:
     for one in stream.told:
         if not stream.ours and reading.is_marker(one.path):
             one.why = reading.MARKED
-    told = [BundledMemory(one.id, one.path, tuple(one.versions)) for one in stream.told if one.why is None]
-    memories, left = histories.checked(told, bounds)
+    readable = [BundledMemory(one.id, one.path, tuple(one.versions)) for one in stream.told if one.why is None]
+    memories, left = histories.checked(readable, bounds)
     if stream.ours and not stream.history:
         memories = tuple(histories.newest_alone(memory) for memory in memories)
     broken = tuple(Left(one.path, one.why) for one in stream.told if one.why is not None)
@@ -115,16 +115,16 @@ class _Stream:
         if not line.startswith(b"# memoryhub "):
             return
         try:
-            told = strict_json.loads(line.removeprefix(b"# memoryhub "))
+            line_json = strict_json.loads(line.removeprefix(b"# memoryhub "))
         except strict_json.Malformed:
             raise Refused("The stream's description of itself is not JSON.") from None
-        if not isinstance(told, dict) or not isinstance(told.get("type"), str):
+        if not isinstance(line_json, dict) or not isinstance(line_json.get("type"), str):
             raise Refused("The stream's description of itself is not an object.")
-        if told["type"] == "header":
-            jsonl_read.header_of(told, FORMAT)
-            self.ours, self.history = True, bool(told.get("history", True))
-        elif told["type"] == "store":
-            self.name, self.description = jsonl_read.text(told, "name"), jsonl_read.text(told, "description")
+        if line_json["type"] == "header":
+            jsonl_read.header_of(line_json, FORMAT)
+            self.ours, self.history = True, bool(line_json.get("history", True))
+        elif line_json["type"] == "store":
+            self.name, self.description = jsonl_read.text(line_json, "name"), jsonl_read.text(line_json, "description")
 
     def _feature(self, rest: bytes) -> None:
         if rest == b"done":

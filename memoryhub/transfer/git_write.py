@@ -89,8 +89,8 @@ def _trailers(written: WrittenVersion) -> str:
 def _person(who: Author | None) -> str:
     """Return a name that git accepts, and an e-mail address. The address identifies the author, but cannot receive
     mail."""
-    told = author(who) or {}
-    label = _NOT_IN_NAMES.sub(" ", str(told.get("label") or "")).strip(_CRUD)
+    person = author(who) or {}
+    label = _NOT_IN_NAMES.sub(" ", str(person.get("label") or "")).strip(_CRUD)
     name = label.encode("utf-8", "replace").decode() or "unknown"
     if who is None or not who.type:
         return f"{name} <nobody@{HOST}>"

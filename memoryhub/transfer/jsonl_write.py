@@ -39,7 +39,7 @@ def memories(versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[byt
 
 def _version(written: WrittenVersion) -> Told:
     version = written.version
-    told = {
+    details = {
         "type": "version",
         "id": version.id,
         "memory": written.memory,
@@ -52,7 +52,7 @@ def _version(written: WrittenVersion) -> Told:
         "author": author(version.author),
         "redacted": version.redacted,
     }
-    return told if written.proof is None else {**told, "proof": written.proof}
+    return details if written.proof is None else {**details, "proof": written.proof}
 
 
 def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:

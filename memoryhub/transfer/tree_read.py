@@ -129,14 +129,14 @@ def places(manifest: bytes) -> dict[str, tuple[str, object]]:
     }
 
 
-def _by_manifest(texts: Mapping[str, bytes], told: Mapping[str, tuple[str, object]]) -> Read:
+def _by_manifest(texts: Mapping[str, bytes], listed: Mapping[str, tuple[str, object]]) -> Read:
     """Return the memories, each at the path that the manifest says."""
-    at = [(told[name][0] if name in told else "/" + name, content) for name, content in sorted(texts.items())]
+    at = [(listed[name][0] if name in listed else "/" + name, content) for name, content in sorted(texts.items())]
     for path, _ in at:
         if not path.startswith("/"):
             raise Refused(f"The path {visible(path)} of the manifest is not a memory's.")
     reading.require_apart(path[1:] for path, _ in at)
-    exported = {path for path, _ in told.values()}
+    exported = {path for path, _ in listed.values()}
     memories, left = reading.memories_of(((path[1:], content) for path, content in at), exported)
     return Read(Bundle("zip", memories), left)
 

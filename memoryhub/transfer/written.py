@@ -70,5 +70,5 @@ def author(who: Author | None) -> Told | None:
     return None if who is None else {"type": who.type, "id": who.id, "label": who.label}
 
 
-def line(told: Told) -> bytes:
-    return to_json(told).encode() + b"\n"
+def line(row: Told) -> bytes:
+    return to_json(row).encode() + b"\n"

@@ -202,9 +202,9 @@ def _pairs(named: Sequence[tuple[str | None, str | None]]) -> list[dict[str, str
     return [{"id": memory, "memory_version_id": version} for memory, version in named]
 
 
-def _decided(told: Mapping[str, Any]) -> list[str]:
+def _decided(details: Mapping[str, Any]) -> list[str]:
     """Return the ids of the findings that an entry's input names. If it has only their number, return none."""
-    before = told.get("before")
+    before = details.get("before")
     lists = before.values() if isinstance(before, dict) else ()
     return [str(one) for listed in lists if isinstance(listed, list) for one in listed]
 

@@ -9,8 +9,8 @@ PREFIX = "whsec_"
 
 def secret_of(audit_key: bytes, webhook_id: str, generation: int) -> str:
     """Return the secret of a webhook, in the form that its receiver needs. Each rotation adds 1 to `generation`."""
-    told = f"webhook secret\0{webhook_id}\0{generation}".encode()
-    return PREFIX + base64.b64encode(hmac.digest(audit_key, told, "sha256")).decode()
+    name = f"webhook secret\0{webhook_id}\0{generation}".encode()
+    return PREFIX + base64.b64encode(hmac.digest(audit_key, name, "sha256")).decode()
 
 
 def signature(secret: str, message_id: str, timestamp: int, body: str) -> str:

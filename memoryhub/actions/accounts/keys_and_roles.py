@@ -53,8 +53,8 @@ def set_role(
             return
         if keep_admin and before == Role.ADMIN and not store.members.active_admins().exists():
             raise LastAdministrator
-        told = {"user": user.id, "email": user.email, "before": before, "role": role}
-        tree.commit(locked, Record("set_role", input=audit.to_json(told)))
+        details = {"user": user.id, "email": user.email, "before": before, "role": role}
+        tree.commit(locked, Record("set_role", input=audit.to_json(details)))
         withdrawals.withdraw_lapsed(user, locked.act, {store.id: locked.head})
         if before is not None and (role is None or not role.includes(before)):
             withdrawals.withdraw_those_to(user, store, locked.head, locked.act)
@@ -81,8 +81,8 @@ def create_agent(
             description=description,
             created_at=at,
         )
-        told = {"agent": agent.id, "name": agent.name, "description": description}
-        audit.on_hub(Act(actor, door, at), Record("create_agent", input=audit.to_json(told)))
+        details = {"agent": agent.id, "name": agent.name, "description": description}
+        audit.on_hub(Act(actor, door, at), Record("create_agent", input=audit.to_json(details)))
     return agent
 
 
@@ -99,9 +99,9 @@ def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door:
             raise NameTaken(name)
         if (before.name, before.description) == (name, description):
             return
-        told = {"agent": agent.id, "name": [before.name, name], "description": [before.description, description]}
+        details = {"agent": agent.id, "name": [before.name, name], "description": [before.description, description]}
         Agent.objects.filter(pk=agent.pk).update(name=name, folded_name=fold_name(name), description=description)
-        audit.on_hub(Act(actor, door, at), Record("edit_agent", input=audit.to_json(told)))
+        audit.on_hub(Act(actor, door, at), Record("edit_agent", input=audit.to_json(details)))
 
 
 def issue_key(
@@ -133,7 +133,7 @@ def issue_key(
             expires_at=expires_at,
         )
         KeyStore.objects.bulk_create(KeyStore(key=key, store=store) for store in stores)
-        told = {
+        details = {
             "key": key.id,
             "agent": agent.id,
             "name": name,
@@ -142,7 +142,7 @@ def issue_key(
             "stores": [store.id for store in stores],
             "expires_at": expires_at.isoformat() if expires_at else None,
         }
-        audit.on_hub(Act(actor, door, at), Record("issue_key", input=audit.to_json(told)))
+        audit.on_hub(Act(actor, door, at), Record("issue_key", input=audit.to_json(details)))
     return key, secret
 
 
@@ -150,8 +150,8 @@ def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
     """Revoke a key at once and permanently. Do nothing if it is already revoked."""
     with writing():
         if Key.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at):
-            told = {"key": key.id, "agent": key.agent_id, "hint": key.hint}
-            audit.on_hub(Act(actor, door, at), Record("revoke_key", input=audit.to_json(told)))
+            details = {"key": key.id, "agent": key.agent_id, "hint": key.hint}
+            audit.on_hub(Act(actor, door, at), Record("revoke_key", input=audit.to_json(details)))
 
 
 def reaches_all(caller: calls.Caller) -> bool:

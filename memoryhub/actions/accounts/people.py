@@ -67,8 +67,8 @@ def _write_user(email: str, name: str, encoded: str, is_superuser: bool, at: dat
 
 
 def _tell(user: User, command: str, actor: Actor, door: Door, at: datetime) -> None:
-    told = {"user": user.id, "email": user.email, "name": user.name, "is_superuser": user.is_superuser}
-    audit.on_hub(Act(actor, door, at), Record(command, input=audit.to_json(told)))
+    details = {"user": user.id, "email": user.email, "name": user.name, "is_superuser": user.is_superuser}
+    audit.on_hub(Act(actor, door, at), Record(command, input=audit.to_json(details)))
 
 
 def invite(
@@ -97,11 +97,11 @@ def invite(
         )  # fmt: skip
         if not Invitation.objects.granted().filter(pk=invitation.pk).exists():
             raise MayNotInvite
-        told = {
+        details = {
             "invitation": invitation.id, "email": invitation.email, "is_superuser": is_superuser,
             "user": user.id if user else None, "store": store.id if store else None, "role": role,
         }  # fmt: skip
-        audit.append(head, act, Record("invite", input=audit.to_json(told)))
+        audit.append(head, act, Record("invite", input=audit.to_json(details)))
     return invitation, token
 
 
@@ -179,10 +179,10 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
     if before is not None and before.includes(role):
         role = before
     write_role(invitation.store, user, role, at)
-    told: dict[str, object] = {"user": user.id, "email": user.email, "before": before, "role": role}
+    details: dict[str, object] = {"user": user.id, "email": user.email, "before": before, "role": role}
     if invitation.made_by_id:
-        told["invited_by"] = invitation.made_by_id
-    tree.commit(store, Record("set_role", input=audit.to_json(told)))
+        details["invited_by"] = invitation.made_by_id
+    tree.commit(store, Record("set_role", input=audit.to_json(details)))
 
 
 def first_administrator_link(*, at: datetime) -> str | None:
@@ -205,10 +205,10 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
     changed = {name: value for name, value in changes.items() if getattr(user, name) != value}
     if not changed:
         return
-    told = {name: [getattr(user, name), value] for name, value in changed.items()}
+    details = {name: [getattr(user, name), value] for name, value in changed.items()}
     with writing():
         User.objects.filter(pk=user.pk).update(**changed)
-        audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("edit_profile", input=audit.to_json(told)))
+        audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("edit_profile", input=audit.to_json(details)))
     for name, value in changed.items():
         setattr(user, name, value)
 

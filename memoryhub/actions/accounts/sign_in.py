@@ -73,6 +73,6 @@ def _enter(user: User, address: str, at: datetime) -> None:
 
 
 def _tell(actor: Actor, email: str, address: str, *, ok: bool, at: datetime) -> None:
-    told = audit.to_json({"email": email[:200], "address": address})
+    details = audit.to_json({"email": email[:200], "address": address})
     with writing():
-        audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=told))
+        audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=details))

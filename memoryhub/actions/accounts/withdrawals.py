@@ -59,5 +59,5 @@ def _unused(maker: User, at: datetime) -> InvitationQuerySet:
 
 def _end(invitation: Invitation, head: audit.ChainHead, act: Act, more: Mapping[str, Any] | None = None) -> None:
     if Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=act.at):
-        told = {"invitation": invitation.id, "email": invitation.email, **(more or {})}
-        audit.append(head, act, Record("withdraw_invitation", input=audit.to_json(told)))
+        details = {"invitation": invitation.id, "email": invitation.email, **(more or {})}
+        audit.append(head, act, Record("withdraw_invitation", input=audit.to_json(details)))

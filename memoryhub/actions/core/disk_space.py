@@ -71,8 +71,8 @@ def look() -> None:
     with _reserve.lock:
         was, _reserve.is_full = _reserve.is_full, not (_stands(path) or _made(path))
         if was != _reserve.is_full:
-            told = "is full: nothing is stored, reading and deleting go on" if not was else "has room again"
-            logger.warning("The disk of %s %s", path.parent, told)
+            news = "is full: nothing is stored, reading and deleting go on" if not was else "has room again"
+            logger.warning("The disk of %s %s", path.parent, news)
 
 
 def give_up(error: BaseException) -> bool:

@@ -132,8 +132,8 @@ def place(
             freezes=freezes,
         )  # fmt: skip
         hold.save(force_insert=True)
-        told = {name: [None, value] for name, value in _told(hold).items()}
-        _tell(store, "hold", hold, at, told)
+        details = {name: [None, value] for name, value in _told(hold).items()}
+        _tell(store, "hold", hold, at, details)
     return hold
 
 
@@ -186,8 +186,8 @@ def _told(hold: Hold) -> dict[str, object]:
 
 def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
     """Write the act's entry: the hold, what it covers, and each of its settings before and after."""
-    told = {"hold": hold.pk, "what": str(hold.kind), "memory": hold.memory, "path": hold.path, **changes}
-    tree.commit(store, Record(command, path=path or None, memory=hold.memory, input=audit.to_json(told)))
+    details = {"hold": hold.pk, "what": str(hold.kind), "memory": hold.memory, "path": hold.path, **changes}
+    tree.commit(store, Record(command, path=path or None, memory=hold.memory, input=audit.to_json(details)))
 
 
 # ------------------------------------------------------------------------------------------------ before a removal

@@ -94,7 +94,7 @@ def write(
         Finding.objects.of_store(store_id).filter(pk__in=part).update(
             state=state, note="", decided_at=act.at, decided_by=None, decided_seq=seq
         )
-    told = {
+    details = {
         "before": {
             before: named_ids([one.pk for one in findings if one.state == before])
             for before in sorted({str(one.state) for one in findings})
@@ -105,7 +105,9 @@ def write(
     }
     hub = act._replace(actor=Actor.system("findings"), session=None, token=None, note=None)
     memories = {one.memory_id for one in findings}
-    record = Record(COMMANDS[state], memory=memories.pop() if len(memories) == 1 else None, input=audit.to_json(told))
+    record = Record(
+        COMMANDS[state], memory=memories.pop() if len(memories) == 1 else None, input=audit.to_json(details)
+    )
     audit.append(head, hub, record)
 
 

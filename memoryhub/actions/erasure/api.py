@@ -36,5 +36,5 @@ def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
 
 def _refused(version: MemoryVersion, error: ToolError) -> Record:
     """Return the record of a redaction that was refused."""
-    told = audit.to_json({"version": version.pk, "number": version.number})
-    return Record("redact", False, error.message, memory=version.memory_id, version=version.pk, input=told)
+    details = audit.to_json({"version": version.pk, "number": version.number})
+    return Record("redact", False, error.message, memory=version.memory_id, version=version.pk, input=details)

@@ -267,13 +267,13 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
         raise Held(list(Hold.objects.of_store(store.store).filter(pk__in=keeping).order_by("pk")))
     before = _heads(store.store, found.memories)
     redactions = Erasing(store, terms).everywhere(found.hits)
-    told = {"texts": len(terms.texts), "places": found.counts, "memories": len(found.memories)}
+    details = {"texts": len(terms.texts), "places": found.counts, "memories": len(found.memories)}
     after = _heads(store.store, found.memories)
     newest = {"newest": [[before[id], after[id]] for id in before if before[id] != after[id]][:MOST_TOLD]}
-    record = Record("erase", input=audit.to_json(told | newest), versions=tuple(store.made), redactions=redactions)
+    record = Record("erase", input=audit.to_json(details | newest), versions=tuple(store.made), redactions=redactions)
     made = tree.commit(store, record)
     sqlite_remains.note(store.at)
-    return _receipt(store, made, told | _covered(terms, found))
+    return _receipt(store, made, details | _covered(terms, found))
 
 
 def _without_gone(found: Found, newer: Found) -> Found:
@@ -317,7 +317,7 @@ def _key(hit: Hit) -> tuple[str, str, str]:
     return hit.kind, hit.id, hit.what
 
 
-def _receipt(store: tree.Tree, seq: int, told: Mapping[str, Any]) -> Receipt:
+def _receipt(store: tree.Tree, seq: int, details: Mapping[str, Any]) -> Receipt:
     entry = AuditEntry.objects.get(chain=store.store, seq=seq)
     id = ids.new_id(ids.RECEIPT, store.at)
     content = {
@@ -330,7 +330,7 @@ def _receipt(store: tree.Tree, seq: int, told: Mapping[str, Any]) -> Receipt:
         "entry_hash": entry.hash,
         "audit_key": entry.key_name,
         **({"group": store.act.group} if store.act.group else {}),
-        **told,
+        **details,
     }
     return Receipt.objects.create(
         id=id,

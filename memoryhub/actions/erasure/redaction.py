@@ -51,9 +51,9 @@ def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | Non
     holds.require_free(store, [(memory.pk, memory.path)])
     before = "whole" if version.redacted_seq is None else "passages redacted"
     redactions = _redact(store, memory, version)
-    told = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
+    details = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
     sqlite_remains.note(store.at)
-    record = Record("redact", memory=memory.pk, version=version.pk, input=audit.to_json(told), redactions=redactions)
+    record = Record("redact", memory=memory.pk, version=version.pk, input=audit.to_json(details), redactions=redactions)
     return version, record
 
 
@@ -124,13 +124,13 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
 def _without_texts(input: str | None) -> str | None:
     """Return a call's input with `[redacted]` in place of each text."""
-    told, whole = keeping.parts(json.loads(input) if input else None)
-    if not isinstance(told, dict):
+    details, whole = keeping.parts(json.loads(input) if input else None)
+    if not isinstance(details, dict):
         return input
-    texts = {key: REDACTED for key in _TEXTS if isinstance(told.get(key), str) and told[key]}
+    texts = {key: REDACTED for key in _TEXTS if isinstance(details.get(key), str) and details[key]}
     if not texts:
         return input
-    return audit.to_json(told | texts if whole is None else keeping.without_digest(told | texts, whole))
+    return audit.to_json(details | texts if whole is None else keeping.without_digest(details | texts, whole))
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:

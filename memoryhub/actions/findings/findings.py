@@ -318,8 +318,8 @@ def _told(found: Sequence[Finding], after: FindingState) -> Record:
         state: named_ids([finding.pk for finding in found if finding.state == state])
         for state in sorted({str(finding.state) for finding in found})
     }
-    told: dict[str, Any] = {"before": before, "after": after.value, "kinds": sorted({one.kind for one in found})}
-    record = Record(COMMANDS[after], input=audit.to_json(told))
+    details: dict[str, Any] = {"before": before, "after": after.value, "kinds": sorted({one.kind for one in found})}
+    record = Record(COMMANDS[after], input=audit.to_json(details))
     if len({finding.memory_id for finding in found}) > 1:
         return record
     first = MemoryVersion.objects.among(found[0].store_id, [found[0].version_id])
@@ -334,7 +334,7 @@ def reveal(store_id: str, version_id: str, act: Act) -> str | None:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:
             return None
-        told = audit.to_json({"version": version.pk, "state": ["masked", "shown"]})
-        record = Record("reveal", path=version.path, memory=version.memory_id, version=version.pk, input=told)
+        details = audit.to_json({"version": version.pk, "state": ["masked", "shown"]})
+        record = Record("reveal", path=version.path, memory=version.memory_id, version=version.pk, input=details)
         tree.commit(store, record)
         return version.content

@@ -237,8 +237,8 @@ def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequenc
             new.setdefault(_key(one), one)
     if new:
         Finding.objects.bulk_create(new.values())
-        told = {"scan": scan.pk, "findings": named_ids([one.pk for one in new.values()]), "found": len(new)}
-        tree.commit(store, Record("note_findings", input=audit.to_json(told)))
+        details = {"scan": scan.pk, "findings": named_ids([one.pk for one in new.values()]), "found": len(new)}
+        tree.commit(store, Record("note_findings", input=audit.to_json(details)))
         Scan.objects.filter(pk=scan.pk).update(found=scan.found + len(new))
 
 
@@ -256,7 +256,7 @@ def _end(store: Tree, scan_id: str, state: ScanState) -> bool:
     ended = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).update(state=state, ended_at=store.at)
     if ended:
         scan = Scan.objects.get(pk=scan_id)
-        told = {"scan": scan_id, "kinds": scan.kinds, "checked": scan.checked, "found": scan.found}
+        details = {"scan": scan_id, "kinds": scan.kinds, "checked": scan.checked, "found": scan.found}
         command = "end_scan" if state == ScanState.DONE else "cancel_scan"
-        tree.commit(store, Record(command, input=audit.to_json(told)))
+        tree.commit(store, Record(command, input=audit.to_json(details)))
     return bool(ended)

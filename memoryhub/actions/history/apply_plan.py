@@ -66,8 +66,8 @@ def restore(
     with tree.locked(store_id, act) as store:
         plan = as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
         kept = apply(store, plan, choices)
-        told = {"seq": seq, "path": path, "memory": memory, "kept": named_ids(kept)}
-        return _commit(store, "restore_moment", told, path)
+        details = {"seq": seq, "path": path, "memory": memory, "kept": named_ids(kept)}
+        return _commit(store, "restore_moment", details, path)
 
 
 def undo(
@@ -169,7 +169,9 @@ def _dropped(plan: Plan, choices: Mapping[str, Choice]) -> set[str]:
     return dropped
 
 
-def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | None, memory: str | None = None) -> Done:
+def _commit(
+    store: Tree, command: str, details: Mapping[str, object], path: str | None, memory: str | None = None
+) -> Done:
     made, version = tuple(store.made), None
     of_memory = MemoryVersion.objects.among(store.store, [one.id for one in made[:1]]) if len(made) == 1 else None
     if memory is not None:
@@ -177,7 +179,7 @@ def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | N
     if of_memory is not None:
         version, memory, path = of_memory.values_list("pk", "memory_id", "path").get()
     record = Record(
-        command, path=path or None, memory=memory, version=version, versions=made, input=audit.to_json(dict(told))
+        command, path=path or None, memory=memory, version=version, versions=made, input=audit.to_json(dict(details))
     )
     return Done(tree.commit(store, record), memory, version, len(made))
 

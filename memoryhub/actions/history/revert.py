@@ -61,8 +61,8 @@ def _waiting(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
 
 def _revert(store_id: str, versions: Sequence[str], plan: Plan, act: Act) -> decisions.Done:
     choices = {change.memory: Choice.APPLY for change in plan.changes}
-    told = {"versions": list(versions)}
-    done = apply_plan.undo(store_id, versions, choices, plan.digest, act, command="revert", told=told)
+    details = {"versions": list(versions)}
+    done = apply_plan.undo(store_id, versions, choices, plan.digest, act, command="revert", told=details)
     return decisions.Done(done.seq, tuple(versions))
 
 

@@ -30,29 +30,29 @@ def told_in(entry: AuditEntry) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    named, settled = told.get("versions"), told.get("settled")
-    undone = named if isinstance(named, list) else undone_by(store_id, seq, told)
+def _named(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
+    named, settled = details.get("versions"), details.get("settled")
+    undone = named if isinstance(named, list) else undone_by(store_id, seq, details)
     return [*undone, *settled] if isinstance(settled, list) else undone
 
 
-def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """Return the ids of the versions that the undo with the seq `seq` undid. `told` is the input of its entry.
+def undone_by(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
+    """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
     If the input names a session, these are the session's versions before the undo; for an import, its versions before
     the undo; for an entry, the entry's versions; for a version, only that version. The versions of the entries in `too`
     are added.
     """
-    if told.get("session"):
-        of_session = AuditEntry.objects.of_chain(store_id).of_session(str(told["session"])).filter(seq__lt=seq)
+    if details.get("session"):
+        of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)
         seqs = list(of_session.values_list("seq", flat=True))
-    elif told.get("import"):
-        items = ImportItem.objects.filter(job_id=str(told["import"]), seq__lt=seq)
+    elif details.get("import"):
+        items = ImportItem.objects.filter(job_id=str(details["import"]), seq__lt=seq)
         seqs = [number for number in items.values_list("seq", flat=True) if number is not None]
     else:
-        seqs = [int(told["entry"])] if told.get("entry") else []
-    found = [str(told["version"])] if told.get("version") else []
-    for part in in_parts([*seqs, *(int(number) for number in told.get("too") or ())]):
+        seqs = [int(details["entry"])] if details.get("entry") else []
+    found = [str(details["version"])] if details.get("version") else []
+    for part in in_parts([*seqs, *(int(number) for number in details.get("too") or ())]):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part)
         found += made.values_list("pk", flat=True)
     return found

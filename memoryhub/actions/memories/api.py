@@ -59,15 +59,15 @@ class Change(NamedTuple):
 
 def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
     """Create a memory and return it. Raises PathConflict if a memory is at the path, under it or above it."""
-    told = {"path": path}
-    return _on_store(store_id, asked, Record("create", path=path), told, lambda store: _create(store, path, content))
+    details = {"path": path}
+    return _on_store(store_id, asked, Record("create", path=path), details, lambda store: _create(store, path, content))
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
     """Return a memory. Only a full view has its text, and only a full view is recorded as a read, with an entry."""
     if full:
-        told = {"memory": memory_id}
-        return _on_store(store_id, asked, Record("view"), told, lambda store: _retrieve(store, memory_id))
+        details = {"memory": memory_id}
+        return _on_store(store_id, asked, Record("view"), details, lambda store: _retrieve(store, memory_id))
     note_call(store_id, asked)
     sql.connect()
     row = sql.one(sql_lists.MEMORY_WITHOUT_TEXT, store_id, memory_id)
@@ -82,16 +82,16 @@ def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> Memor
     Without a change, write only an entry.
     """
     command = "edit" if change.content is not None else "rename"
-    told = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
+    details = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
     record = Record(command, new_path=change.path, memory=memory_id)
-    return _on_store(store_id, asked, record, told, lambda store: _update(store, memory_id, change, record))
+    return _on_store(store_id, asked, record, details, lambda store: _update(store, memory_id, change, record))
 
 
 def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) -> None:
     """Move a memory to the trash. `expected` is the SHA-256 that its text must have (None: any)."""
-    told = {"memory": memory_id, "precondition": _named(expected)}
+    details = {"memory": memory_id, "precondition": _named(expected)}
     record = Record("delete", memory=memory_id)
-    return _on_store(store_id, asked, record, told, lambda store: _delete(store, memory_id, expected))
+    return _on_store(store_id, asked, record, details, lambda store: _delete(store, memory_id, expected))
 
 
 # ------------------------------------------------------------------------------------------------ shared
@@ -209,8 +209,8 @@ def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
 
 
 def _retrieve(store: Tree, memory_id: str) -> tuple[MemoryTold, Record]:
-    memory, told = _find(store, memory_id)
-    return told, view(store, memory.id, memory.head, memory.path, memory.content)
+    memory, found_as = _find(store, memory_id)
+    return found_as, view(store, memory.id, memory.head, memory.path, memory.content)
 
 
 def _update(store: Tree, memory_id: str, change: Change, record: Record) -> tuple[MemoryTold, Record]:

@@ -31,21 +31,23 @@ class Asked(NamedTuple):
         return Act(self.caller.actor, self.door, self.at, elapsed=self.elapsed)
 
 
-def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]) -> T:
+def on_store(
+    store_id: str, asked: Asked, record: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
+) -> T:
     """Run `do` on the locked store and commit; return the result.
 
     `do` returns (result, record of the entry or None). If the result is an exception, it is raised after the commit,
-    with the entry or without. `do` may also raise ToolError, but only before it writes. Then the entry is `told` with
+    with the entry or without. `do` may also raise ToolError, but only before it writes. Then the entry is `record` with
     the error's message, and the error is raised after the commit. Also raises calls.NotRun and tree.NoSuchStore.
     """
-    outcome = together(lambda: _piece(store_id, asked, told, do), asked.caller.key)
+    outcome = together(lambda: _piece(store_id, asked, record, do), asked.caller.key)
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
 
 
 def _piece(
-    store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
+    store_id: str, asked: Asked, asked_for: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T | Exception:
     """Run `do` in a transaction. Refusals are returned: a raised error would repeat all calls of the same commit."""
     with tree.locked(store_id, asked.act) as store:
@@ -56,7 +58,7 @@ def _piece(
         try:
             result, record = do(store)
         except ToolError as error:
-            result, record = error, told._replace(ok=False, answer=error.message)
+            result, record = error, asked_for._replace(ok=False, answer=error.message)
         if record is not None:
             tree.commit(store, record)
         return result

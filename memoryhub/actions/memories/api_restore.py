@@ -20,7 +20,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
     version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
     if version is None:
         raise NoSuchVersion(version_id)
-    told = {"version": version_id, "path": path}
+    details = {"version": version_id, "path": path}
 
     def restore(store: Tree) -> tuple[Memory | Exception, Record]:
         try:
@@ -28,7 +28,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
             record, told_of = curation.put_back(store, version_id, path)
         except ToolError as error:
             refused = Record("restore", ok=False, answer=error.message, path=path, memory=version.memory_id)
-            return error, input_masking.of_call(store, refused, told, audit.to_json(told))
+            return error, input_masking.of_call(store, refused, details, audit.to_json(details))
         record = record._replace(input=audit.to_json(told_of))
         return Memory.objects.get(store_id=store_id, pk=version.memory_id), record
 

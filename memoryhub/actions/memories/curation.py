@@ -88,9 +88,9 @@ def edit(
         store.asks, store.reason = _is_person(act), override
         version = commands.write(store, memory, findings.screen(store, memory.path, memory.content, content))
         record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
-        told: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
-        told |= decisions.mark_with_edit(store, memory.id, reviewed)
-        return _done(store, record, told | _told_of_merge(store, memory, merged))
+        details: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
+        details |= decisions.mark_with_edit(store, memory.id, reviewed)
+        return _done(store, record, details | _told_of_merge(store, memory, merged))
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
@@ -223,9 +223,9 @@ def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, vers
     return findings.screen_stored(store, memory.id, path, old, str(version.text_id), size, sha256)
 
 
-def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
+def _done(store: Tree, record: Record, details: dict[str, object]) -> Done:
     """Write the entry. A person's act has no answer, and its input names versions instead of texts."""
     if store.overridden:
-        told = {**told, "override": store.reason, "findings": sorted(store.overridden)}
-    record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(told))
+        details = {**details, "override": store.reason, "findings": sorted(store.overridden)}
+    record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(details))
     return Done(tree.commit(store, record), record.memory, record.version, tuple(kind for kind, _ in store.kept_out))

@@ -45,16 +45,16 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     return _without_paths(store, record)
 
 
-def of_api(store: Tree, record: Record, told: Mapping[str, str | None]) -> Record:
+def of_api(store: Tree, record: Record, details: Mapping[str, str | None]) -> Record:
     """Return the record of an API request with its input, which has ids and paths, but no text."""
     rules = store.ruling
-    told = {name: value for name, value in told.items() if value is not None}
+    details = {name: value for name, value in details.items() if value is not None}
     if rules.kept_out:
-        told = {name: rules.masked(value) if value and name in _PATHS else value for name, value in told.items()}
+        details = {name: rules.masked(value) if value and name in _PATHS else value for name, value in details.items()}
         if not record.ok and record.answer is not None:
             record = record._replace(answer=rules.masked(record.answer))
         record = _without_paths(store, record)
-    return record.given(audit.to_json(told))
+    return record.given(audit.to_json(details))
 
 
 _PATHS = frozenset({"path", "new_path"})

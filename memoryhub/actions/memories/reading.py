@@ -40,7 +40,7 @@ def memory_at(store_id: str, path: str) -> Memory | None:
 
 
 def history(
-    store_id: str, asked: Asked, memory: Memory, told: Mapping[str, Any], *, limit: int, before: int | None = None
+    store_id: str, asked: Asked, memory: Memory, details: Mapping[str, Any], *, limit: int, before: int | None = None
 ) -> History:
     """Return a page of a memory's versions without their texts, and record the read.
 
@@ -50,7 +50,7 @@ def history(
 
     def note(store: Tree) -> tuple[History, Record]:
         record = Record("history", path=memory.path, memory=memory.pk)
-        return found, input_masking.of_call(store, record, told, audit.to_json(told))
+        return found, input_masking.of_call(store, record, details, audit.to_json(details))
 
     return asked_actions.on_store(store_id, asked, Record("history"), note)
 
@@ -72,7 +72,9 @@ def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
     return {entry.seq: entry for entry in entries.in_brief()}
 
 
-def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Mapping[str, Any]) -> list[MemoryVersion]:
+def with_texts(
+    store_id: str, asked: Asked, version_ids: Sequence[str], details: Mapping[str, Any]
+) -> list[MemoryVersion]:
     """Return versions of the store with their texts, and record a view of each text.
 
     Several views are one group of entries. Missing versions are left out; a version without a text makes no entry.
@@ -86,8 +88,8 @@ def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Ma
         if len(viewed) > 1:
             store.act = store.act._replace(group=ids.new_id(ids.GROUP, store.at))
         for version in viewed[:-1]:
-            tree.commit(store, _viewed(store, version, told))
-        return versions, _viewed(store, viewed[-1], told) if viewed else None
+            tree.commit(store, _viewed(store, version, details))
+        return versions, _viewed(store, viewed[-1], details) if viewed else None
 
     return asked_actions.on_store(store_id, asked, Record(View.name), read)
 
@@ -105,17 +107,17 @@ def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tupl
     return (memory, found[0]) if found else None
 
 
-def refuse(store_id: str, asked: Asked, command: str, told: Mapping[str, Any], message: str) -> str:
+def refuse(store_id: str, asked: Asked, command: str, details: Mapping[str, Any], message: str) -> str:
     """Record a call that could not be made, and return its message."""
 
     def note(store: Tree) -> tuple[str, Record]:
         record = Record(command, ok=False, answer=message)
-        return message, input_masking.of_call(store, record, told, audit.to_json(told))
+        return message, input_masking.of_call(store, record, details, audit.to_json(details))
 
     return asked_actions.on_store(store_id, asked, Record(command), note)
 
 
-def _viewed(store: Tree, version: MemoryVersion, told: Mapping[str, Any]) -> Record:
+def _viewed(store: Tree, version: MemoryVersion, details: Mapping[str, Any]) -> Record:
     """Return the record of a view of a whole text, which also counts as a read of the memory."""
     record = api.view(store, version.memory_id, version.pk, version.path or "", version.content or "")
-    return input_masking.of_call(store, record, told, audit.to_json(told))
+    return input_masking.of_call(store, record, details, audit.to_json(details))

@@ -20,7 +20,7 @@ LONGEST_ID = 128
 
 def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
     """Record that a valid key was answered with 403 or 404, by an entry in the hub's chain or in the minute's count."""
-    told = {"memory_store": store_id[:LONGEST_ID], "status": status}
+    details = {"memory_store": store_id[:LONGEST_ID], "status": status}
     with writing():
         head = audit.lock_hub()
         window = RefusalWindow.objects.filter(pk=caller.key).first() or RefusalWindow(key=caller.key, since=at)
@@ -29,7 +29,7 @@ def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime
             window.since, window.written, window.counted = at, 0, 0
         if window.written < MOST:
             window.written += 1
-            audit.append(head, Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(told)))
+            audit.append(head, Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(details)))
         else:
             window.counted += 1
         window.door = door.value
@@ -53,6 +53,6 @@ def write_counted(at: datetime, most: int = 100) -> int:
 
 def _write_counted(head: audit.ChainHead, window: RefusalWindow, actor: Actor, at: datetime) -> None:
     if window.counted:
-        told = {"count": window.counted, "since": chain.moment(window.since)}
-        record = Record("refused_more", ok=False, input=audit.to_json(told))
+        details = {"count": window.counted, "since": chain.moment(window.since)}
+        record = Record("refused_more", ok=False, input=audit.to_json(details))
         audit.append(head, Act(actor, Door(window.door), at), record)

@@ -195,19 +195,19 @@ def _memory(row: Memory) -> Item:
 # ------------------------------------------------------------------------------------------------ audit entries
 
 
-def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **told: object) -> Done:
+def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **details: object) -> Done:
     """Write the entry of an act that has made its versions. `new_path` is only recorded for a single item."""
     made = tuple(store.made)
-    record = _record(command, items, told)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
+    record = _record(command, items, details)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
     if len(made) == 1 and record.memory:
         record = record._replace(version=made[0].id)
     return Done(tree.commit(store, record), len(made))
 
 
-def _record(command: str, items: Sequence[Item], told: dict[str, Any]) -> Record:
+def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Record:
     """Return the record of an act: path and memory of a single item; in its input, the first paths and the totals."""
     count, size = sum(item.count for item in items), sum(item.size for item in items)
-    said = {**told, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
+    said = {**details, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None
     return Record(
         command,

@@ -53,7 +53,7 @@ def merge(
         refused = apply_plan.apply(store, taken.plan, taken.choices)
         merged = [change.memory for change in taken.plan.changes if change.memory not in refused]
         state = _state_after(merged, [*refused, *taken.cut])
-        told = {
+        details = {
             "proposal": proposal.pk,
             "number": number,
             "agent": proposal.agent,
@@ -61,12 +61,12 @@ def merge(
             "refused": plans.named_ids(refused),
         }
         if taken.cut:
-            told["merged_in_part"] = plans.named_ids(taken.cut)
+            details["merged_in_part"] = plans.named_ids(taken.cut)
         if taken.edited:
-            told["edited"] = plans.named_ids(taken.edited)
+            details["edited"] = plans.named_ids(taken.edited)
         command = REFUSE if state == ProposalState.REFUSED else EDIT_AND_MERGE if taken.edited else MERGE
         close(proposal, state, store.seq, store.act)
-        record = Record(command, versions=tuple(store.made), input=audit.to_json(told))
+        record = Record(command, versions=tuple(store.made), input=audit.to_json(details))
         return Decided(tree.commit(store, record), state, len(store.made))
 
 
@@ -82,8 +82,8 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
         if seen != seen_of(proposal):
             raise PlanChanged(proposal_plan(proposal))
         close(proposal, ProposalState.REFUSED, store.seq, store.act)
-        told = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
-        return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(told))), ProposalState.REFUSED, 0)
+        details = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
+        return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(details))), ProposalState.REFUSED, 0)
 
 
 def seen_of(proposal: Proposal) -> str:

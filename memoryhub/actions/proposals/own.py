@@ -58,11 +58,11 @@ class Own:
         """Return {id of a change: one of OUTCOMES}. A change is missing if the memory had it already, or if the entry
         of the decision does not list it."""
         groups = by_memory(self.changes)
-        told = _input(self.decision)
-        as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in told
+        details = _input(self.decision)
+        as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in details
         of_memory = dict.fromkeys(groups, "refused") if as_a_whole else {}
         for outcome in OUTCOMES:
-            of_memory |= dict.fromkeys(_names(told.get(outcome)), outcome)
+            of_memory |= dict.fromkeys(_names(details.get(outcome)), outcome)
         return {change.pk: of_memory[name] for name in groups if name in of_memory for change in groups[name]}
 
 
@@ -79,8 +79,8 @@ def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, befo
     A page has at most MOST_LISTED proposals, whatever the `limit`.
     """
     limit = min(limit, MOST_LISTED)
-    told = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
-    record = Record(LIST, input=audit.to_json(told))
+    details = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
+    record = Record(LIST, input=audit.to_json(details))
 
     on_store(store_id, asked, record, lambda store: (None, record))
     with snapshot():
@@ -146,10 +146,10 @@ def _with_changes(store_id: str, proposals: Sequence[Proposal], *, texts: bool) 
 
 def _input(entry: AuditEntry | None) -> Mapping[str, Any]:
     try:
-        told = json.loads((entry and entry.input) or "{}")
+        details = json.loads((entry and entry.input) or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return details if isinstance(details, dict) else {}
 
 
 def _names(value: object) -> set[str]:

@@ -114,8 +114,8 @@ def _tell(
     locked: tree.Tree | None, act: Act, command: str, policy: RetentionPolicy, changes: Mapping[str, list[Any]]
 ) -> None:
     """Write the audit entry: the policy, and each changed setting before and after."""
-    told = {"policy": policy.pk, "label": policy.name, "where": policy.pattern, **changes}
-    record = Record(command, input=audit.to_json(told))
+    details = {"policy": policy.pk, "label": policy.name, "where": policy.pattern, **changes}
+    record = Record(command, input=audit.to_json(details))
     if locked is not None:
         tree.commit(locked, record)
     else:

@@ -114,10 +114,10 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
         if last <= row.start_seq:
             return 0
         count = last - row.start_seq
-        told = {"up_to": last, "entries": count}
+        details = {"up_to": last, "entries": count}
         if proposals := _remove_proposals(chain_id, last):
-            told["proposals"] = proposals
-        audit.append(head, act, Record("remove_entries", input=audit.to_json(told)))
+            details["proposals"] = proposals
+        audit.append(head, act, Record("remove_entries", input=audit.to_json(details)))
         _move_start(row, last, act)
         gone = AuditEntry.objects.of_chain(chain_id).filter(seq__lte=last)
         AuditChain.objects.filter(pk=chain_id).update(bytes=F("bytes") - gone.bytes())
@@ -172,9 +172,9 @@ def _move_start(row: AuditChain, last: int, act: Act) -> None:
         start_seals=row.start_seals,
         start_signature=row.start_signature,
     )
-    told = redactions.filter(seq__lte=last)
-    told.filter(number__isnull=False).delete()
-    told.filter(field__isnull=False).delete()
+    recorded = redactions.filter(seq__lte=last)
+    recorded.filter(number__isnull=False).delete()
+    recorded.filter(field__isnull=False).delete()
     _seal(row.pk, first, last)
 
 

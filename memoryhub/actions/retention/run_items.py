@@ -158,8 +158,8 @@ def _purge(work: Work, item: Item, did: RunItem) -> bool:
     removed = removal.purge(store, row.pk)
     record = Record("purge", path=row.path, memory=row.pk, redactions=removed.redactions)
     _told(did, due, policy, 1, removed.bytes)
-    told = _input(work, due, versions=removed.versions, size=removed.bytes)
-    did.seq = tree.commit(store, record._replace(input=told))
+    details = _input(work, due, versions=removed.versions, size=removed.bytes)
+    did.seq = tree.commit(store, record._replace(input=details))
     return False
 
 
@@ -182,8 +182,8 @@ def _prune(work: Work, item: Item, did: RunItem) -> bool:
     removed = removal.remove_versions(store, row.pk, chosen)
     due = Due(item.rule, item.days, item.since, item.due_at)
     _told(did, due, policy, removed.versions, removed.bytes)
-    told = _input(work, due, versions=removed.versions, size=removed.bytes, first=numbers[0], last=numbers[-1])
-    record = Record("prune_versions", path=row.path, memory=row.pk, redactions=removed.redactions, input=told)
+    details = _input(work, due, versions=removed.versions, size=removed.bytes, first=numbers[0], last=numbers[-1])
+    record = Record("prune_versions", path=row.path, memory=row.pk, redactions=removed.redactions, input=details)
     did.seq = tree.commit(store, record)
     return len(going) > len(numbers) and item.count > len(numbers)
 
@@ -238,8 +238,8 @@ def _told(did: RunItem, due: Due, policy: Policy | None, count: int, size: int) 
 
 
 def _input(work: Work, due: Due, **more: int) -> str:
-    told = {"run": work.run.pk, "rule": due.rule, "days": due.days, "since": chain.moment(due.since), **more}
-    return audit.to_json(told)
+    details = {"run": work.run.pk, "rule": due.rule, "days": due.days, "since": chain.moment(due.since), **more}
+    return audit.to_json(details)
 
 
 def _count(run: Run, made: Sequence[RunItem]) -> set[str]:

@@ -43,8 +43,8 @@ def _restore_alone(store_id: str, run: Run, memory: str, act: Act) -> int:
     except ToolError as error:
         with tree.locked(store_id, act) as store:
             tree.require_active(store)
-            told = {"run": run.pk, "memories": 0, "memory": memory, "refused": error.message}
-            tree.commit(store, Record("undo_run", memory=memory, input=audit.to_json(told)))
+            details = {"run": run.pk, "memories": 0, "memory": memory, "refused": error.message}
+            tree.commit(store, Record("undo_run", memory=memory, input=audit.to_json(details)))
         return 0
 
 
@@ -68,13 +68,13 @@ def _tell(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]
     It names the restored memories, and those that stay because their path is taken or their text redacted.
     """
     single = back[0] if len(back) == 1 else None
-    told = {
+    details = {
         "run": run.pk,
         "memories": len(back),
         "paths": [one.to for one in back][: selection.MOST_TOLD],
         "taken": [one.to for one in taken],
     }
-    record = Record("undo_run", versions=tuple(store.made), input=audit.to_json(told))
+    record = Record("undo_run", versions=tuple(store.made), input=audit.to_json(details))
     if single is not None:
         record = record._replace(path=single.to, memory=single.memory.id, version=store.made[0].id)
     tree.commit(store, record)

@@ -73,8 +73,8 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
         )
         run.save(force_insert=True)
         if person:
-            told = {"run": run.pk, "as_of": chain.moment(at), "items": len(items), "state": [None, run.state]}
-            _tell(store, act, run, "start_run", told)
+            details = {"run": run.pk, "as_of": chain.moment(at), "items": len(items), "state": [None, run.state]}
+            _tell(store, act, run, "start_run", details)
     _plans.keep(run.pk, items)
     return run
 
@@ -129,14 +129,14 @@ def allow(run_id: str, act: Act) -> None:
     """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
-        told = {"run": run.pk, "guard": run.guard, "state": [run.state, RunState.RUNNING]}
+        details = {"run": run.pk, "guard": run.guard, "state": [run.state, RunState.RUNNING]}
         if act.at < run.at:
-            told["as_of"] = [chain.moment(run.at), chain.moment(act.at)]
+            details["as_of"] = [chain.moment(run.at), chain.moment(act.at)]
             run.at = act.at
             _plans.forget(run_id)
         run.state, run.guard_allowed_by_id = RunState.RUNNING, _person(act)
         run.save(update_fields=["state", "at", "guard_allowed_by_id"])
-        _tell(store, act, run, "allow_run", told)
+        _tell(store, act, run, "allow_run", details)
         if run.guard == Guard.CLOCK:
             HubSettings.objects.update_or_create(pk=1, defaults={"checked_at": act.at})
 
@@ -145,10 +145,10 @@ def cancel(run_id: str, act: Act) -> None:
     """End an open run. What it has removed stays removed. Raises NotOpen."""
     with writing():
         run, store = _opened(run_id, act, *OPEN)
-        told = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
+        details = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
         run.state, run.ended_at = RunState.CANCELLED, act.at
         run.save(update_fields=["state", "ended_at"])
-        _tell(store, act, run, "cancel_run", told)
+        _tell(store, act, run, "cancel_run", details)
     _plans.forget(run_id)
 
 
@@ -229,8 +229,8 @@ def _person(act: Act) -> str | None:
     return act.actor.id if act.actor.kind == ActorKind.USER else None
 
 
-def _tell(store: tree.Tree | None, act: Act, run: Run, command: str, told: dict[str, object]) -> None:
-    record = Record(command, input=audit.to_json(told))
+def _tell(store: tree.Tree | None, act: Act, run: Run, command: str, details: dict[str, object]) -> None:
+    record = Record(command, input=audit.to_json(details))
     if store is not None:
         tree.commit(store, record)
     else:

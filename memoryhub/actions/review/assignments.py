@@ -65,9 +65,9 @@ def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | Non
         own.delete()
         if user:
             Assignment.objects.create(store_id=store_id, memory_id=memory_id, to=user, at=act.at)
-        told = {"memory": memory_id, "user": user.pk if user else None, "email": user.email if user else None}
-        told |= {"before": before.to.email if before else None}
-        record = Record("assign", path=memory.path, memory=memory_id, input=audit.to_json(told))
+        details = {"memory": memory_id, "user": user.pk if user else None, "email": user.email if user else None}
+        details |= {"before": before.to.email if before else None}
+        record = Record("assign", path=memory.path, memory=memory_id, input=audit.to_json(details))
         return tree.commit(store, record)
 
 

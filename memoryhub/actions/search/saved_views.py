@@ -92,5 +92,5 @@ def _name_of_its_own(name: str) -> Iterator[None]:
         raise NameTaken(name) from error
 
 
-def _note(store: Tree, command: str, told: dict[str, object]) -> None:
-    tree.commit(store, Record(command, input=audit.to_json(told)))
+def _note(store: Tree, command: str, details: dict[str, object]) -> None:
+    tree.commit(store, Record(command, input=audit.to_json(details)))

@@ -95,14 +95,14 @@ def search(
     words = words_of(query)
     let_others()
     found = _look(store_id, words, directory, limit, after)
-    told = {"query": query, "path_prefix": directory + "/", "limit": limit}
+    details = {"query": query, "path_prefix": directory + "/", "limit": limit}
     if after is not None:
-        told["after"] = after
+        details["after"] = after
 
     def note(store: Tree) -> tuple[Found, Record]:
         versions = ", ".join(match.memory.head_id for match in found.matches)
         record = Record("search", answer=f"{len(found.matches)} memories: {versions}" if versions else "0 memories")
-        return found, input_masking.of_call(store, record, told, audit.to_json(told))
+        return found, input_masking.of_call(store, record, details, audit.to_json(details))
 
     return asked_actions.on_store(store_id, asked, Record("search"), note)
 

@@ -44,8 +44,8 @@ def edit_store(
 
     Without a change, nothing is written. Raises ToolError for an archived store and for too many pairs.
     """
-    told = Record("edit_store", input=audit.to_json({**changes, **({"metadata": metadata} if metadata else {})}))
-    return asking.on_store(store_id, asked, told, lambda store: _edit(store, changes, metadata))
+    record = Record("edit_store", input=audit.to_json({**changes, **({"metadata": metadata} if metadata else {})}))
+    return asking.on_store(store_id, asked, record, lambda store: _edit(store, changes, metadata))
 
 
 def _edit(

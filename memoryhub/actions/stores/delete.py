@@ -60,8 +60,8 @@ def delete(store: Tree) -> Record:
     AuditChain.objects.filter(pk=store.store).update(closed_at=store.at)
     for rows in (Member.objects, KeyStore.objects, Invitation.objects):
         rows.filter(store_id=store.store).delete()
-    told = {"name": row.name, "memories": store.memories, "bytes": store.total_bytes}
-    return Record(COMMAND, input=audit.to_json(told))
+    details = {"name": row.name, "memories": store.memories, "bytes": store.total_bytes}
+    return Record(COMMAND, input=audit.to_json(details))
 
 
 def delete_store(store_id: str, *, act: Act) -> int:

@@ -44,8 +44,8 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
         tree.require_active(store)
         after = [rule.as_json() for rule in rules]
         MemoryStore.objects.filter(pk=store_id).update(path_rules=after, updated_at=act.at)
-        told = {"before": [rule.as_json() for rule in before], "after": after}
-        tree.commit(store, Record("edit_path_rules", input=audit.to_json(told)))
+        details = {"before": [rule.as_json() for rule in before], "after": after}
+        tree.commit(store, Record("edit_path_rules", input=audit.to_json(details)))
 
 
 def _check(rules: Sequence[PathRule]) -> None:

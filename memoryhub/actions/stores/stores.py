@@ -56,8 +56,8 @@ def create_store(
         audit.append(head, act, creation(store))
         if admin is not None:
             write_role(store, admin, Role.ADMIN, at)
-            told = {"user": admin.id, "email": admin.email, "before": None, "role": Role.ADMIN}
-            audit.append(head, act, Record("set_role", input=audit.to_json(told)))
+            details = {"user": admin.id, "email": admin.email, "before": None, "role": Role.ADMIN}
+            audit.append(head, act, Record("set_role", input=audit.to_json(details)))
     return store
 
 
@@ -76,8 +76,8 @@ def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime
 
 def creation(store: MemoryStore) -> Record:
     """Return the record of a store's first entry."""
-    told = StoreSettings.of(store).as_json() | ({"metadata": store.metadata} if store.metadata else {})
-    return Record("create_store", input=audit.to_json(told))
+    details = StoreSettings.of(store).as_json() | ({"metadata": store.metadata} if store.metadata else {})
+    return Record("create_store", input=audit.to_json(details))
 
 
 def edit_store(

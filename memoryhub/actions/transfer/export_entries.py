@@ -18,8 +18,8 @@ def export_audit(
     text that the person typed.
     """
     act = Act(actor, door, at)
-    told = {"chains": list(chains), "filter": filter, "format": format}
-    record = Record("export_audit", input=audit.to_json(told))
+    details = {"chains": list(chains), "filter": filter, "format": format}
+    record = Record("export_audit", input=audit.to_json(details))
     if len(chains) == 1 and MemoryStore.objects.filter(pk=chains[0]).exists():
         with tree.locked(chains[0], act) as store:
             return chains[0], tree.commit(store, record)
@@ -27,9 +27,9 @@ def export_audit(
         return HUB, audit.on_hub(act, record)
 
 
-def export_table(store_id: str | None, table: str, format: str, act: Act, **told: object) -> int:
+def export_table(store_id: str | None, table: str, format: str, act: Act, **details: object) -> int:
     """Record an export of a table, and return the entry's seq. It is in the store's chain; for None, in the hub's."""
-    record = Record("export_table", input=audit.to_json({"table": table, "format": format, **told}))
+    record = Record("export_table", input=audit.to_json({"table": table, "format": format, **details}))
     if store_id is None:
         with writing():
             return audit.on_hub(act, record)

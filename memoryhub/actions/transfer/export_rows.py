@@ -118,8 +118,8 @@ class Rows:
 
     def redactions(self) -> Iterator[Told]:
         """Yield the redactions that entries up to the export's own recorded."""
-        told = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
-        yield from map(_columns, _flat(_pages(told, "seq", "id", BRIEF)))
+        recorded = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
+        yield from map(_columns, _flat(_pages(recorded, "seq", "id", BRIEF)))
 
     def _then(self) -> MemoryVersionQuerySet:
         """Return the version of each memory that was its newest as of the entry; it may be a deletion."""

@@ -168,7 +168,7 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
     """
     items = list(items)
     one = items[0] if len(items) == 1 else None
-    told = {
+    details = {
         "format": wanted.form,
         "history": wanted.history,
         "audit": wanted.audit,
@@ -183,7 +183,7 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
         path=one.path or None if one else None,
         memory=one.memory.id if one and one.memory else None,
         version=one.memory.head if one and one.memory else None,
-        input=audit.to_json(told),
+        input=audit.to_json(details),
     )
 
 

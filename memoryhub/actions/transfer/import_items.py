@@ -46,12 +46,12 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
     )
 
 
-def kept_text(told: str) -> str:
+def kept_text(text: str) -> str:
     """Return a text that databases accept, at most LONGEST_KEPT characters.
 
     Unpaired surrogates and NUL, which databases refuse, are replaced.
     """
-    return _UNKEPT.sub("\ufffd", told[:LONGEST_KEPT])
+    return _UNKEPT.sub("\ufffd", text[:LONGEST_KEPT])
 
 
 def _told(version: BundledVersion, place: str) -> dict[str, Any]:

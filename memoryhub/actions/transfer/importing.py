@@ -387,6 +387,6 @@ def _person(act: Act) -> str | None:
     return act.actor.id if act.actor.kind == ActorKind.USER else None
 
 
-def _tell(store: tree.Tree, job: Import, command: str, told: Mapping[str, object]) -> None:
+def _tell(store: tree.Tree, job: Import, command: str, details: Mapping[str, object]) -> None:
     store.act = store.act._replace(group=job.group or store.act.group)
-    tree.commit(store, Record(command, path=job.place or None, input=audit.to_json({"import": job.pk, **told})))
+    tree.commit(store, Record(command, path=job.place or None, input=audit.to_json({"import": job.pk, **details})))

@@ -106,7 +106,9 @@ def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
     """Return (path, text) of each different text that an item would store."""
     if not item.history:
         return [(item.path, item.content or "")]
-    found = {told["content"]: told["path"] or item.path for told in item.history if told["content"] is not None}
+    found = {
+        version["content"]: version["path"] or item.path for version in item.history if version["content"] is not None
+    }
     return [(path, content) for content, path in found.items()]
 
 

@@ -57,8 +57,8 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
         store.memories, store.total_bytes = before
         _fresh(store)
         outcome, item.reason = REFUSED, error.message
-        told = {"import": job.pk, "number": item.number, "choice": item.choice}
-        refused = Record("import", ok=False, path=item.path, answer=error.message, input=audit.to_json(told))
+        details = {"import": job.pk, "number": item.number, "choice": item.choice}
+        refused = Record("import", ok=False, path=item.path, answer=error.message, input=audit.to_json(details))
         item.seq = tree.commit(store, refused)
     item.outcome, item.content, item.history = outcome, None, []
 
@@ -111,23 +111,23 @@ def beside(store: Tree, path: str) -> str:
 
 
 def _record(job: Import, item: ImportItem, path: str, memory: str, made: Sequence[Version], *, gone: int = 0) -> Record:
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "import": job.pk,
         "number": item.number,
         "choice": item.choice,
         "versions": len(made) - gone,
     }
     if gone:
-        told["gone"] = gone
+        details["gone"] = gone
     if path != item.path:
-        told["beside"] = item.path
+        details["beside"] = item.path
     return Record(
         "import",
         path=path or None,
         memory=memory,
         version=made[-1].id,
         versions=tuple(made),
-        input=audit.to_json(told),
+        input=audit.to_json(details),
     )
 
 
@@ -153,8 +153,8 @@ def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Reco
         last["path"] = path
     written = _History(store, job, item, path)
     written.look(history)
-    for told in history:
-        written.version(told)
+    for version in history:
+        written.version(version)
     return written.finish()
 
 
@@ -164,8 +164,8 @@ def _numbered(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     If too many versions are missing between them, renumber them.
     """
     if history[-1]["number"] - len(history) <= MOST_GAPS:
-        return [dict(told) for told in history]
-    return [{**told, "number": number} for number, told in enumerate(history, 1)]
+        return [dict(version) for version in history]
+    return [{**version, "number": number} for number, version in enumerate(history, 1)]
 
 
 class _History:
@@ -185,7 +185,7 @@ class _History:
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
         """Return the memory's id and the version ids to keep. Ids that this hub has, or ever had, are not kept."""
         own = item.memory or ""
-        versions = {told["id"] for told in item.history if told["id"] and _VERSION_ID.fullmatch(told["id"])}
+        versions = {version["id"] for version in item.history if version["id"] and _VERSION_ID.fullmatch(version["id"])}
         taken: set[str | None] = set()
         for part in in_parts(sorted(versions)):
             taken |= set(MemoryVersion.objects.filter(pk__in=part).values_list("pk", flat=True))
@@ -202,10 +202,10 @@ class _History:
         """Check every rule that a write has to follow, before anything is written."""
         if self.path:
             self.place = findings.screen_path(self.store, self.path)
-        for told in history:
-            content = told["content"]
+        for version in history:
+            content = version["content"]
             if content is not None and content not in self.screened:
-                self.screened[content] = findings.screen(self.store, told["path"] or self.path, None, content)
+                self.screened[content] = findings.screen(self.store, version["path"] or self.path, None, content)
         newest = history[-1]["content"]
         if history[-1]["operation"] != Operation.DELETED:
             size = len(self.screened[newest].text.encode())
@@ -213,34 +213,34 @@ class _History:
 
     # -------------------------------------------------------------------------------------------- versions
 
-    def version(self, told: dict[str, Any]) -> None:
+    def version(self, details: dict[str, Any]) -> None:
         """Add the next version. Before it, add those that are missing at the source."""
         first = self.last.number + 1 if self.last else 1
-        for number in range(first, told["number"]):
+        for number in range(first, details["number"]):
             self._gone(number)
-        version = self._row(told)
-        if told["redacted"]:
+        version = self._row(details)
+        if details["redacted"]:
             self._redact(version)
-        elif told["content"] is not None:
-            self._text(version, self.screened[told["content"]].text)
+        elif details["content"] is not None:
+            self._text(version, self.screened[details["content"]].text)
         self._commit(version)
-        if told["redacted"]:
+        if details["redacted"]:
             version.salt = None
             self.evidence.of_version(version)
         self.versions.append(version)
         self.last = version
 
-    def _row(self, told: dict[str, Any]) -> MemoryVersion:
-        type, id = told["author"] or ("", "")
-        kept = told["id"] if told["id"] in self.kept else ids.new_id(ids.MEMORY_VERSION, self.store.at)
+    def _row(self, details: dict[str, Any]) -> MemoryVersion:
+        type, id = details["author"] or ("", "")
+        kept = details["id"] if details["id"] in self.kept else ids.new_id(ids.MEMORY_VERSION, self.store.at)
         return MemoryVersion(  # type: ignore[misc]
             id=kept,
             store_id=self.store.store,
             memory_id=self.memory,
-            number=told["number"],
-            operation=told["operation"],
-            path=told["path"],
-            created_at=self._moment(told["at"]),
+            number=details["number"],
+            operation=details["operation"],
+            path=details["path"],
+            created_at=self._moment(details["at"]),
             seq=self.store.seq,
             superseded_seq=self.store.seq,
             salt=chain.new_salt(),

@@ -39,19 +39,19 @@ def check(path: Path, only: str | None = None, archive: Path | None = None) -> C
             if only in (None, placed.checkpoint.chain):
                 found.chains.add(placed.checkpoint.chain)
                 of_chain[placed.checkpoint.chain].append(placed)
-        for chain, told in of_chain.items():
-            if chain not in found.problems and (problem := next(_problems(chain, told), None)):
+        for chain, checkpoints in of_chain.items():
+            if chain not in found.problems and (problem := next(_problems(chain, checkpoints), None)):
                 found.problems[chain] = problem
     found.files, found.absent = files.problems, files.absent
     return found
 
 
-def _problems(chain: str, told: list[Placed]) -> Iterator[tuple[int, str]]:
-    seqs = {placed.checkpoint.seq for placed in told}
+def _problems(chain: str, checkpoints: list[Placed]) -> Iterator[tuple[int, str]]:
+    seqs = {placed.checkpoint.seq for placed in checkpoints}
     hashes = dict(AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "hash"))
     removed = AuditChain.objects.filter(pk=chain).values_list("start_seq", flat=True).first() or 0
     explained = missing.accepted(chain)
-    for file, number, checkpoint in told:
+    for file, number, checkpoint in checkpoints:
         seq, at = checkpoint.seq, checkpoint.at
         if seq <= removed or any(one.explains(checkpoint) for one in explained):
             continue

@@ -93,16 +93,16 @@ def _start(store_id: str) -> int:
 
 
 def _next_seq(
-    last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, told: int | None
+    last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, stored: int | None
 ) -> int | None:
     """Return the seq of the entry that superseded the version `last`. `head` is the next version that still exists.
 
-    `told` is the stored seq. It is returned if the entries that could prove another one were removed.
+    `stored` is the stored seq. It is returned if the entries that could prove another one were removed.
     """
     if head.number == last.number + 1:
         return head.seq
     gone = removed.get((last.memory_id, last.number + 1))
-    return told if gone is None and told is not None and told <= start else gone
+    return stored if gone is None and stored is not None and stored <= start else gone
 
 
 def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:

@@ -54,9 +54,9 @@ def all_accepted() -> list[Missing]:
     entries = AuditEntry.objects.of_chain(HUB).of_command(COMMAND).that_ended(True).oldest()
     found = []
     for input, at in entries.values_list("input", "at"):
-        told = json.loads(input or "{}")
-        rows = told.get("chains") or []
-        found += [Missing(str(name), int(kept), int(last), str(told.get("reason")), at) for name, kept, last in rows]
+        details = json.loads(input or "{}")
+        rows = details.get("chains") or []
+        found += [Missing(str(name), int(kept), int(last), str(details.get("reason")), at) for name, kept, last in rows]
     return found
 
 
@@ -66,7 +66,7 @@ def find(path: Path) -> list[Missing]:
     wrong: dict[str, tuple[int, int]] = {}
     for placed in checkpoint_reading.Files(path):
         one, seq = placed.checkpoint, placed.checkpoint.seq
-        if not any(told.explains(one) for told in explained) and not _is_there(one):
+        if not any(reason.explains(one) for reason in explained) and not _is_there(one):
             first, last = wrong.get(one.chain, (seq, seq))
             wrong[one.chain] = min(first, seq), max(last, seq)
     return [Missing(name, _kept(name, first), last) for name, (first, last) in sorted(wrong.items())]
@@ -76,9 +76,9 @@ def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
     """Record why entries are missing, and return the gaps. If there are none, write nothing."""
     found = find(path)
     if found:
-        told = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
+        details = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
         with writing():
-            audit.on_hub(act, Record(COMMAND, input=audit.to_json(told)))
+            audit.on_hub(act, Record(COMMAND, input=audit.to_json(details)))
     return found
 
 

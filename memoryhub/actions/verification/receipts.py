@@ -15,9 +15,9 @@ def problems(chain_id: str) -> Iterator[tuple[int, str]]:
     for receipt in Receipt.objects.filter(store=chain_id).order_by("id"):
         content = receipt.content
         names = (receipt.pk, receipt.store, chain.moment(receipt.at))
-        told = tuple(content.get(name) for name in ("id", "memory_store_id", "at"))
+        stated = tuple(content.get(name) for name in ("id", "memory_store_id", "at"))
         seq = content.get("entry")
-        if told != names or not erasure.receipt_is_right(content, receipt.signature):
+        if stated != names or not erasure.receipt_is_right(content, receipt.signature):
             yield 0, f"receipt {receipt.pk} was changed"
         elif seq > start and hashes.pop(seq, None) != content.get("entry_hash"):
             yield seq, f"receipt {receipt.pk} is not of this entry"

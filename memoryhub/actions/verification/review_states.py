@@ -50,20 +50,20 @@ def _before(store_id: str) -> Any:
 
 def problems(store_id: str) -> Iterator[tuple[int, str]]:
     """Yield (seq, sentence) for each review or flag that differs from the entries."""
-    told = {(d.seq, d.version, d.decision.value): d for d in decisions(store_id)}
+    decided = {(d.seq, d.version, d.decision.value): d for d in decisions(store_id)}
     flagged: dict[str, bool] = {}
     before = set()
     for review in _before(store_id):
         before.add(review.pk)
         if review.decision in FLAGS:
             flagged[review.memory_id] = review.decision == Decision.FLAGGED
-    for one in told.values():
+    for one in decided.values():
         if one.decision in FLAGS:
             flagged[one.memory] = one.decision == Decision.FLAGGED
     for review in Review.objects.filter(store_id=store_id).order_by("seq").iterator(2000):
         if review.pk in before:
             continue
-        expected = told.pop((review.seq, review.version_id, review.decision), None)
+        expected = decided.pop((review.seq, review.version_id, review.decision), None)
         if expected is None:
             yield review.seq, f"review {review.pk} is not told by an entry"
         elif (expected.memory, expected.note) != (review.memory_id, review.note) or review.by_id not in (
@@ -75,7 +75,7 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
     moved = Review.objects.filter(store_id=store_id).annotate(told_at=Subquery(entry)).exclude(at=F("told_at"))
     for pk, seq in moved.filter(told_at__isnull=False).values_list("pk", "seq"):
         yield seq, f"review {pk} was not made when its entry says"
-    for seq, version, decision in told:
+    for seq, version, decision in decided:
         yield seq, f"the review of version {version} ({decision}) is missing"
     wrong = Memory.objects.filter(store_id=store_id).exclude(flagged=False).values_list("pk", flat=True)
     set_now, set_then = set(wrong), {memory for memory, is_set in flagged.items() if is_set}
@@ -94,8 +94,8 @@ def decisions(store_id: str) -> Iterator[Decided]:
             state[version] = after
     entries = AuditEntry.objects.of_chain(store_id).filter(ok=True, command__in=_DECISIONS).oldest()
     for entry in entries.only(*_TOLD).iterator(500):
-        told = undone.told_in(entry)
-        for memory, version, decision in _decided(store_id, entry, told):
+        taken_back = undone.told_in(entry)
+        for memory, version, decision in _decided(store_id, entry, taken_back):
             if not _changes(state.get(version, ReviewState.UNREVIEWED), decision):
                 continue
             if after := STATES.get(decision):
@@ -110,42 +110,42 @@ def _changes(before: ReviewState, decision: Decision) -> bool:
     return (before != ReviewState.UNREVIEWED) == (decision == Decision.REOPENED)
 
 
-def _decided(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> Iterator[tuple[str, str, Decision]]:
+def _decided(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> Iterator[tuple[str, str, Decision]]:
     """Yield (memory, version, decision) of an entry; an undo can also put and remove flags."""
     decision = _DECISIONS[str(entry.command)]
     if entry.command == "edit" and not MemoryVersion.objects.of_entry(store_id, entry.seq).exists():
         decision = Decision.APPROVED
-    for memory, version in _versions(store_id, entry, told):
+    for memory, version in _versions(store_id, entry, details):
         yield memory, version, decision
     if entry.command in UNDOS:
         for flag in FLAGS:
-            for memory, version, _ in _known(store_id, told.get(flag.value) or (), entry.seq):
+            for memory, version, _ in _known(store_id, details.get(flag.value) or (), entry.seq):
                 yield memory, version, flag
 
 
-def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tuple[str, str]]:
+def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list[tuple[str, str]]:
     """Return (memory, version) of the versions that an entry decided. Only versions that agents wrote need a review."""
-    named = told.get("reviewed" if entry.command == "edit" else "versions", ())
-    if "reverted" in told:
-        named = _reverted(store_id, entry.seq, told)
+    named = details.get("reviewed" if entry.command == "edit" else "versions", ())
+    if "reverted" in details:
+        named = _reverted(store_id, entry.seq, details)
     found = _known(store_id, named, entry.seq)
     if entry.command in ("flag", "unflag"):
         return [(memory, version) for memory, version, _ in found]
     return [(memory, version) for memory, version, state in found if state is not None]
 
 
-def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
+def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry reverted.
 
     The entry may have only a digest of the ids. Then they are the versions of its reviews if these match the digest, or
     else the versions that it undid.
     """
-    named = told["reverted"]
+    named = details["reverted"]
     if not isinstance(named, dict):
         return named or ()
     reviewed = Review.objects.of_entry(store_id, seq).filter(decision=Decision.REVERTED)
     found = set(reviewed.values_list("version_id", flat=True))
-    return found if named_ids(found) == named else undone.undone_by(store_id, seq, told)
+    return found if named_ids(found) == named else undone.undone_by(store_id, seq, details)
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:

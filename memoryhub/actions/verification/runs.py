@@ -18,9 +18,9 @@ MOST_NAMED = 20
 
 def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete: bool) -> None:
     """Record a run over all chains: how many entries were right, and which chains or checkpoint files were not."""
-    told = {"entries": entries, "wrong": wrong[:MOST_NAMED], "checkpoints_complete": checkpoints_complete}
+    details = {"entries": entries, "wrong": wrong[:MOST_NAMED], "checkpoints_complete": checkpoints_complete}
     with writing():
-        audit.on_hub(act, Record(COMMAND, ok=not wrong, input=audit.to_json(told)))
+        audit.on_hub(act, Record(COMMAND, ok=not wrong, input=audit.to_json(details)))
 
 
 def last() -> AuditEntry | None:

@@ -69,11 +69,11 @@ def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Pro
 
     Raises DatabaseError if the database refuses to answer.
     """
-    told = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
+    by_checkpoints = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():
         count, problem = _verified(chain_id)
-    if problem is None and chain_id in told:
-        problem = Problem(chain_id, *told[chain_id])
+    if problem is None and chain_id in by_checkpoints:
+        problem = Problem(chain_id, *by_checkpoints[chain_id])
     return count, problem
 
 
@@ -106,10 +106,10 @@ class Removed:
 
     def __str__(self) -> str:
         counts = {"redacted value": self.values, "removed version": self.versions}
-        told = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+        counted = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
         if self.entries:
-            told.append(f"{self.entries} removed {'entry' if self.entries == 1 else 'entries'}")
-        return ", ".join(told)
+            counted.append(f"{self.entries} removed {'entry' if self.entries == 1 else 'entries'}")
+        return ", ".join(counted)
 
 
 def removed(chain_id: str) -> Removed:
@@ -157,9 +157,9 @@ class _Verification:
         sealed = Seal.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
         if sealed:
             yield Problem(self.chain, sealed.seq, f"the seal of {sealed.kind} {sealed.row} is of a missing entry")
-        told = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
-        if told:
-            yield Problem(self.chain, told.seq, f"redaction {told.pk} is told by an entry that is missing")
+        redaction = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
+        if redaction:
+            yield Problem(self.chain, redaction.seq, f"redaction {redaction.pk} is told by an entry that is missing")
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:

@@ -57,10 +57,10 @@ def begin(store_id: str | None) -> None:
     if active.filter(store=None).exists():
         return
     heads = AuditChain.objects.exclude(pk=HUB)
-    told = Q(store_id=store_id)
+    listened = Q(store_id=store_id)
     if store_id is None:
         read = list(active.values_list("store_id", flat=True).distinct())
-        heads, told = heads.exclude(pk__in=read), Q(store=None) | ~Q(store_id__in=read)
+        heads, listened = heads.exclude(pk__in=read), Q(store=None) | ~Q(store_id__in=read)
     elif active.filter(store_id=store_id).exists():
         return
     else:
@@ -70,7 +70,7 @@ def begin(store_id: str | None) -> None:
         cursors, batch_size=400, update_conflicts=True, update_fields=["seq"], unique_fields=["chain"]
     )
     for jobs in (Run.objects, Import.objects):
-        jobs.filter(told).exclude(told=F("state")).update(told=F("state"))
+        jobs.filter(listened).exclude(told=F("state")).update(told=F("state"))
 
 
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:

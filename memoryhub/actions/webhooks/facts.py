@@ -66,8 +66,8 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
     memories = _memories(chain, inputs, further)
     ended = _ended(chain, {row[0]: inputs[row[0]] for row in rows if row[5] in _ENDING and row[0] in inputs})
     for seq, at, kind, actor, session, command, memory, version, _ in rows:
-        told = inputs.get(seq)
-        named = [(memories[one], one) for one in _named(told) if one in memories]
+        details = inputs.get(seq)
+        named = [(memories[one], one) for one in _named(details) if one in memories]
         yield Entry(
             chain,
             seq,
@@ -78,7 +78,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
             commands.EVENTS.get(command),
             memory,
             version,
-            told,
+            details,
             versions.get(seq, ()),
             named,
             findings.get(seq, ()),
@@ -107,7 +107,7 @@ def _opening(chain: str, after: int, end: int) -> list[Entry]:
 
 def _ended(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[int, tuple[int, str]]:
     """Return {seq: (number, state)} of the proposals that these entries decided about or withdrew."""
-    numbers = {told["number"] for told in inputs.values() if isinstance(told.get("number"), int)}
+    numbers = {details["number"] for details in inputs.values() if isinstance(details.get("number"), int)}
     if not numbers:
         return {}
     found = Proposal.objects.of_store(chain).filter(number__in=numbers, seq__in=inputs)
@@ -151,16 +151,16 @@ def _told(input: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(told: Mapping[str, Any] | None) -> list[str]:
+def _named(details: Mapping[str, Any] | None) -> list[str]:
     """Return the ids of the versions that an entry's input lists; empty if it has only their number."""
-    return _ids_in(told, "versions")
+    return _ids_in(details, "versions")
 
 
-def _further(chain: str, seq: int, command: str | None, told: Mapping[str, Any] | None) -> dict[str, list[str]]:
+def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
     """Return {further event: the versions that it concerns}."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
-    given = {name: event for name, event in fields.items() if (told or {}).get(name)}
-    return {event: _ids_in(told, name) or _decided(chain, seq, event) for name, event in given.items()}
+    given = {name: event for name, event in fields.items() if (details or {}).get(name)}
+    return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}
 
 
 def _decided(chain: str, seq: int, event: str) -> list[str]:
@@ -169,8 +169,8 @@ def _decided(chain: str, seq: int, event: str) -> list[str]:
     return list(decided.order_by("id").values_list("version_id", flat=True))
 
 
-def _ids_in(told: Mapping[str, Any] | None, name: str) -> list[str]:
-    ids = (told or {}).get(name)
+def _ids_in(details: Mapping[str, Any] | None, name: str) -> list[str]:
+    ids = (details or {}).get(name)
     return [str(id) for id in ids] if isinstance(ids, list) else []
 
 
@@ -178,7 +178,7 @@ def _memories(
     chain: str, inputs: Mapping[int, Mapping[str, Any]], further: Mapping[int, Mapping[str, Sequence[str]]]
 ) -> dict[str, str]:
     """Return {version id: memory id} of the versions that the entries list."""
-    named = {version for told in inputs.values() for version in _named(told)}
+    named = {version for details in inputs.values() for version in _named(details)}
     named.update(version for events in further.values() for ids in events.values() for version in ids)
     found: dict[str, str] = {}
     for part in in_parts(sorted(named)):

@@ -243,8 +243,8 @@ def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
         if not found:
             return 0
         _again(webhook, Delivery.objects.failed().filter(webhook=webhook, pk__gte=found[0], pk__lte=found[-1]), act.at)
-        told = {"since": since.isoformat(), "deliveries": len(found), "state": ["failed", "waiting"]}
-        _tell(tell, "replay_webhook", webhook, told)
+        details = {"since": since.isoformat(), "deliveries": len(found), "state": ["failed", "waiting"]}
+        _tell(tell, "replay_webhook", webhook, details)
     return len(found)
 
 
@@ -293,5 +293,5 @@ def _change(webhook: Webhook, **values: Any) -> None:
     webhook.save(update_fields=[*values])
 
 
-def _tell(tell: Tell, command: str, webhook: Webhook, told: dict[str, Any]) -> int:
-    return tell(Record(command, input=audit.to_json({"webhook": webhook.pk, "name": webhook.name} | told)))
+def _tell(tell: Tell, command: str, webhook: Webhook, details: dict[str, Any]) -> int:
+    return tell(Record(command, input=audit.to_json({"webhook": webhook.pk, "name": webhook.name} | details)))

@@ -53,8 +53,8 @@ class Command(HubCommand):
             raise CommandError(f"{target} exists already. Use --force to replace it.")
         size = self._write(export, target)
         counts = export.counts
-        told = f"{counts.memories} memories, " if counts.memories else ""
-        self.stderr.write(f"{told}{counts.versions} versions, {size} bytes: {target}")
+        counted = f"{counts.memories} memories, " if counts.memories else ""
+        self.stderr.write(f"{counted}{counts.versions} versions, {size} bytes: {target}")
 
     def _write(self, export: exporting.Export, target: str) -> int:
         """Write the export, which shows the store at one moment. Return the number of bytes."""

@@ -202,5 +202,5 @@ class Command(HubCommand):
         outcomes = Counter(ImportItem.objects.filter(job=job).values_list("outcome", flat=True))
         for path, why in ImportItem.objects.filter(job=job, outcome="refused").values_list("path", "reason"):
             self.stdout.write(printable(f"refused: {path}: {without_root(why)}"))
-        told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
-        self.stdout.write(f"Import {job.pk}: {told}.")
+        summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+        self.stdout.write(f"Import {job.pk}: {summary}.")

@@ -66,8 +66,8 @@ class Command(HubCommand):
         found = missing.accept(settings.MEMORYHUB_CHECKPOINT_FILE, reason, act)
         for one in found:
             self.stdout.write(f"{one.chain}: entries {one.kept + 1} to {one.last}")
-        told = "That these are missing was accepted, with the reason" if found else "Nothing is missing"
-        self.stdout.write(f"{told}. Now verify the audit.")
+        result = "That these are missing was accepted, with the reason" if found else "Nothing is missing"
+        self.stdout.write(f"{result}. Now verify the audit.")
 
     def _verify(self, chain: str | None, archive: Path | None) -> None:
         begun = time.monotonic()
@@ -89,14 +89,14 @@ class Command(HubCommand):
         self.stdout.write(f"All {total} entries are right.")
 
     def _verify_chains(
-        self, names: Sequence[str], told: Mapping[str, tuple[int | None, str]]
+        self, names: Sequence[str], by_chain: Mapping[str, tuple[int | None, str]]
     ) -> tuple[int, list[verify.Problem]]:
-        """Verify chains, and print a line about each. `told` is what checkpoints say against a chain."""
+        """Verify chains, and print a line about each. `by_chain` is what checkpoints say against a chain."""
         problems, total = [], 0
         for name in names:
             count, problem = verify.verify(name)
-            if problem is None and name in told:
-                problem = verify.Problem(name, *told[name])
+            if problem is None and name in by_chain:
+                problem = verify.Problem(name, *by_chain[name])
             total += count
             explained = "; ".join(str(one) for one in missing.accepted(name))
             about = ", ".join(filter(None, [f"{count} entries", str(verify.removed(name)), explained]))
@@ -105,11 +105,11 @@ class Command(HubCommand):
                 problems.append(problem)
         return total, problems
 
-    def _record(self, elapsed: Callable[[], int], **told: Any) -> None:
+    def _record(self, elapsed: Callable[[], int], **details: Any) -> None:
         """Record the run. A database that takes no writes, such as a copy for reading, is no reason for no verdict."""
         act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now(), elapsed=elapsed)
         try:
-            runs.record(act, **told)
+            runs.record(act, **details)
         except DatabaseError as error:
             self.stdout.write(f"The hub's audit could not record this run: {error}")
 

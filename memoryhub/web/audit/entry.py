@@ -93,13 +93,13 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
     if found is None:
         return _gone(request, head, seq)
     entries = Entries([found])
-    told = told_of(entries.json(found, found.input))
+    details = told_of(entries.json(found, found.input))
     answer = answer_of(found, entries)
     context = {
         "entry": found,
         "store": MemoryStore.objects.filter(pk=chain).first(),
         "place": rows.chain_names([chain])[chain],
-        "words": words_of(found, told, names_in([told], [chain], versions=[found.version])),
+        "words": words_of(found, details, names_in([details], [chain], versions=[found.version])),
         "is_call": found.actor_kind == ActorKind.KEY,
         "call": call_of(found, entries),
         "answer": answer,

@@ -26,15 +26,15 @@ def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWi
     if not edits:
         return {}
     inputs = AuditEntry.objects.of_chain(chain).of_seqs(edits).values_list("seq", "input")
-    told = {seq: told for seq, input in inputs if (told := told_of(input)).get("merged") is True}
-    ids = {str(told[name]) for told in told.values() for name in ("opened", "theirs") if name in told}
+    details = {seq: details for seq, input in inputs if (details := told_of(input)).get("merged") is True}
+    ids = {str(details[name]) for details in details.values() for name in ("opened", "theirs") if name in details}
     if not ids:
         return {}
     versions = {version.pk: version for version in MemoryVersion.objects.among(chain, ids)}
     seqs = {version.seq for version in versions.values()}
     labels = dict(AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "label"))
     found = {}
-    for seq, said in told.items():
+    for seq, said in details.items():
         theirs, opened = versions.get(str(said.get("theirs"))), versions.get(str(said.get("opened")))
         if theirs is not None:
             found[seq] = MergedWith(theirs, opened.number if opened else None, labels.get(theirs.seq) or "")

@@ -49,8 +49,8 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     """Return entries as rows, with one query for each kind of object that they name."""
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
-    told = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
-    names = names_in(told.values(), list(places))
+    inputs = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
+    names = names_in(inputs.values(), list(places))
     there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
     return [
         Row(
@@ -59,7 +59,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             actor_query=by_actor(entry, wanted),
             session=sessions.get(entry.session or "", entry.session),
             session_query=wanted.with_value("session", entry.session or "").query(),
-            words=words_of(entry, told[key], names) if (key := (entry.chain, entry.seq)) in told else None,
+            words=words_of(entry, inputs[key], names) if (key := (entry.chain, entry.seq)) in inputs else None,
             error=error_of(entry, seen),
             is_proposed=(getattr(entry, "message_start", None) or "").startswith(BECAME_A_PROPOSAL),
             memory_url=memory_url(entry) if entry.memory in there else None,
@@ -107,12 +107,12 @@ def _is_short(entry: AuditEntry) -> bool:
 
 def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
     """Return {(chain, seq): input} of the entries. Pass only entries whose inputs hold no texts (see `_is_short`)."""
-    told: dict[tuple[str, int], dict[str, Any]] = {}
+    details: dict[tuple[str, int], dict[str, Any]] = {}
     for chain in {entry.chain for entry in entries}:
         seqs = [entry.seq for entry in entries if entry.chain == chain]
         found = AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "input")
-        told |= {(chain, seq): told_of(input) for seq, input in found}
-    return told
+        details |= {(chain, seq): told_of(input) for seq, input in found}
+    return details
 
 
 def error_of(entry: AuditEntry, seen: Entries) -> str:

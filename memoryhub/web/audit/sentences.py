@@ -49,11 +49,11 @@ def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Itera
     A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. Versions
     in a list of several are left out.
     """
-    told = list(inputs)
-    values = [value for one in told for value in one.values()]
+    known = list(inputs)
+    values = [value for one in known for value in one.values()]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    names = _numbers({*_said(told, ids_of.MEMORY_VERSION), *filter(None, versions)}, chains)
-    if memories := _said(told, ids_of.MEMORY):
+    names = _numbers({*_said(known, ids_of.MEMORY_VERSION), *filter(None, versions)}, chains)
+    if memories := _said(known, ids_of.MEMORY):
         found = Memory.objects.filter(store_id__in=chains, pk__in=memories)
         names |= dict(found.values_list("pk", "path"))
     for start, (model, name_of) in _NAMED_BY_ID.items():
@@ -66,7 +66,9 @@ def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Itera
 def _said(inputs: Iterable[Told], start: str) -> set[str]:
     """Return the ids with this prefix that a sentence names: single values, and the id in a list of one."""
     values = (
-        value[0] if isinstance(value, list) and len(value) == 1 else value for told in inputs for value in told.values()
+        value[0] if isinstance(value, list) and len(value) == 1 else value
+        for details in inputs
+        for value in details.values()
     )
     return {value for value in values if isinstance(value, str) and value.startswith(start)}
 
@@ -90,7 +92,7 @@ _NAMED_BY_ID: dict[str, tuple[type[Model], Callable[[Any], str]]] = {
 """The models of ids by their prefix, and the name of a row; empty if it has none."""
 
 
-def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
+def words_of(entry: AuditEntry, details: Told, names: Mapping[str, str]) -> str:
     """Return what happened, without author and time; for a command without words, the command's name.
 
     `names` maps ids to names, as returned by `names_in`. An act that was refused is described as an attempt.
@@ -98,7 +100,7 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     command = COMMANDS.get(entry.command or "")
     if command is None or (Door(entry.door).has_tool and not command.by_agents):
         return entry.command or _("made a call without a command")
-    values = Values(told, entry, names)
+    values = Values(details, entry, names)
     if not entry.ok and command.refused:
         return str(command.refused) % values
     done = FUNCTIONS.get(command.name, _plainly)(values, command)
@@ -222,8 +224,8 @@ def _paths(values: Values) -> str:
 
 
 def _kinds(values: Values) -> list[str]:
-    told = values.told.get("kinds")
-    return [kinds.label(str(kind)) for kind in told] if isinstance(told, list) else []
+    named = values.told.get("kinds")
+    return [kinds.label(str(kind)) for kind in named] if isinstance(named, list) else []
 
 
 def _url(values: Values) -> object:
@@ -280,16 +282,16 @@ def _take_out(values: Values, command: Command) -> str:
 
 def _undone(values: Values) -> str:
     """Return which session, import, entry or versions were undone."""
-    told = values.told
-    if told.get("session"):
+    details = values.told
+    if details.get("session"):
         return _("undid what the session %(session)s wrote") % {
-            "session": values["session_name" if told.get("session_name") else "session"]
+            "session": values["session_name" if details.get("session_name") else "session"]
         }
-    if told.get("import"):
-        return _("undid the import %(import)s") % {"import": values["name" if told.get("name") else "import"]}
-    if told.get("entry"):
+    if details.get("import"):
+        return _("undid the import %(import)s") % {"import": values["name" if details.get("name") else "import"]}
+    if details.get("entry"):
         return _("undid entry %(entry)s") % values
-    versions = told.get("versions")
+    versions = details.get("versions")
     if isinstance(versions, list) and len(versions) == 1:
         return _("undid version %(versions)s of %(path)s") % values
     count = values.number("versions") or 0
@@ -318,9 +320,9 @@ def _invite(values: Values, command: Command) -> str:
 
 
 def _hold(values: Values, command: Command) -> str:
-    told, is_hold = values.told, values.told.get("what") == "hold"
-    memory = values["memory"] if told.get("memory") else ""
-    where = values.entry.path or told.get("path") or memory or _("the whole memory store")
+    details, is_hold = values.told, values.told.get("what") == "hold"
+    memory = values["memory"] if details.get("memory") else ""
+    where = values.entry.path or details.get("path") or memory or _("the whole memory store")
     if command.name == "release":
         words = _("released the legal hold on %(where)s") if is_hold else _("removed the pin from %(where)s")
         return words % {"where": where}

@@ -12,26 +12,28 @@ from memoryhub.web.common import kinds
 Told = Mapping[str, Any]
 
 
-def changes(told: Told, names: Mapping[str, str]) -> str:
+def changes(details: Told, names: Mapping[str, str]) -> str:
     """Return the old and new value of each changed setting; `names` maps ids to names."""
-    pairs = {name: sides for name, sides in _with_pairs(told).items() if _is_pair(sides)}
+    pairs = {name: sides for name, sides in _with_pairs(details).items() if _is_pair(sides)}
     shown = {name: [_value(name, side, names) for side in sides] for name, sides in pairs.items()}
     said = [f"{setting_name(name)}: {old} → {new}" for name, (old, new) in shown.items() if old != new]
     return "; ".join(said) or _("nothing")
 
 
-def of_new(told: Told, names: Mapping[str, str]) -> str:
+def of_new(details: Told, names: Mapping[str, str]) -> str:
     """Return the settings with which an object was created; empty if the object existed before."""
-    pairs = {name: sides for name, sides in told.items() if _is_pair(sides)}
+    pairs = {name: sides for name, sides in details.items() if _is_pair(sides)}
     if pairs.get("name", [""])[0] is not None:
         return ""
     given = {name: new for name, (_old, new) in pairs.items() if new and name not in ("name", "pattern")}
     return "; ".join(f"{setting_name(name)}: {_value(name, new, names)}" for name, new in given.items()) or _("nothing")
 
 
-def of_rules(told: Told) -> str:
+def of_rules(details: Told) -> str:
     """Return the old and the new action for each kind of sensitive text whose rule changed."""
-    before, after = (value if isinstance(value, dict) else {} for value in (told.get("before"), told.get("after")))
+    before, after = (
+        value if isinstance(value, dict) else {} for value in (details.get("before"), details.get("after"))
+    )
     actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block"), None: _("default")}
     changed = [
         f"{kinds.label(kind)}: {actions.get(before.get(kind))} → {actions.get(after.get(kind))}"
@@ -66,18 +68,18 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2
 
 
-def _with_pairs(told: Told) -> Told:
+def _with_pairs(details: Told) -> Told:
     """Return the settings, with a pair of values for each metadata field that changed in place of `metadata`."""
-    sides = told.get("metadata")
+    sides = details.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
-        return told
+        return details
     before, after = sides
     pairs = {
         _("metadata “%(name)s”") % {"name": name}: [before.get(name), after.get(name)]
         for name in sorted({*before, *after})
         if before.get(name) != after.get(name)
     }
-    return {**{name: value for name, value in told.items() if name != "metadata"}, **pairs}
+    return {**{name: value for name, value in details.items() if name != "metadata"}, **pairs}
 
 
 def _value(setting: str, value: object, names: Mapping[str, str]) -> str:

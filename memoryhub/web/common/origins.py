@@ -42,13 +42,13 @@ def of_ids(store_id: str, ids: Collection[str]) -> dict[str, Origin]:
 
 def of_origins(origins: Iterable[tuple[str, Any]]) -> dict[str, Origin]:
     """Return {version id: Origin} for pairs of a version id and its stored `origin`."""
-    told = [(pk, origin) for pk, origin in origins if isinstance(origin, dict)]
-    if not told:
+    known = [(pk, origin) for pk, origin in origins if isinstance(origin, dict)]
+    if not known:
         return {}
-    jobs = {str(origin.get("import")) for _pk, origin in told}
+    jobs = {str(origin.get("import")) for _pk, origin in known}
     labels: dict[str, Any] = dict(Import.objects.filter(pk__in=jobs).values_list("pk", "actors"))
     found = {}
-    for pk, origin in told:
+    for pk, origin in known:
         job, id = str(origin.get("import")), str(origin.get("id") or "")
         name = str(labels.get(job, {}).get(id) or id)
         found[pk] = Origin(_KINDS.get(str(origin.get("type")), ActorKind.SYSTEM).value, name, job)

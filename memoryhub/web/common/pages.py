@@ -36,8 +36,20 @@ def entries(store: MemoryStore, *seqs: int | None) -> dict[int, AuditEntry]:
     """Return {seq: entry} of a store's chain, without loading the inputs and answers of calls."""
     wanted = {seq for seq in seqs if seq is not None}
     rows = AuditEntry.objects.of_chain(store.id).filter(seq__in=wanted)
-    told = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "note")
-    return {entry.seq: entry for entry in rows.only(*told)}
+    columns = (
+        "chain",
+        "seq",
+        "at",
+        "actor_kind",
+        "actor_id",
+        "author_id",
+        "label",
+        "session",
+        "door",
+        "command",
+        "note",
+    )
+    return {entry.seq: entry for entry in rows.only(*columns)}
 
 
 def see_other(to: str, *args: str) -> HttpResponse:

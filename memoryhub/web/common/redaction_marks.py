@@ -17,12 +17,12 @@ class Mark:
     seq: int | None
 
 
-def mark_of(version: MemoryVersion, told: Mapping[int, AuditEntry]) -> Mark | None:
-    """Return the mark of a version, or None if it was not redacted; `told` are entries by seq, from `pages.entries`."""
+def mark_of(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Mark | None:
+    """Return the mark of a version, or None if it was not redacted. `entries` are by seq, from `pages.entries`."""
     if version.redacted_seq is None and version.redacted_at is None:
         return None
     whole = version.redacted_at is not None
-    entry = told.get(version.redacted_seq or 0)
+    entry = entries.get(version.redacted_seq or 0)
     if entry is None:
         return Mark(whole, None, version.redacted_at, None)
     return Mark(whole, entry.label, version.redacted_at or entry.at, entry.seq)

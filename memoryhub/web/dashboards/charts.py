@@ -74,8 +74,8 @@ def _of_commands(
     marks = []
     for bar in drawn.bars:
         command = used[bar.series]
-        told = {"day": among[bar.column].name, "count": number(bar.value), "command": _named(command)}
-        marks.append(Mark(bar, _colour(command), words % told, link(bar.column, command)))
+        details = {"day": among[bar.column].name, "count": number(bar.value), "command": _named(command)}
+        marks.append(Mark(bar, _colour(command), words % details, link(bar.column, command)))
     return marks
 
 
@@ -205,14 +205,14 @@ def _of_author(
 ) -> Row:
     ok, wrong, proposed = (found.authors[author, ended] for ended in (OK, ERROR, PROPOSED))
     kind, name = _name_of(author, names)
-    told = [
+    notes = [
         ngettext("%(count)s error", "%(count)s errors", wrong) % {"count": number(wrong)} if wrong else "",
         _("%(count)s proposed") % {"count": number(proposed)} if proposed else "",
     ]
     url = links.audit(author=author, **days(since)) if author else ""
     return Row(
         name, url, number(ok + wrong + proposed), charts.share(ok, most), charts.share(wrong, most),
-        charts.share(proposed, most), ", ".join(filter(None, told)), kind,
+        charts.share(proposed, most), ", ".join(filter(None, notes)), kind,
     )  # fmt: skip
 
 

@@ -69,11 +69,11 @@ def _counted(store: MemoryStore, among: Sequence[Column]) -> tuple[Counter[tuple
 
 
 def _says(total: int, opened: int, is_cut: bool) -> str:
-    told = ngettext(
+    message = ngettext(
         "%(count)s finding by the day on which it was found;",
         "%(count)s findings by the day on which they were found;",
         total,
     ) % {"count": number(total)}
-    told += " " + ngettext("%(open)s is still open.", "%(open)s are still open.", opened) % {"open": number(opened)}
+    message += " " + ngettext("%(open)s is still open.", "%(open)s are still open.", opened) % {"open": number(opened)}
     newest = _("Only the newest %(most)s of each state are counted.") % {"most": number(MOST)}
-    return f"{told} {newest}" if is_cut else told
+    return f"{message} {newest}" if is_cut else message

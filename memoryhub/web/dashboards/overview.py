@@ -127,8 +127,8 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
     form = "json" if request.POST.get("format") == "json" else "csv"
     if found is None:
         raise Http404
-    told = {"range": board.chosen.range, "agent": board.chosen.agent, "store": board.chosen.store}
-    export_table(store_id, f"figures: {found.name}", form, act(request), **{k: v for k, v in told.items() if v})
+    details = {"range": board.chosen.range, "agent": board.chosen.agent, "store": board.chosen.store}
+    export_table(store_id, f"figures: {found.name}", form, act(request), **{k: v for k, v in details.items() if v})
     return download(f"figures-{found.name}", form, found.columns, found.records())
 
 

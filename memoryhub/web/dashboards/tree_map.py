@@ -71,14 +71,14 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
         [tree_map.Memory(pk, path, length) for pk, path, length, _read, _state in memories],
     )
     areas = tree_map.areas(root)
-    told = _waiting(store, root, {pk: read for pk, _path, _size, read, _state in memories},
+    facts = _waiting(store, root, {pk: read for pk, _path, _size, read, _state in memories},
                     {pk for pk, _path, _size, _read, state in memories if state == ReviewState.UNREVIEWED})  # fmt: skip
-    tiles = [_tile(store, area, told, now) for area in areas]
+    tiles = [_tile(store, area, facts, now) for area in areas]
     return Picture(
         "map", "map", _("Memories by size"),
         _("The area shows the size, and the colour shows when an agent last read it. Outlined memories await review."),
         [_("Memory or directory"), _("Bytes"), _("Memories"), _("Last read"), _("Awaits review")],
-        [_row(area, tile, told) for area, tile in zip(areas, tiles, strict=True) if area.is_leaf],
+        [_row(area, tile, facts) for area, tile in zip(areas, tiles, strict=True) if area.is_leaf],
         empty="" if tiles else _("There are no memories yet."), drawn=tiles, marks=_legend(tiles), wide=True,
     )  # fmt: skip
 
@@ -106,17 +106,17 @@ def _contains(node: Node, path: str) -> bool:
     return not node.memory and not node.is_rest and path.startswith(node.path + "/")
 
 
-def _tile(store: MemoryStore, area: Area, told: _Told, now: datetime) -> Tile:
+def _tile(store: MemoryStore, area: Area, facts: _Told, now: datetime) -> Tile:
     node, box = area.node, area.box
     height, width = box.height * HEIGHT / tree_map.HEIGHT, box.width * 100 / tree_map.WIDTH
     below = LINE * area.above
-    waits = node.memory in told.waiting if node.memory else area.is_leaf and node.path in told.places
+    waits = node.memory in facts.waiting if node.memory else area.is_leaf and node.path in facts.places
     has_room = height > below + LINE + 4 and width > 4
     line = (height - 6 if area.is_leaf else below + LINE) if has_room else 0
-    heat = _heat(told.read.get(node.memory), now) if node.memory else SEVERAL
+    heat = _heat(facts.read.get(node.memory), now) if node.memory else SEVERAL
     return Tile(
         round(box.x * 100 / tree_map.WIDTH, 3), round(box.y * HEIGHT / tree_map.HEIGHT, 2), round(width, 3),
-        round(height, 2), _label(node), round(line, 1), _name(node, told, waits), _url(store, node),
+        round(height, 2), _label(node), round(line, 1), _name(node, facts, waits), _url(store, node),
         heat if area.is_leaf else None, waits,
     )  # fmt: skip
 
@@ -137,11 +137,11 @@ def _label(node: Node) -> str:
     return paths.name(node.path)
 
 
-def _name(node: Node, told: _Told, waits: bool) -> str:
+def _name(node: Node, facts: _Told, waits: bool) -> str:
     """Return the path, the size and the last read in words."""
     place, many = node.path or paths.ROOT, {"count": number(node.count)}
     if node.memory:
-        words = [size(node.size), _read(told.read.get(node.memory))]
+        words = [size(node.size), _read(facts.read.get(node.memory))]
     elif node.is_rest:
         words = [ngettext("%(count)s other memory", "%(count)s other memories", node.count) % many, size(node.size)]
     else:
@@ -155,10 +155,10 @@ def _read(at: datetime | None) -> str:
     return _("last read %(when)s") % {"when": date_format(timezone.localtime(at), "j M Y H:i")}
 
 
-def _row(area: Area, tile: Tile, told: _Told) -> list[Cell]:
+def _row(area: Area, tile: Tile, facts: _Told) -> list[Cell]:
     node = area.node
     place = f"{node.path}/ ({tile.label})" if node.is_rest else node.path
-    at = told.read.get(node.memory)
+    at = facts.read.get(node.memory)
     shown = _read(at) if node.memory else "–"
     return [
         Cell(place, place, tile.url), Cell(node.size, size(node.size)), Cell(node.count, number(node.count)),

@@ -157,10 +157,10 @@ def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion])
     for finding in findings:
         if finding.version_id in versions:
             by_store.setdefault(finding.store, set()).add(versions[finding.version_id].seq)
-    told: dict[tuple[str, int], AuditEntry] = {}
+    by_place: dict[tuple[str, int], AuditEntry] = {}
     for store, seqs in by_store.items():
-        told |= {(store.pk, seq): entry for seq, entry in pages.entries(store, *seqs).items()}
-    return told
+        by_place |= {(store.pk, seq): entry for seq, entry in pages.entries(store, *seqs).items()}
+    return by_place
 
 
 # ------------------------------------------------------------------------------------------------ where it stands now

@@ -135,9 +135,9 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
     last = min(total, first + LINES - 1)
     here = found.origins[first - 1 : last]
     brought = {origin.number for origin in here}
-    told = told_of_versions([row for row in found.history.rows if row.number in brought], store)
-    oldest, newest = blame_lines.ends(told)
-    page = blame_lines.Page(store.id, told, oldest, newest)
+    origins = told_of_versions([row for row in found.history.rows if row.number in brought], store)
+    oldest, newest = blame_lines.ends(origins)
+    page = blame_lines.Page(store.id, origins, oldest, newest)
     return Shown(
         blame_lines.to_html(page, found.lines[first - 1 : last], here, first),
         first,
@@ -156,8 +156,8 @@ def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]
     """Return {version number: its author and its session} of some versions."""
     columns = ("seq", "actor_kind", "author_id", "label", "session")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
-    told = {seq: rest for seq, *rest in entries}
-    ids = {session for *_rest, session in told.values() if session}
+    known = {seq: rest for seq, *rest in entries}
+    ids = {session for *_rest, session in known.values() if session}
     names = dict(Session.objects.filter(pk__in=ids).values_list("id", "name"))
     brought = origins.of_ids(store.id, [row.id for row in rows])
     found = {}
@@ -165,6 +165,6 @@ def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]
         if row.id in brought:
             found[row.number] = Told(row, brought[row.id].kind, None, brought[row.id].label)
             continue
-        kind, author, label, session = told.get(row.seq, ("", None, "", None))
+        kind, author, label, session = known.get(row.seq, ("", None, "", None))
         found[row.number] = Told(row, kind, author, label or "", session, names.get(session, session) or "")
     return found

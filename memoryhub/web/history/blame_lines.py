@@ -68,13 +68,13 @@ def _items(heads: "_Heads", shown: Sequence[str], origins: Sequence[Origin], fir
     seen = escape(_("Who has seen this line"))
     before: object = None
     for number, (line, origin) in enumerate(zip(shown, origins, strict=True), first):
-        shade, told, key = heads.shade(origin.number), "", (origin.number, origin.since, origin.known)
+        shade, label, key = heads.shade(origin.number), "", (origin.number, origin.since, origin.known)
         opening = f'<li id="L{number}" class="blame-{shade}">'
         if key != before:
             opening = f'<li id="L{number}" class="blame-{shade} blame-first" data-list-item>'
-            told, before = heads.html(origin), key
+            label, before = heads.html(origin), key
         yield (
-            f'{opening}<a href="#L{number}">{number}</a><code>{line}</code>{told}<span class="blame-seen">'
+            f'{opening}<a href="#L{number}">{number}</a><code>{line}</code>{label}<span class="blame-seen">'
             f'<a href="readers?version={origin.number}&amp;line={origin.line}">{seen}</a></span></li>'
         )
 
@@ -116,33 +116,33 @@ class _Heads:
 
     def _named(self, origin: Origin) -> tuple[str, str]:
         """Return the label of the version and its tooltip, both with a range of versions if the origin is uncertain."""
-        told = {"number": origin.number}
+        details = {"number": origin.number}
         if origin.known and origin.since == origin.number:
-            return self.named % told, self.came % told
+            return self.named % details, self.came % details
         return escape(_uncertain_name(origin)), escape(_uncertain(origin))
 
-    def _rest(self, told: Told) -> str:
+    def _rest(self, origin: Told) -> str:
         """Return the author, the time and the entry of a version."""
-        seq = told.row.seq
-        when = f'{self._who(told)}<span class="blame-when">{self.times.relative(told.row.at)}</span>'
-        if not told.kind:
+        seq = origin.row.seq
+        when = f'{self._who(origin)}<span class="blame-when">{self.times.relative(origin.row.at)}</span>'
+        if not origin.kind:
             return f'{when}<span class="blame-entry" title="{self.gone % {"seq": seq}}">#{seq}</span>'
         return (
             f'{when}<a class="blame-entry" href="{self.entry_url}{seq}" title="{self.entry % {"seq": seq}}">#{seq}</a>'
         )
 
-    def _who(self, told: Told) -> str:
+    def _who(self, origin: Told) -> str:
         """Return the author with a link to their other acts, and the session."""
-        name: str = visible_name(told.label) if told.label else self.unknown
-        mark = self._mark(told.kind, told.label) if told.kind else ""
-        if told.author:
-            query = urlencode({"agent" if told.kind == ActorKind.KEY else "person": told.author})
+        name: str = visible_name(origin.label) if origin.label else self.unknown
+        mark = self._mark(origin.kind, origin.label) if origin.kind else ""
+        if origin.author:
+            query = urlencode({"agent" if origin.kind == ActorKind.KEY else "person": origin.author})
             name = f'<a class="blame-name" href="{self.audit_url}?{query}">{name}</a>'
         else:
             name = f'<span class="blame-name">{name}</span>'
-        if not told.session:
+        if not origin.session:
             return f'<span class="blame-who">{mark}{name}</span>'
-        url, session = self.session_url.replace(_ID, told.session), visible_name(told.session_name)
+        url, session = self.session_url.replace(_ID, origin.session), visible_name(origin.session_name)
         return f'<span class="blame-who">{mark}{name}<a class="blame-session" href="{url}">{session}</a></span>'
 
     def _mark(self, kind: str, label: str) -> str:
@@ -206,7 +206,7 @@ def _uncertain(origin: Origin) -> str:
     return words % {"first": origin.since, "gone": origin.number - 1, "last": origin.number}
 
 
-def ends(told: Mapping[int, Told]) -> tuple[datetime | None, datetime | None]:
+def ends(origins: Mapping[int, Told]) -> tuple[datetime | None, datetime | None]:
     """Return the oldest and the newest moment of some versions; None for both if there are none."""
-    moments = sorted(version.row.at for version in told.values())
+    moments = sorted(version.row.at for version in origins.values())
     return (moments[0], moments[-1]) if moments else (None, None)

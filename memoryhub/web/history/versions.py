@@ -92,7 +92,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
     previous, following = older_than(memory, found.number).first(), newer_than(memory, found.number).first()
     missing = removed.gaps_between([found.number], previous.number if previous else 0)
     seen = masking.shown(found.content, masking.cover_of(store.id, memory.pk))
-    content, told = seen.text, entries(store, found.seq, found.redacted_seq)
+    content, by_seq = seen.text, entries(store, found.seq, found.redacted_seq)
     return render(
         request,
         "history/version.html",
@@ -101,8 +101,8 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             store,
             memory,
             version=found,
-            entry=told.get(found.seq),
-            redaction=mark_of(found, told),
+            entry=by_seq.get(found.seq),
+            redaction=mark_of(found, by_seq),
             is_current=found.pk == memory.head_id,
             content=content,
             total=memory.version_count,
@@ -140,15 +140,15 @@ def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -
 def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
     """Return the rows of a page; an additional version at the end of `found` serves only for comparison."""
     shown = found[:PAGE]
-    told = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
-    merges = merged_with(store.pk, told.values())
-    names = {entry.session for entry in told.values() if entry.session}
+    by_seq = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
+    merges = merged_with(store.pk, by_seq.values())
+    names = {entry.session for entry in by_seq.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
-    keys = Key.objects.in_bulk({entry.actor_id for entry in told.values() if entry.actor_id})
+    keys = Key.objects.in_bulk({entry.actor_id for entry in by_seq.values() if entry.actor_id})
     gaps, authors = _gaps(memory, found), origins.of_versions(shown)
     rows, work = [], Work(REQUEST_WORK)
     for version, older in zip(shown, [*found[1:], None][: len(shown)], strict=True):
-        entry, gap = told.get(version.seq), gaps.get(version.number - 1)
+        entry, gap = by_seq.get(version.seq), gaps.get(version.number - 1)
         before = None if gap else older
         counted = _counts(before, version, work)
         plus, minus = counted or (None, None)
@@ -164,7 +164,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
                 moved_from=before.path if before and before.path != version.path else None,
                 is_current=version.pk == memory.head_id,
                 merged=merges.get(version.seq),
-                redaction=mark_of(version, told),
+                redaction=mark_of(version, by_seq),
                 gap=gap,
                 origin=authors.get(version.pk),
                 compare_url="" if counted else _compare_url(before, version),

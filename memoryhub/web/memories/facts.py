@@ -35,8 +35,8 @@ def of(memory: Memory) -> Facts:
     """Return the facts of a memory loaded by `find`."""
     versions = MemoryVersion.objects.of_memory(memory)
     first = versions.filter(number=1).values_list("seq", flat=True).first()  # None if that version was removed
-    told = pages.entries(memory.store, first, memory.head.seq, memory.last_read_seq)
-    return Facts(told.get(first or 0), told.get(memory.head.seq), told.get(memory.last_read_seq or 0))
+    by_seq = pages.entries(memory.store, first, memory.head.seq, memory.last_read_seq)
+    return Facts(by_seq.get(first or 0), by_seq.get(memory.head.seq), by_seq.get(memory.last_read_seq or 0))
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:

@@ -91,14 +91,14 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _answer(
-    request: Request, store_id: str | None, table: str, columns: Sequence[str], records: Iterable[Told], **told: str
+    request: Request, store_id: str | None, table: str, columns: Sequence[str], records: Iterable[Told], **details: str
 ) -> HttpResponse:
     form = request.POST.get("format", "csv")
     if form not in FORMATS:
         return HttpResponseBadRequest(
             _("The format of an export must be csv or json."), content_type="text/plain; charset=utf-8"
         )
-    export_table(store_id, table, form, act(request), **told)
+    export_table(store_id, table, form, act(request), **details)
     return download(table, form, columns, records)
 
 

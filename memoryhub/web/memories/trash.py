@@ -155,8 +155,8 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
     read = 0
     while most is None or read < most:
         part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))
-        told = _entries(store, {memory.head.seq for memory in part})
-        yield from (Row(memory, told.get(memory.head.seq)) for memory in part)
+        by_seq = _entries(store, {memory.head.seq for memory in part})
+        yield from (Row(memory, by_seq.get(memory.head.seq)) for memory in part)
         if len(part) <= SIZE:
             return
         before, read = part[-1].id, read + len(part)

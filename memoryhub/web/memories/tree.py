@@ -110,12 +110,12 @@ def delete(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 
 def _tell_deleted(request: Request, store: MemoryStore, directory: Directory, done: curation.Done) -> None:
     count = MemoryVersion.objects.of_entry(store.id, done.seq).count()
-    told = ngettext(
+    message = ngettext(
         "%(path)s was deleted: %(count)s memory is now in the trash.",
         "%(path)s was deleted: %(count)s memories are now in the trash.",
         count,
     )
-    tell_done(request, store.id, told % {"path": directory.path, "count": count}, done.seq)
+    tell_done(request, store.id, message % {"path": directory.path, "count": count}, done.seq)
 
 
 def _context(request: Request, store: MemoryStore, directory: Directory, form: NoteForm) -> dict[str, object]:

@@ -121,8 +121,8 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
 def _change(entry: AuditEntry) -> Change | None:
     """Return the rules before and after an entry, or None if an erasure has masked words that rules need."""
     try:
-        told = json.loads(entry.input or "{}")
-        return of_json(told["before"]).rules, of_json(told["after"]).rules
+        details = json.loads(entry.input or "{}")
+        return of_json(details["before"]).rules, of_json(details["after"]).rules
     except (KeyError, ValueError):
         return None
 

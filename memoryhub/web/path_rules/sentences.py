@@ -60,9 +60,9 @@ def name_of_key(key: Key) -> str:
 
 def sentence(rule: PathRule, names: Names) -> str:
     """Return what a rule says, as one sentence."""
-    told = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
+    details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
-        told["where"] += " " + str(CONDITIONS[rule.only_if])
+        details["where"] += " " + str(CONDITIONS[rule.only_if])
     if rule.effect is Effect.ALLOW:
         words = _("%(who)s may %(verbs)s %(where)s.") if rule.who else _("Every agent may %(verbs)s %(where)s.")
     elif rule.effect is Effect.PROPOSE:
@@ -73,7 +73,7 @@ def sentence(rule: PathRule, names: Names) -> str:
         )
     else:
         words = _("%(who)s may not %(verbs)s %(where)s.") if rule.who else _("No agent may %(verbs)s %(where)s.")
-    return words % told
+    return words % details
 
 
 def verbs(rule: PathRule) -> str:

@@ -167,15 +167,15 @@ def _page(
 ) -> HttpResponse:
     may_decide = May.of(request.role, store).write and proposal.is_open
     entry = _entry(store, proposal)
-    told = _told(entry)
-    was = None if proposal.is_open else as_proposed(proposal, _listed(told, "merged_in_part"))
+    details = _told(entry)
+    was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of([proposal])
     found, rows = preview.shown(
         store, with_texts(plan, parts.texts), heading.outlines, given, request.GET, request.path
     )
     if was:
-        rows = _with_outcomes(rows, told, was)
+        rows = _with_outcomes(rows, details, was)
     elif may_decide:
         rows = _with_choices(proposal, rows, parts, opened)
     shown = pages.context(
@@ -225,13 +225,15 @@ def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()
 
 
-def _with_outcomes(rows: Sequence[Row], told: Mapping[str, Any], was: Proposed) -> list[Row]:
+def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Proposed) -> list[Row]:
     """Return the rows of a decided proposal, with the outcome of each change if the entry of the decision can be
     read."""
-    if not (isinstance(told.get("merged"), list) and isinstance(told.get("refused"), list)):
+    if not (isinstance(details.get("merged"), list) and isinstance(details.get("refused"), list)):
         return list(rows)
-    outcome = dict.fromkeys(told["merged"], "merged") | dict.fromkeys(told["refused"], "left")
-    outcome |= dict.fromkeys(_listed(told, "merged_in_part"), "part") | dict.fromkeys(_listed(told, "edited"), "edited")
+    outcome = dict.fromkeys(details["merged"], "merged") | dict.fromkeys(details["refused"], "left")
+    outcome |= dict.fromkeys(_listed(details, "merged_in_part"), "part") | dict.fromkeys(
+        _listed(details, "edited"), "edited"
+    )
     return [
         replace(
             row,
@@ -242,15 +244,15 @@ def _with_outcomes(rows: Sequence[Row], told: Mapping[str, Any], was: Proposed) 
     ]
 
 
-def _listed(told: Mapping[str, Any], name: str) -> list[str]:
+def _listed(details: Mapping[str, Any], name: str) -> list[str]:
     """Return the ids that an entry lists; none if it has only their number."""
-    listed = told.get(name)
+    listed = details.get(name)
     return listed if isinstance(listed, list) else []
 
 
 def _told(entry: AuditEntry | None) -> Mapping[str, Any]:
     try:
-        told = json.loads((entry and entry.input) or "{}")
+        details = json.loads((entry and entry.input) or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return details if isinstance(details, dict) else {}

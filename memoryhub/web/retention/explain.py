@@ -109,11 +109,11 @@ def _explained(request: Request, store: MemoryStore, path: str) -> dict[str, obj
     now = timezone.now()
     memory = Memory.objects.at(path).filter(store=store).first()
     saved = policies.concerning(store.pk)
-    told = [_told(request, candidate) for candidate in retention_rules.explained(saved, path)]
+    rules = [_told(request, candidate) for candidate in retention_rules.explained(saved, path)]
     return {
         "memory": memory,
-        "told": sorted(told, key=lambda one: (not one.wins, not one.matches)),
-        "winner": next((one for one in told if one.wins), None),
+        "told": sorted(rules, key=lambda one: (not one.wins, not one.matches)),
+        "winner": next((one for one in rules if one.wins), None),
         "fate": fate_of(memory, saved, now) if memory else None,
         "holds": over(store.pk, memory.pk if memory else "", path, now),
     }

@@ -86,7 +86,7 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
     tried: Sequence[Policy] | None = None
-    told: dict[str, Any] = {"days": days} if days else {}
+    details: dict[str, Any] = {"days": days} if days else {}
     if draft:
         given = PolicyForm(draft)
         if not given.is_valid():
@@ -94,9 +94,9 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
                 _("The policy has mistakes. Correct them first."), content_type="text/plain; charset=utf-8"
             )
         tried = tried_with(store, given, request.POST.get("policy", ""))
-        told["draft"] = given.cleaned_data
+        details["draft"] = given.cleaned_data
     at = timezone.now() + timedelta(days=days)
-    export_table(store.pk, "rehearsal", str(form), act(request), **told)
+    export_table(store.pk, "rehearsal", str(form), act(request), **details)
     return download("rehearsal", str(form), _COLUMNS, _records(store.pk, at, tried))
 
 

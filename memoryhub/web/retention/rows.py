@@ -68,19 +68,21 @@ def what(removal: str, count: int) -> str:
         return _("to the trash")
     if removal == Removal.PURGE:
         return _("removed permanently")
-    told = {"count": f"{count:,}"}
+    details = {"count": f"{count:,}"}
     if removal == Removal.VERSIONS:
-        return ngettext("%(count)s old version", "%(count)s old versions", count) % told
-    return ngettext("%(count)s audit entry", "%(count)s audit entries", count) % told
+        return ngettext("%(count)s old version", "%(count)s old versions", count) % details
+    return ngettext("%(count)s audit entry", "%(count)s audit entries", count) % details
 
 
 def counted(removal: str, count: int) -> str:
     """Return how many items of a kind a run removed, in words."""
-    told = {"count": f"{count:,}"}
+    details = {"count": f"{count:,}"}
     if removal == Removal.EXPIRE:
-        return ngettext("%(count)s memory to the trash", "%(count)s memories to the trash", count) % told
+        return ngettext("%(count)s memory to the trash", "%(count)s memories to the trash", count) % details
     if removal == Removal.PURGE:
-        return ngettext("%(count)s memory removed permanently", "%(count)s memories removed permanently", count) % told
+        return (
+            ngettext("%(count)s memory removed permanently", "%(count)s memories removed permanently", count) % details
+        )
     return what(removal, count)
 
 

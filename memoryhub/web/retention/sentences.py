@@ -42,8 +42,10 @@ def _expiring(policy: Policy) -> list[str]:
     ]
     found = []
     if reasons:
-        told = {"which": _(", or ").join(reasons), "days": days(policy.grace_days)}
-        found.append(_("Memories %(which)s go to the trash, and are removed permanently after %(days)s there.") % told)
+        details = {"which": _(", or ").join(reasons), "days": days(policy.grace_days)}
+        found.append(
+            _("Memories %(which)s go to the trash, and are removed permanently after %(days)s there.") % details
+        )
     if policy.trash_days is not None:
         found.append(
             _("What people put into the trash is removed permanently after %(days)s.")
@@ -90,7 +92,7 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
     """Return why an item is due at a moment: the date from which its rule counts, and the days since then."""
     if since is None:
         return rule_words(rule)
-    told = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}
+    details = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}
     words = {
         retention_rules.UNREAD: _("not read since %(day)s (%(days)s)")
         if is_read
@@ -101,7 +103,7 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
         retention_rules.TRASH: _("deleted on %(day)s (%(days)s in the trash)"),
         retention_rules.ENTRIES: _("older than %(limit)s"),
     }.get(rule)
-    return words % told if words else rule_words(rule)
+    return words % details if words else rule_words(rule)
 
 
 def rule_words(rule: str) -> str:

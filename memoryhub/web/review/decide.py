@@ -164,12 +164,12 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
 
 
 def _doubt_of(found: int) -> str:
-    told = ngettext(
+    message = ngettext(
         "This memory has %(count)s open finding. Approve it only if what was found does no harm.",
         "This memory has %(count)s open findings. Approve it only if what was found does no harm.",
         found,
     )
-    return told % {"count": found}
+    return message % {"count": found}
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
@@ -196,14 +196,14 @@ def _done_already(request: Request, version: MemoryVersion) -> HttpResponse:
 def _why(error: Exception) -> Refusal:
     if isinstance(error, decisions.Changed):
         count = error.count
-        told = ngettext(
+        message = ngettext(
             "Nothing was done yet. Earlier versions have changed, so approving would now approve "
             "%(count)s of them too. Check and approve again.",
             "Nothing was done yet. Earlier versions have changed, so approving would now approve "
             "%(count)s of them too. Check and approve again.",
             count,
         )
-        return Refusal(told % {"count": count})
+        return Refusal(message % {"count": count})
     return Refusal(in_words(error)) if isinstance(error, ToolError) else Refusal()
 
 
@@ -213,7 +213,7 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
         answer = answer_of(request, item_of(request, version), said=said, done=done)
         others = [pk for pk in done.versions if pk != version.pk] if done else []
         number = {"number": version.number}
-        told = {
+        details = {
             "review:decided": {
                 "versions": others,
                 "said": _("Approved together with version %(number)s.") % number,
@@ -221,7 +221,7 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
                 "version": version.pk,
             }
         }
-        answer.headers["HX-Trigger"] = json.dumps(told)
+        answer.headers["HX-Trigger"] = json.dumps(details)
         return answer
     if done is None:
         messages.info(request, said)
@@ -237,12 +237,12 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
     if done is None:
         return _("%(path)s has no flag.") % named
     if verb.takes_earlier and (earlier := len(done.versions) - 1):
-        told = ngettext(
+        message = ngettext(
             "Approved version %(number)s of %(path)s and %(count)s earlier version.",
             "Approved version %(number)s of %(path)s and %(count)s earlier versions.",
             earlier,
         )
-        return told % {**named, "count": earlier}
+        return message % {**named, "count": earlier}
     return str(verb.done) % named
 
 

@@ -221,8 +221,8 @@ def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:
 
 def _entries(store: str, seqs: Collection[int]) -> dict[int, AuditEntry]:
     rows = AuditEntry.objects.of_chain(store).of_seqs(seqs)
-    told = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "note")
-    return {entry.seq: entry for entry in rows.only(*told)}
+    columns = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "note")
+    return {entry.seq: entry for entry in rows.only(*columns)}
 
 
 def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVersion]:
@@ -280,8 +280,8 @@ class _Reads:
         if entry is None or entry.session is None:
             return ()
         of_session = AuditEntry.objects.of_chain(self.store).of_session(entry.session).filter(seq__lt=entry.seq)
-        told = ("chain", "seq", "at", "command", "ok", "memory", "version", "first_line", "last_line", "cut")
-        latest = of_session.newest().only(*told)[:LOOKED_AT]
+        columns = ("chain", "seq", "at", "command", "ok", "memory", "version", "first_line", "last_line", "cut")
+        latest = of_session.newest().only(*columns)[:LOOKED_AT]
         reads: dict[str, AuditEntry] = {}
         for other in latest:
             if other.command == "view" and other.ok and other.memory and other.version:

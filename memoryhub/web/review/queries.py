@@ -331,11 +331,11 @@ class _Stream:
 def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:
     """Return the versions of a store that match the conditions that are checked one by one."""
     rows = [row for row in rows if _is_wanted(wanted, row)]
-    told: dict[int, list[str | None]] = {}
+    authors: dict[int, list[str | None]] = {}
     if wanted.needs_entries and rows:
         entries = AuditEntry.objects.of_chain(store).of_seqs({row.seq for row in rows})
-        told = {seq: by for seq, *by in entries.values_list("seq", "author_id", "session")}
-    rows = [row for row in rows if _is_by(wanted, row, *told.get(row.seq, (None, None)))]
+        authors = {seq: by for seq, *by in entries.values_list("seq", "author_id", "session")}
+    rows = [row for row in rows if _is_by(wanted, row, *authors.get(row.seq, (None, None)))]
     if not wanted.marks.is_empty and rows:
         marked = wanted.marks.matching(store, {row.memory for row in rows}, timezone.now())
         rows = [row for row in rows if row.memory in marked]

@@ -62,29 +62,29 @@ class Result:
 def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> list[Result]:
     """Return the hits as results in the same order; adjacent hits of one memory become one result."""
     hits = list(hits)
-    told: dict[tuple[str, int], AuditEntry] = {}
+    by_place: dict[tuple[str, int], AuditEntry] = {}
     for store_id in {hit.row.store for hit in hits}:
         seqs = [hit.row.seq for hit in hits if hit.row.store == store_id]
-        told |= {(store_id, seq): entry for seq, entry in pages.entries(stores[store_id], *seqs).items()}
+        by_place |= {(store_id, seq): entry for seq, entry in pages.entries(stores[store_id], *seqs).items()}
     memories = Memory.objects.filter(store_id__in=stores, pk__in={hit.row.memory for hit in hits})
     marks = marks_of(memories.only("store_id", "head_id", "path", "flagged"), timezone.now())
     covers: dict[str, Cover] = {}
     for store_id in {hit.row.store for hit in hits}:
         covers |= masking.covers(store_id, {hit.row.memory for hit in hits if hit.row.store == store_id})
     groups = groupby(hits, key=lambda hit: (hit.row.kind, hit.row.memory))
-    return [_result(list(group), stores, words, told, marks, covers) for _, group in groups]
+    return [_result(list(group), stores, words, by_place, marks, covers) for _, group in groups]
 
 
 def _result(
     hits: list[Hit],
     stores: Mapping[str, MemoryStore],
     words: Sequence[str],
-    told: Mapping[tuple[str, int], AuditEntry],
+    by_place: Mapping[tuple[str, int], AuditEntry],
     marks: Mapping[str, Marks],
     covers: Mapping[str, Cover],
 ) -> Result:
     newest = hits[-1].row
-    entry = {hit.row.version: told.get((hit.row.store, hit.row.seq)) for hit in hits}
+    entry = {hit.row.version: by_place.get((hit.row.store, hit.row.seq)) for hit in hits}
     versions: list[Version] = []
     for hit in hits:
         version = _version(hit, words, entry[hit.row.version], covers.get(hit.row.memory, masking.NOTHING))

@@ -213,9 +213,9 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
     if not wanted.marks.is_empty and allowed:
         marked = wanted.marks.matching(store, {row.memory for row in allowed}, timezone.now())
         allowed = [row for row in allowed if row.memory in marked]
-    told = _told(wanted, store, allowed) if wanted.needs_entries else {}
+    by_seq = _told(wanted, store, allowed) if wanted.needs_entries else {}
     if wanted.is_by_author:
-        allowed = [row for row in allowed if _is_by(wanted, row, told.get(row.seq))]
+        allowed = [row for row in allowed if _is_by(wanted, row, by_seq.get(row.seq))]
     candidates = {id(row) for row in allowed}
     texts: dict[str, str] = {}
     for at, row in enumerate(rows):
@@ -224,7 +224,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
             continue
         if wanted.contents and wanted.words and row.text and row.text not in texts:
             texts = _texts(store, [other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
-        facts = told.get(row.seq)
+        facts = by_seq.get(row.seq)
         hit = Hit(row, texts.get(row.text or ""), facts[2] if facts else None)
         yield row, hit if _has_words(wanted, hit) else None
 

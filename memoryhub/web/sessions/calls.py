@@ -196,12 +196,12 @@ def _with_passages(calls: Sequence[Call]) -> list[Call]:
 
 def _with_raw(calls: Sequence[Call]) -> list[Call]:
     """Return the calls with their inputs, masked as everywhere."""
-    told: dict[tuple[str, int], AuditEntry] = {}
+    by_place: dict[tuple[str, int], AuditEntry] = {}
     for chain in {call.entry.chain for call in calls}:
         seqs = [call.entry.seq for call in calls if call.entry.chain == chain]
-        told |= {(chain, entry.seq): entry for entry in AuditEntry.objects.of_chain(chain).of_seqs(seqs)}
-    masked = Entries(told.values())
-    return [_one_with_raw(call, told.get(call.key), masked) for call in calls]
+        by_place |= {(chain, entry.seq): entry for entry in AuditEntry.objects.of_chain(chain).of_seqs(seqs)}
+    masked = Entries(by_place.values())
+    return [_one_with_raw(call, by_place.get(call.key), masked) for call in calls]
 
 
 def _one_with_raw(call: Call, entry: AuditEntry | None, masked: Entries) -> Call:

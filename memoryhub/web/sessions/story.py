@@ -105,7 +105,7 @@ class Step:
     def words(self) -> str:
         """Return what the calls of a run did."""
         count = {"count": len(self.calls)}
-        if self.first.call.entry.ok and all(told.call.version for told in self.calls):
+        if self.first.call.entry.ok and all(one.call.version for one in self.calls):
             return ngettext("read %(count)s time", "read %(count)s times", count["count"]) % count
         if self.first.call.entry.ok:
             return ngettext("read or listed %(count)s time", "read or listed %(count)s times", count["count"]) % count
@@ -113,7 +113,7 @@ class Step:
 
     @property
     def paths(self) -> Sequence[str]:
-        return list(dict.fromkeys(told.call.entry.path or "/" for told in self.calls))
+        return list(dict.fromkeys(one.call.entry.path or "/" for one in self.calls))
 
     @property
     def named(self) -> Sequence[str]:
@@ -128,8 +128,8 @@ def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> l
     """Return the steps of a page of calls."""
     arose = _arose([call for call in calls.rows if call.change])
     knew = known_before(session, stores, [call.entry for call in calls.rows if call.key in arose])
-    told = [Told(call, words_of(call), arose.get(call.key, ()), knew.get(call.key)) for call in calls.rows]
-    return _steps(list(_runs(told)))
+    known = [Told(call, words_of(call), arose.get(call.key, ()), knew.get(call.key)) for call in calls.rows]
+    return _steps(list(_runs(known)))
 
 
 def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
@@ -150,9 +150,9 @@ def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
     return found
 
 
-def _runs(told: Sequence[Told]) -> Iterator[list[Told]]:
+def _runs(calls: Sequence[Told]) -> Iterator[list[Told]]:
     """Yield the calls of each step: a run of quiet calls of one kind together, every other call alone."""
-    for is_quiet, some in groupby(told, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
+    for is_quiet, some in groupby(calls, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
         run = list(some)
         if is_quiet and len(run) >= RUN:
             yield run

@@ -206,9 +206,9 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
     heads = heads[:MOST_DELETIONS]
     versions = MemoryVersion.objects.among(store.pk, [head for head, _path, _at in heads])
     seqs = dict(versions.values_list("pk", "seq"))
-    told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
+    columns = ("chain", "seq", "actor_kind", "author_id", "label", "session")
     by_agents = AuditEntry.objects.of_chain(store.pk).of_seqs(seqs.values()).filter(actor_kind=ActorKind.KEY)
-    entries = {entry.seq: entry for entry in by_agents.only(*told)}
+    entries = {entry.seq: entry for entry in by_agents.only(*columns)}
     by_run: dict[str, list[tuple[AuditEntry, str, datetime]]] = defaultdict(list)
     for head, path, at in heads:
         if entry := entries.get(seqs.get(head, 0)):

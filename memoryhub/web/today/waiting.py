@@ -122,8 +122,8 @@ def _oldest(store_id: str, most: int) -> list[_Row]:
 
 def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cut: bool) -> list[Group]:
     """Return the groups of one store, in the order of their oldest versions."""
-    told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
-    entries = {entry.seq: entry for entry in _entries(store.pk, {row.seq for row in rows}).only(*told)}
+    columns = ("chain", "seq", "actor_kind", "author_id", "label", "session")
+    entries = {entry.seq: entry for entry in _entries(store.pk, {row.seq for row in rows}).only(*columns)}
     by_run: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         if entry := entries.get(row.seq):

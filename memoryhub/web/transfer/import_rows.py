@@ -191,12 +191,12 @@ def _reason(item: ImportItem) -> str:
         return in_words(ToolError(item.reason)) if item.reason else ""
     words = {"masked": gettext("Will be masked: %s"), "flagged": gettext("Flagged: %s")}
     parts = [part.partition(": ") for part in item.reason.split("; ")]
-    told = [
+    reasons = [
         words[what] % ", ".join(label(kind) for kind in kinds.split(", "))
         for what, _sep, kinds in parts
         if what in words
     ]
-    return " · ".join(told)
+    return " · ".join(reasons)
 
 
 def _memories(job: Import, seqs: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:

@@ -137,8 +137,8 @@ def preview(
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
     shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
     diffs = _Diffs(wanted, shown, store.pk, covers, in_hunks=in_hunks)
-    told = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
-    rows = [_row(change, place, given, diffs, told, words) for place, change in enumerate(changes)]
+    entries = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
+    rows = [_row(change, place, given, diffs, entries, words) for place, change in enumerate(changes)]
     problems = [change for change in changes if change.problem]
     return Preview(
         rows[: len(shown)],
@@ -162,12 +162,12 @@ def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
 
 
-def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[int, AuditEntry], words: Words) -> Row:
+def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict[int, AuditEntry], words: Words) -> Row:
     diff, closed = diffs.of(change, change.then)
     offered = change.before if Choice.BEFORE in change.choices else None
     before_diff, before_closed = diffs.of(change, offered, before=True)
     is_asked = bool(change.problem) and place < MOST_ASKED and len(change.choices) > 1
-    newest = [(version, told.get(version.seq)) for version in reversed(change.later[-MOST_LATER:])]
+    newest = [(version, by_seq.get(version.seq)) for version in reversed(change.later[-MOST_LATER:])]
     return Row(
         change,
         diff,

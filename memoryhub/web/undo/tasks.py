@@ -78,11 +78,11 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
     session = Session.objects.filter(pk=session_id).first()
     if session is None or not AuditEntry.objects.of_chain(store.id).of_session(session_id).exists():
         raise Http404
-    told: dict[str, object] = {"session": session_id, "session_name": session.name}
+    details: dict[str, object] = {"session": session_id, "session_name": session.name}
     return _undo(
         store,
         lambda: apply_plan.session_versions(store.id, session_id),
-        told,
+        details,
         _("Undo the session %(name)s") % {"name": session.name},
         _("Removes what this session wrote. Later changes by others stay."),
         _session_url(store.id, session_id),
@@ -139,7 +139,7 @@ def of_version(store: MemoryStore, version_id: str) -> Task:
 def _undo(
     store: MemoryStore,
     versions: Callable[[], list[str]],
-    told: dict[str, object],
+    details: dict[str, object],
     title: str,
     lead: str,
     back_url: str,
@@ -149,7 +149,7 @@ def _undo(
         return sorted({*versions(), *apply_plan.entry_versions(store.id, *ticks.too)})
 
     def apply(choices: Mapping[str, Choice], digest: str, act: Act, ticks: Ticks) -> Done:
-        more = told | ticks.told
+        more = details | ticks.told
         flagged = apply_plan.entry_versions(store.id, *ticks.flag)
         return apply_plan.undo(store.id, all_of(ticks), choices, digest, act, told=more, flagged=flagged)
 

@@ -116,10 +116,10 @@ def _problem(request: Request, plan: Plan, asked: Asked) -> str:
 
 def _said(task: Task, done: Done) -> str:
     if task.verb == "restore":
-        told = ngettext("Restored %(count)s memory.", "Restored %(count)s memories.", done.count)
-        return told % {"count": done.count}
-    told = undone_words(done.count)
-    return f"{told} {flagged_words(done.flagged)}" if done.flagged else told
+        message = ngettext("Restored %(count)s memory.", "Restored %(count)s memories.", done.count)
+        return message % {"count": done.count}
+    message = undone_words(done.count)
+    return f"{message} {flagged_words(done.flagged)}" if done.flagged else message
 
 
 def _page(
