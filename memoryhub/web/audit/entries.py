@@ -11,13 +11,14 @@ from django.views.decorators.http import require_GET
 from memoryhub.actions.verification.entries import MOST
 from memoryhub.models import MemoryStore, Role
 from memoryhub.web.audit.filters import Filter, named, resolved
-from memoryhub.web.audit.queries import FURTHER, BadPlace, Page, newer_page, older_page
+from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
 from memoryhub.web.audit.verified import VerificationRun
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 
 

@@ -22,8 +22,9 @@ from django.db.models import F, OuterRef, Subquery
 from memoryhub.actions.verification.entries import MOST, Search
 from memoryhub.models import AuditChain, AuditEntry
 from memoryhub.models.audit import LAST_SEQ
+from memoryhub.web.common.paging import BadPlace
 
-__all__ = ["BadPlace", "Page", "Place", "Search", "all_entries", "heads", "newer_page", "older_page"]
+__all__ = ["Page", "Place", "Search", "all_entries", "heads", "newer_page", "older_page"]
 
 PAGE = 50
 CHUNK = 200
@@ -32,10 +33,6 @@ FURTHER = 20_000
 
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
-
-
-class BadPlace(ValueError):
-    """The place does not have the format of a page's link, or names a chain that is not searched."""
 
 
 @dataclass(frozen=True, slots=True)

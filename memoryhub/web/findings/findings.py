@@ -16,9 +16,10 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.findings.filters import Filter, named, resolved
-from memoryhub.web.findings.queries import NOTHING, BadPlace, Page, page
+from memoryhub.web.findings.queries import NOTHING, Page, page
 from memoryhub.web.findings.rows import items_of
 from memoryhub.web.review.inbox import visible_stores
 

@@ -19,6 +19,7 @@ from memoryhub.sensitive import KINDS, Group
 from memoryhub.web.audit.filters import is_at
 from memoryhub.web.common.filters import has_words
 from memoryhub.web.common.kinds import SEVERITY, group_of
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.findings.filters import Wanted
 
 PAGE = 20
@@ -30,10 +31,6 @@ LOOK = 500
 """The most open findings that are read together to choose the worst among them."""
 
 _PLACE = re.compile(r"find_\w{26}", re.ASCII)
-
-
-class BadPlace(ValueError):
-    """The value is not a place that a page has returned."""
 
 
 class Row(NamedTuple):

@@ -22,6 +22,7 @@ from memoryhub.web.common.access import act, person, signed_in
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import next_of, see_other
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.review import acts, pieces
@@ -30,7 +31,7 @@ from memoryhub.web.review.decided import written
 from memoryhub.web.review.filters import Filter, resolved
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.parts import Part, claims_on, found_in, parts_of
-from memoryhub.web.review.queries import BadPlace, page
+from memoryhub.web.review.queries import page
 
 WALK_ALL = 50_000
 """The most versions scanned for a decision about all that match."""

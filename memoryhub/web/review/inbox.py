@@ -16,12 +16,13 @@ from memoryhub.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.proposals.rows import Row as Heading
 from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, WORST, Filter, named, resolved
 from memoryhub.web.review.items import Item, items_of
 from memoryhub.web.review.proposed import Place, Proposals, headings
-from memoryhub.web.review.queries import CHUNK, PAGE, BadPlace, Page, Row, page
+from memoryhub.web.review.queries import CHUNK, PAGE, Page, Row, page
 from memoryhub.web.review.worst import MOST as MOST_FIRST, worst
 
 NOTHING = Page([], None, False)

@@ -12,9 +12,10 @@ from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange, Role, User
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.review.filters import Wanted
-from memoryhub.web.review.queries import BadPlace, Row
+from memoryhub.web.review.queries import Row
 
 CHUNK = 50
 WALK = 200

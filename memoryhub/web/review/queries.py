@@ -20,6 +20,7 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.text.filter_words import MINE
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.review.filters import Wanted
 
 PAGE = 20
@@ -33,10 +34,6 @@ FEW = 5_000
 _PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
 _AFTER_ALL = "~"
 """A value that sorts after every id."""
-
-
-class BadPlace(ValueError):
-    """The value is not a place that a page has returned."""
 
 
 class Place(NamedTuple):

@@ -20,6 +20,7 @@ from memoryhub.web.audit.filters import is_excluded
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common import masking
 from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.search import candidates as search_rows
 from memoryhub.web.search.candidates import LIVE, OLD, TRASH, Key, Row
 
@@ -28,10 +29,6 @@ MOST_VERSIONS = 90
 FIRST_ROWS, MOST_ROWS = 25, 200
 BATCH_BYTES, BATCH_ROWS = 256 * 1024, 100
 _SALT = "memoryhub.search"
-
-
-class BadPlace(ValueError):
-    """The value is not a place that a search has returned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,11 @@ from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filter_keys import base
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.mark_filter import mark_filter
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
 from memoryhub.web.search.results import results
-from memoryhub.web.search.scan import MOST_VERSIONS, BadPlace, Part, Place, Wanted, scan
+from memoryhub.web.search.scan import MOST_VERSIONS, Part, Place, Wanted, scan
 
 FIRST_SECONDS, FIRST_HITS = 0.0015, 3
 """The time limit in seconds and the number of matches of the first answer, which must be immediate."""

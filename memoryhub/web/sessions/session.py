@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.models import AuditEntry, MemoryStore, Role, Session, User
 from memoryhub.protocol.commands import WRITES
-from memoryhub.web.audit.queries import BadPlace
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.sessions import known
 from memoryhub.web.sessions.before import sessions_before

@@ -11,9 +11,10 @@ from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text.folding import fold
+from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.search import scan as search_scan
 from memoryhub.web.search.candidates import LIVE, OLD, TRASH
-from memoryhub.web.search.scan import BadPlace, Part, Place, Wanted, scan
+from memoryhub.web.search.scan import Part, Place, Wanted, scan
 from tests.api.harness import new_store
 from tests.web.memories.pages import act, write
 
