@@ -386,14 +386,12 @@ def test_the_last_use_is_shown(agent: Agent, store: MemoryStore, superuser: User
     assert text(signed_in(superuser).get("/agents")).count("just now") == 2
 
 
-def test_the_name_of_a_new_agent_is_optional_only_where_another_can_be_chosen(
-    store: MemoryStore, agent: Agent, alice: User
-) -> None:
-    def label() -> str:
+def test_the_name_of_a_new_agent_is_never_called_optional(store: MemoryStore, agent: Agent, alice: User) -> None:
+    def label(end: str = "</label>") -> str:
         page = text(signed_in(alice).get(f"/stores/{store.id}/keys"))
         start = page.index("Name of the new agent")
-        return page[start : page.index("</label>", start)]
+        return page[start : page.index(end, start)]
 
     assert "optional" not in label()
     keys_and_roles.issue_key(agent, stores=[store], **BY)
-    assert "optional" in label()
+    assert "optional" not in label() and "A new agent needs it, and no other." in label("</div>")
