@@ -10,7 +10,7 @@ from itertools import islice
 from django.db.models import Max, OuterRef, Subquery
 
 from memoryhub import charts, ids
-from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion, Proposal, ProposalState
 from memoryhub.web.audit.filters import NO_FILTER
 from memoryhub.web.audit.rows import Row as Act, rows_of
 from memoryhub.web.audit.sentences import words_of
@@ -88,6 +88,12 @@ def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
     first = MemoryVersion.objects.filter(store=OuterRef("pk")).unreviewed().order_by("seq")
     oldest = MemoryStore.objects.filter(pk__in=stores).annotate(first=Subquery(first.values("created_at")[:1]))
     return at_most(count), min((at for at in oldest.values_list("first", flat=True) if at), default=None)
+
+
+def open_proposals(stores: Sequence[str]) -> int:
+    """Return the number of open proposals in these stores, up to MOST."""
+    found = Proposal.objects.filter(store__in=stores).of_state(ProposalState.OPEN)
+    return len(found.order_by().values_list("number", flat=True)[:MOST])
 
 
 def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import charts
 from memoryhub.models import MemoryStore
@@ -56,7 +56,10 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date) -> list[Tile
 def _waiting(stores: Sequence[str], one: str) -> Tile:
     count, oldest = dashboards_stores.waiting(stores)
     url = review_url(what=VERSION, **({"store": one} if one else {}))
-    return Tile("inbox", _("Versions to review"), count, url, since=oldest, tone="waiting" if oldest else "")
+    proposals = dashboards_stores.open_proposals(stores)
+    words = ngettext("and %(count)s proposal", "and %(count)s proposals", proposals) % {"count": number(proposals)}
+    tone = "waiting" if oldest else ""
+    return Tile("inbox", _("Versions to review"), count, url, meta=words if proposals else "", since=oldest, tone=tone)
 
 
 def _since_yesterday(found: Figures, today: date, links: Links) -> list[Tile]:
