@@ -135,7 +135,10 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 
 
 def pause(webhook_id: str, act: Act) -> bool:
-    """Pause a webhook. Its deliveries keep waiting; later events are never sent. Return whether it was active."""
+    """Pause a webhook. Return whether it was active.
+
+    Its deliveries keep waiting. Later events are never sent to it; nor, perhaps, those before that were not yet read.
+    """
     with _of(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is not None:
             return False
