@@ -286,3 +286,13 @@ def test_on_a_telephone_every_choice_of_the_list_is_on_the_screen(inbox: Page, w
     if width == 390:
         assert len({place["y"] for place in places if place}) == 2, "two rows"
         expect(inbox.locator("main article, main .diff").first).to_be_in_viewport()
+
+
+def test_on_a_telephone_the_filter_and_its_chips_lie_within_the_screen(inbox: Page, live_server: LiveServer) -> None:
+    inbox.set_viewport_size({"width": 390, "height": 844})
+    inbox.goto(f"{live_server.url}/review?q=by:agent in /notes/ last week is:unreviewed")
+    band = inbox.locator("main .filter-bar, main .filter-bar button, main .filter-input, main [class*=chip]")
+    places = [part.bounding_box() for part in band.all() if part.is_visible()]
+    assert len(places) >= 3
+    assert all(place and place["x"] >= 0 and place["x"] + place["width"] <= 390 for place in places)
+    assert inbox.evaluate("document.documentElement.scrollWidth") <= 390
