@@ -20,7 +20,7 @@ lock() { # NAME [CONSTRAINTS…]: files that are installed together name the sam
     constraints=""
     for file in "$@"; do constraints="$constraints --constraint $file"; done
     # shellcheck disable=SC2086
-    "$scratch/venv/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+    "$scratch/venv/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url \
         --no-emit-find-links --custom-compile-command "make lock" $constraints $OPTIONS \
         --output-file "$name.txt" "$name.in" >/dev/null
 }
