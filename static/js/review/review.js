@@ -4,6 +4,7 @@
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]:not([contenteditable=false])";
 const RENEW = 120_000; // milliseconds after which a claim is renewed; it expires after five minutes
 const claimed = new Map();
+const deciding = new WeakSet(); // items about which a decision is under way
 // Milliseconds, as in shortcuts.js: a letter this soon after `g` names a place and decides nothing.
 const SEQUENCE_WITHIN = 1200;
 const NEAR_THE_END = 3; // items: when one of the last has the focus, the next page loads
@@ -87,14 +88,16 @@ function refresh(item) {
   if (url) window.htmx.ajax("POST", url, { source: item, target: item, swap: "outerHTML", values });
 }
 
-// Drops an answer for an item that another answer has replaced in the meantime: there is no place for it on the page.
-// After a decision the item that is there now is refreshed instead.
+// While a decision about an item is under way, drops every other answer for it: the decision's answer has the sentence, the
+// undo and the count. Also drops an answer for an item that another answer has replaced in the meantime: there is no place
+// for it on the page. After a decision the item that is there now is refreshed instead.
 function dropIfReplaced(event) {
   const item = event.currentTarget;
-  if (item.isConnected) return;
+  const isDecision = event.detail.requestConfig.elt !== item;
+  if (item.isConnected && (isDecision || !deciding.has(item))) return;
   event.detail.shouldSwap = false;
   const present = document.getElementById(item.id);
-  if (event.detail.requestConfig.elt !== item && present?.matches("[data-review-item]")) refresh(present);
+  if (isDecision && present?.matches("[data-review-item]")) refresh(present);
 }
 
 // Loads the next page in place of the link to it.
@@ -135,6 +138,8 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   const item = event.detail.elt.closest("[data-review-item], [data-review-decided]");
   item?.addEventListener("htmx:beforeSwap", dropIfReplaced);
   if (!item || event.detail.elt === item) return;
+  deciding.add(item);
+  event.detail.xhr.addEventListener("loadend", () => deciding.delete(item));
   const all = items();
   following = { xhr: event.detail.xhr, id: item.id, next: all[all.indexOf(item) + 1]?.id ?? all[all.indexOf(item) - 1]?.id };
 });

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import APIResponse, Browser, BrowserContext, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.accounts import keys_and_roles
@@ -296,3 +296,27 @@ def test_on_a_telephone_the_filter_and_its_chips_lie_within_the_screen(inbox: Pa
     assert len(places) >= 3
     assert all(place and place["x"] >= 0 and place["x"] + place["width"] <= 390 for place in places)
     assert inbox.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_decision_has_its_undo_where_the_answer_to_a_claim_came_before_it(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = Caller(store, key, session="run-1")
+    caller.create("/d.md", "one\n")
+    caller.replace("/d.md", "one", "two")
+    inbox = opened(page, live_server, alice)
+    claims: list[Route] = []
+    decisions: list[tuple[Route, APIResponse]] = []
+    inbox.route("**/review/claim", lambda route: claims.append(route) if not claims else route.continue_())
+    inbox.route("**/stores/*/review", lambda route: decisions.append((route, route.fetch())))
+    first = inbox.locator("[data-review-item]", has_text="version 1").first
+    first.get_by_role("button", name="Approve").click()  # the click gives the focus, and the focus claims
+    wait_until(lambda: bool(decisions) or inbox.wait_for_timeout(20) or False)
+    with inbox.expect_response("**/review/claim"):
+        claims[0].continue_()
+    inbox.wait_for_timeout(200)
+    (decision, answer) = decisions[0]
+    decision.fulfill(response=answer)
+    settled(inbox, "Approved version 1 of /d.md.")
+    expect(inbox.get_by_role("button", name="Undo", exact=True)).to_be_visible()
+    expect(inbox.get_by_role("button", name=re.compile("^Approve"))).to_have_text(["Approve selected", "Approvea"])
