@@ -10,7 +10,7 @@ from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersi
 from memoryhub.models.proposals import Proposal, ProposalState, ProposedChange
 from memoryhub.models.redaction import Receipt, Redaction
 from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, RetentionPolicy, Run, RunItem, RunState
-from memoryhub.models.review import Assignment, Claim, Decision, Review
+from memoryhub.models.review import Assignment, Claim, Decision, Review, Viewed
 from memoryhub.models.seals import Seal
 from memoryhub.models.stores import CallWindow, HubSettings, MemoryStore, RefusalWindow
 from memoryhub.models.tries import TryCounter
@@ -26,5 +26,5 @@ __all__ = [
     "MemoryVersion", "Operation", "Pause", "Proposal", "ProposalState",
     "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
     "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
-    "TryCounter", "User", "Webhook", "WebhookCursor",
+    "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
 ]  # fmt: skip

@@ -57,6 +57,7 @@ class Review(RowOfStore):
             models.Index(fields=["store", "memory", "seq"], name="review_of_memory"),
             models.Index(fields=["store", "seq"], name="review_by_entry"),
             models.Index(fields=["store", "id"], name="review_by_time"),
+            models.Index(fields=["store", "by", "seq"], name="review_by_person"),
         ]
 
     def __str__(self) -> str:
@@ -90,6 +91,24 @@ class Claim(RowOfStore):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "memory"], name="claim_once")]
+
+
+class Viewed(RowOfStore):
+    """A person's mark that they have viewed a memory in the state that a version made.
+
+    `version` is that version's id. The mark says nothing about a newer version. It is not audited.
+    """
+
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    by = models.ForeignKey(User, models.CASCADE, related_name="+")
+    version = IdField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "memory", "by"], name="viewed_once")]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} by {self.by_id}"
 
 
 class Assignment(RowOfStore):

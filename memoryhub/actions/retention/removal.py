@@ -30,6 +30,7 @@ from memoryhub.models import (
     ProposedChange,
     Redaction,
     Review,
+    Viewed,
 )
 from memoryhub.models.redaction import RedactionQuerySet
 
@@ -67,7 +68,7 @@ def purge(store: Tree, memory_id: str) -> Removed:
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
     removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")))
-    for model in (Finding, Review, Claim, Assignment, MemoryText):
+    for model in (Finding, Review, Claim, Viewed, Assignment, MemoryText):
         model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()
     memory.delete()
     return removed

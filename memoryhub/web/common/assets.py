@@ -24,7 +24,8 @@ JOINED = {
         "css/memories/memory.css",
         "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
         "css/sessions/sessions.css",
-        "css/history/moments.css", "css/undo/undo.css", "css/search/search.css", "css/common/selection.css",
+        "css/history/moments.css", "css/history/changes.css", "css/undo/undo.css", "css/search/search.css",
+        "css/common/selection.css",
         "css/common/saved_views.css", "css/memories/editing.css", "css/memories/life_line.css", "css/audit/tail.css",
         "css/common/charts.css", "css/common/tiles.css", "css/dashboards/dashboards.css", "css/dashboards/tree_map.css",
         "css/stores/limits.css", "css/erasure/erasure.css", "css/findings/scans.css", "css/findings/findings.css",
@@ -35,6 +36,7 @@ JOINED = {
     SCRIPTS: (
         "js/common/alerts.js", "js/common/panels.js", "js/common/copy.js", "js/common/lines.js",
         "js/common/changes.js", "js/memories/tree.js", "js/review/review.js", "js/history/moments.js",
+        "js/history/changes.js",
         "js/search/palette.js", "js/memories/selection.js", "js/memories/drafts.js", "js/audit/tail.js",
         "js/common/shortcuts.js",
     ),

@@ -1,7 +1,7 @@
 """The page of changes in a store between two moments: each changed memory once, with its diff."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse, QueryDict
@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from memoryhub.actions.review import viewed
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Role
 from memoryhub.text.diffs import REQUEST_WORK, Diff, opened
 from memoryhub.text.matching import Work
@@ -19,11 +20,14 @@ from memoryhub.web.common import (
     pages,
     removed_history,
 )
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.comparisons import Sides
 from memoryhub.web.common.request import Request
 from memoryhub.web.history import changes_between, moment_choice, moments, past
 from memoryhub.web.history.changes_between import Difference, Kind, Wanted
+
+APPROVED = "approved"
+"""In place of an entry in `from`: the person's newest approval in the store."""
 
 MOST_DIFFS = 25
 MOST_BYTES = 500_000
@@ -44,15 +48,20 @@ class Row:
     redacted: bool
     sides: Sides
     entry: AuditEntry | None
+    viewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The first and the last entry, and a sentence for each of them that is not the requested one."""
+    """The first and the last entry, and a sentence for each of them that is not the requested one.
+
+    If `since_approval`, the first one is the newest approval of the person who asks.
+    """
 
     first: int
     last: int
     sentences: tuple[str, ...]
+    since_approval: bool = False
 
 
 @require_safe
@@ -60,14 +69,16 @@ class Ends:
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the changes from `from` to `to`, which are entries (0: before the first) or dates.
 
-    The default is the last day before the newest entry.
+    `from` can be the word `approved`, the newest approval of the person. The default is the last day before the newest
+    entry.
     """
     newest = past.last_seq(store.id)
-    ends = _ends(store, newest, request.GET)
+    ends = _ends(request, store, newest)
     scope = moment_choice.scope_of(store, request.GET)
     wanted = Wanted(store.id, ends.first, ends.last, scope.path, _kind(request.GET.get("kind", "")))
     before = request.GET.get("before", "")
     found = changes_between.page(wanted, before)
+    rows = _rows(request, store, found.rows)
     return render(
         request,
         "history/changes.html",
@@ -80,7 +91,8 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
             newest=newest,
             before=before,
             found=found,
-            rows=_rows(store, found.rows),
+            rows=rows,
+            viewed_count=sum(row.viewed for row in rows),
             may_lack=past.may_lack(store.id, ends.last),
             counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
             is_all=not before and found.next is None,
@@ -103,12 +115,17 @@ def _addresses(store: MemoryStore, wanted: Wanted, after: str | None) -> dict[st
         "all_url": address(kind=""),
         "kind_urls": {kind.value: address(kind=kind.value) for kind in Kind},
         "whole_url": address(path=""),
+        "approved_url": moment_addresses.of_changes(store.id, APPROVED, "", path=wanted.path, kind=wanted.kind or ""),
     }
 
 
-def _ends(store: MemoryStore, newest: int, given: QueryDict) -> Ends:
+def _ends(request: Request, store: MemoryStore, newest: int) -> Ends:
+    given: QueryDict = request.GET
     sentences, ends = [], []
     start = removed_history.start_of(store.id)
+    if given.get("from") == APPROVED:
+        given, sentence = _from_approval(request, store)
+        sentences += [sentence] if sentence else []
     for name, usual in (("from", None), ("to", newest)):
         written = given.get(name, "")
         seq = moment_choice.number(written)
@@ -127,7 +144,16 @@ def _ends(store: MemoryStore, newest: int, given: QueryDict) -> Ends:
     first, last = ends
     if first > last:
         sentences.append(_("The two moments were swapped, so that the earlier one comes first."))
-    return Ends(min(first, last), max(first, last), tuple(sentences))
+    since_approval = given is not request.GET and bool(given.get("from"))
+    return Ends(min(first, last), max(first, last), tuple(sentences), since_approval)
+
+
+def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str]:
+    """Return the parameters with the person's newest approval as `from`, and a sentence if there is none."""
+    seq = viewed.last_approval(store.pk, person(request))
+    given = request.GET.copy()
+    given["from"] = str(seq or "")
+    return given, "" if seq else _("You have not approved anything in this memory store yet.")
 
 
 def _usual(store_id: str, newest: int) -> int:
@@ -140,13 +166,15 @@ def _kind(written: str) -> Kind | None:
     return Kind(written) if written in list(Kind) else None
 
 
-def _rows(store: MemoryStore, found: Sequence[Difference]) -> list[Row]:
+def _rows(request: Request, store: MemoryStore, found: Sequence[Difference]) -> list[Row]:
+    marks = viewed.viewed(store.pk, [difference.memory for difference in found], person(request))
     made_by = pages.entries(store, *(difference.last.seq for difference in found))
     shown = list(_to_show(found))
     texts, work = _texts(store, shown), Work(REQUEST_WORK)
-    return [
+    rows = [
         _row(difference, difference in shown, texts, made_by.get(difference.last.seq), work) for difference in found
     ]
+    return [replace(row, viewed=marks.get(row.of.memory) == row.of.last.pk) for row in rows]
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:

@@ -24,6 +24,9 @@ APPROVED = "approved"
 
 CONTEXT_LINES = 3
 
+MOST_TICKS = 100
+"""The most versions that have a tick each in the row with the handles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -130,12 +133,18 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             new=new,
             since=since,
             options=options,
+            ticks=_ticks(memory.version_count),
             diff=_compared(old, new, options),
             problem=no_new or no_old,
             sides=sides(old, new),
             expand_url="" if options.whole else f"?{options.other_context}",
         ),
     )
+
+
+def _ticks(count: int) -> list[float]:
+    """Return the places of the versions in their row, in percent; none where there are too many to see."""
+    return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 
 def _number_before(memory: Memory, new: MemoryVersion) -> int:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.history import blame, changes, compare, moment_memory, moments, restore, versions
+from memoryhub.web.history import blame, changes, compare, moment_memory, moments, restore, versions, viewed
 
 urlpatterns = [
     path("stores/<slug:store_id>/memories/<slug:memory_id>/versions", versions.versions, name="versions"),
@@ -19,4 +19,5 @@ urlpatterns = [
         name="moment_memory",
     ),
     path("stores/<slug:store_id>/changes", changes.changes, name="changes"),
+    path("stores/<slug:store_id>/versions/<slug:version_id>/viewed", viewed.mark_viewed, name="viewed"),
 ]

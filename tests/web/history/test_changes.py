@@ -6,7 +6,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.retention import removal
+from memoryhub.actions.review import decisions
+from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User, Viewed
 from memoryhub.web.history import changes as changes_page, changes_between
 from tests.fixtures import AT, signed_in
 from tests.web.history.versions import HOSTILE, Caller
@@ -149,3 +153,77 @@ def test_charlie_finds_nothing_and_a_post_is_refused(caller: Caller, look: Clien
     url = reverse("changes", args=[caller.store.id])
     assert signed_in(charlie).get(url).status_code == 404
     assert look.post(url).status_code == 405
+
+
+def test_the_changes_since_ones_own_last_approval(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
+    version = MemoryVersion.objects.get(store=store, path="/keeps.md", number=1)
+    assert "You have not approved anything in this memory store yet." in words(alice, store, "?from=approved")
+    decisions.approve(store.pk, version.pk, Act(Actor.person(alice), Door.WEB, AT), earlier=0)
+    caller.replace("/changes.md", "changes", "changed")
+    page = get(signed_in(alice), store, "?from=approved")
+    assert rows(page) == [("/changes.md", ["changed"], True)]
+    assert "What changed since you last approved" in page.content.decode()
+    assert "You have not approved anything" in words(bob, store, "?from=approved")
+
+
+def words(user: User, store: MemoryStore, query: str) -> str:
+    return str(get(signed_in(user), store, query).content.decode())
+
+
+class TestViewed:
+    def mark(self, client: Client, version: MemoryVersion, viewed: str = "1", **headers: Any) -> Any:
+        url = reverse("viewed", args=[version.store_id, version.pk])
+        return client.post(url, {"viewed": viewed, "next": "/stores"}, headers=headers)
+
+    def head(self, store: MemoryStore, path: str) -> MemoryVersion:
+        return MemoryVersion.objects.filter(store=store, path=path).latest("seq")
+
+    def viewed(self, client: Client, store: MemoryStore, after: int) -> list[str]:
+        response = get(client, store, f"?from={after}")
+        marked = [row.of.path for row in response.context["rows"] if row.viewed]
+        html = response.content.decode()
+        assert f"{len(marked)} of 4 viewed" in html
+        assert html.count(" data-viewed>") == len(marked)
+        return marked
+
+    def test_a_mark_is_for_its_person_and_ends_when_the_memory_changes_again(
+        self, caller: Caller, after: int, look: Client, alice: User
+    ) -> None:
+        store = caller.store
+        response = self.mark(look, self.head(store, "/changes.md"))
+        assert (response.status_code, response["Location"]) == (303, "/stores")
+        assert self.viewed(look, store, after) == ["/changes.md"]
+        assert self.viewed(signed_in(alice), store, after) == []
+        caller.replace("/changes.md", "changed", "changed again")
+        assert self.viewed(look, store, after) == []
+        self.mark(look, self.head(store, "/changes.md"))
+        self.mark(look, self.head(store, "/goes.md"))
+        assert self.viewed(look, store, after) == ["/changes.md", "/goes.md"]
+        self.mark(look, self.head(store, "/goes.md"), "0")
+        assert self.viewed(look, store, after) == ["/changes.md"]
+
+    def test_htmx_gets_the_mark_alone_and_no_entry_is_written(self, caller: Caller, after: int, look: Client) -> None:
+        last = AuditEntry.objects.count()
+        response = self.mark(look, self.head(caller.store, "/new.md"), HX_Request="true")
+        assert response.status_code == 200
+        html = response.content.decode()
+        assert html.count("<form") == 1 and " data-viewed>" in html and 'aria-pressed="true"' in html
+        assert AuditEntry.objects.count() == last
+
+    def test_it_is_only_for_members_and_only_for_versions_of_the_store(
+        self, caller: Caller, look: Client, charlie: User
+    ) -> None:
+        version = self.head(caller.store, "/keeps.md")
+        assert self.mark(signed_in(charlie), version).status_code == 404
+        assert look.get(reverse("viewed", args=[caller.store.pk, version.pk])).status_code == 405
+        assert look.post(reverse("viewed", args=[caller.store.pk, "memver_none"])).status_code == 404
+        assert Viewed.objects.count() == 0
+
+    def test_marks_go_with_a_purged_memory(self, caller: Caller, after: int, look: Client, alice: User) -> None:
+        version = self.head(caller.store, "/goes.md")
+        self.mark(look, version)
+        assert Viewed.objects.count() == 1
+        with tree.locked(caller.store.pk, Act(Actor.person(alice), Door.WEB, AT)) as store:
+            removal.purge(store, version.memory_id)
+            tree.commit(store, Record("expire"))
+        assert Viewed.objects.count() == 0

@@ -1,0 +1,39 @@
+"""Which changes a person has viewed: marks for that person alone. They are not audited, and no decision."""
+
+from collections.abc import Collection
+
+from django.db.models import QuerySet
+
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Decision, Memory, MemoryVersion, Review, User, Viewed
+
+
+def mark(version: MemoryVersion, user: User) -> None:
+    """Mark a memory as viewed in the state that a version made. Do nothing if the memory has just been removed."""
+    with writing():
+        _of(version, user).delete()
+        if Memory.objects.filter(store_id=version.store_id, pk=version.memory_id).exists():
+            row = Viewed(store_id=version.store_id, memory_id=version.memory_id, by=user, version=version.pk)
+            Viewed.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def unmark(version: MemoryVersion, user: User) -> None:
+    """Remove a person's mark from the memory of a version."""
+    with writing():
+        _of(version, user).delete()
+
+
+def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, str]:
+    """Return {memory: the version in whose state the person viewed it}; memories without a mark are left out."""
+    marks = Viewed.objects.filter(store_id=store_id, memory_id__in=memories, by=user)
+    return dict(marks.values_list("memory_id", "version"))
+
+
+def last_approval(store_id: str, user: User) -> int | None:
+    """Return the entry of a person's newest approval in a store, alone or by an edit; None if there is none."""
+    approvals = Review.objects.filter(store_id=store_id, by=user, decision__in=(Decision.APPROVED, Decision.EDITED))
+    return approvals.order_by("-seq").values_list("seq", flat=True).first()
+
+
+def _of(version: MemoryVersion, user: User) -> QuerySet[Viewed]:
+    return Viewed.objects.filter(store_id=version.store_id, memory_id=version.memory_id, by=user)
