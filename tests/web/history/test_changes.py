@@ -155,6 +155,7 @@ def test_charlie_finds_nothing_and_a_post_is_refused(caller: Caller, look: Clien
     assert look.post(url).status_code == 405
 
 
+@pytest.mark.both_databases
 def test_the_changes_since_ones_own_last_approval(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     version = MemoryVersion.objects.get(store=store, path="/keeps.md", number=1)
     assert "You have not approved anything in this memory store yet." in words(alice, store, "?from=approved")
@@ -186,6 +187,7 @@ class TestViewed:
         assert html.count(" data-viewed>") == len(marked)
         return marked
 
+    @pytest.mark.both_databases
     def test_a_mark_is_for_its_person_and_ends_when_the_memory_changes_again(
         self, caller: Caller, after: int, look: Client, alice: User
     ) -> None:
@@ -219,6 +221,7 @@ class TestViewed:
         assert look.post(reverse("viewed", args=[caller.store.pk, "memver_none"])).status_code == 404
         assert Viewed.objects.count() == 0
 
+    @pytest.mark.both_databases
     def test_marks_go_with_a_purged_memory(self, caller: Caller, after: int, look: Client, alice: User) -> None:
         version = self.head(caller.store, "/goes.md")
         self.mark(look, version)
