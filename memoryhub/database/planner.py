@@ -67,6 +67,7 @@ STATISTICS = {
     },
     "memoryhub_review": {
         "review_by_entry": "50000 50000 1",
+        "review_by_person": "50000 50000 5000 1",
         "review_by_time": "50000 50000 1",
         "review_of_memory": "50000 50000 2 1",
         "sqlite_autoindex_memoryhub_review_1": "50000 1",
