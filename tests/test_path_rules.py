@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,8 @@ from memoryhub.path_rules import Condition, Decision, Doer, Effect, Met, Mismatc
 NAMES = ("a", "b", "ab", "policies", "note.md", "x*", "é")
 PATTERNS = ("", "*", "**", "a*", "*.md", "*b*", "a", "ab", "policies", "note.md")
 DOERS = (Doer("apikey_1", "agent_1"), Doer("apikey_2", "agent_1"), Doer("apikey_3", "agent_2"))
+CHANGES = (Effect.ALLOW, Effect.PROPOSE, Effect.REFUSE)
+"""The effects that are about changes alone."""
 WHO = ("", "", "agent_1", "agent_2", "apikey_1", "apikey_2")
 
 
@@ -43,7 +46,7 @@ def random_rule(chance: random.Random) -> PathRule:
     pattern = "".join(f"/{name}" for name in names) + ("/" if names and chance.random() < 0.5 else "")
     verbs = frozenset(chance.sample(list(Verb), chance.randint(1, 4)))
     only_if = chance.choice([None, None, *Condition])
-    return PathRule(chance.choice(list(Effect)), pattern, verbs, chance.choice(WHO), "no", only_if)
+    return PathRule(chance.choice(CHANGES), pattern, verbs, chance.choice(WHO), "no", only_if)
 
 
 def random_conditions(chance: random.Random) -> Met:
@@ -111,3 +114,33 @@ def test_names_of_a_directory_are_compared_once_and_too_many_comparisons_are_ref
     apart, paths = many.ManyPaths(hostile), (f"/{number}a" * 18 for number in range(many.MOST_WORK))
     with pytest.raises(many.TooMuchWork):
         any(apart.decide(DOERS[0], Verb.DELETE, path).is_refusal for path in paths)
+
+
+def test_a_thousand_random_lists_hide_as_regular_expressions_do() -> None:
+    chance, seen = random.Random(17), set()
+    for _ in range(1_000):
+        rules = [
+            PathRule(Effect.HIDE, rule.pattern, who=rule.who)
+            if chance.random() < 0.3
+            else replace(rule, verbs=frozenset(Verb), only_if=None)
+            if chance.random() < 0.3
+            else rule
+            for rule in (random_rule(chance) for _ in range(chance.randint(0, 8)))
+        ]
+        prepared = path_rules.of_text(json.dumps([rule.as_json() for rule in rules]))
+        for _ in range(10):
+            path, doer = "".join(f"/{chance.choice(NAMES)}" for _ in range(chance.randint(1, 4))), chance.choice(DOERS)
+            hidden = is_hidden(rules, doer, path)
+            assert prepared.sight(doer, path).hides == hidden, (rules, doer, path)
+            assert prepared.hides_from(doer) or not hidden
+            seen.add(hidden)
+    assert seen == {True, False}
+
+
+def is_hidden(rules: list[PathRule], doer: Doer, path: str) -> bool:
+    for rule in rules:
+        by_who = not rule.who or rule.who == (doer.agent if rule.who.startswith("agent_") else doer.key)
+        allows_all = rule.effect == "allow" and len(rule.verbs) == 4 and not rule.only_if
+        if by_who and (rule.effect == "hide" or allows_all) and expression(rule.pattern).fullmatch(path):
+            return rule.effect == "hide"
+    return False

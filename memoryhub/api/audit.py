@@ -32,7 +32,9 @@ SAME = (
 )  # fmt: skip
 
 
-@router.get(ENTRIES, auth=needs(Access.MANAGE), response=answers(EntryPage, 429), summary="List audit entries")
+@router.get(
+    ENTRIES, auth=needs(Access.MANAGE, whole=True), response=answers(EntryPage, 429), summary="List audit entries"
+)
 def list_audit_entries(request: HttpRequest, memory_store_id: str, query: Query[ListEntries]) -> Json:
     """The entries of the memory store's chain, newest first. With several filters a request scans at most 5,000
     entries: continue while `next_page` is not null, even after a page without entries."""
@@ -51,7 +53,7 @@ def list_audit_entries(request: HttpRequest, memory_store_id: str, query: Query[
 
 
 @router.get(
-    ENTRIES + "/{seq}", auth=needs(Access.MANAGE), response=answers(AuditEntryObject, 429),
+    ENTRIES + "/{seq}", auth=needs(Access.MANAGE, whole=True), response=answers(AuditEntryObject, 429),
     summary="Retrieve an audit entry",
 )  # fmt: skip
 def retrieve_audit_entry(request: HttpRequest, memory_store_id: str, seq: str) -> Json:

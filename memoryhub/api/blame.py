@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from memoryhub import actors, chain
+from memoryhub.actions.core.sight import sees, sight_in
 from memoryhub.actions.core.transactions import let_others
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Texts
@@ -29,16 +30,17 @@ router = Router()
 def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[BlameMemory]) -> Json:
     """Which memory version introduced each line of a memory, as ranges of lines from one version. The text counts as
     read."""
+    asked = call_of(request).asked
     memory = Memory.objects.live().filter(store_id=memory_store_id, pk=memory_id).first()
-    if memory is None:
+    if memory is None or not sees(sight_in(memory_store_id, asked.caller.actor), memory.path):
         raise Problem.not_found("This memory store has no such memory.")
     id = query.memory_version_id or memory.head_id
-    version = MemoryVersion.objects.of_memory(memory).filter(pk=id).first()
-    if version is None:
+    version = reading.seen_version(memory_store_id, id, asked)
+    if version is None or version.memory_id != memory.pk:
         raise Problem.not_found("The memory has no such memory version.")
     if version.text_id is None:
         raise Problem.invalid("This memory version has no text.")
-    found = reading.with_texts(memory_store_id, call_of(request).asked, [id], {"memory_version_id": id})
+    found = reading.with_texts(memory_store_id, asked, [id], {"memory_version_id": id})
     if not found or found[0].content is None:  # it was removed in the meantime
         raise Problem.not_found("The memory has no such memory version.")
     let_others()

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 from ninja import Query, Router
 
+from memoryhub.actions.core.sight import sees, sight_in
 from memoryhub.actions.memories import reading
+from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import CompareVersions, VersionDiff
@@ -33,19 +35,20 @@ def compare_memory_versions(
 ) -> Json:
     """The changes from the previous memory version, or from another of the same memory store, to this one. Lines end at
     line feeds only. Both texts count as read."""
-    version = _find(memory_store_id, memory_version_id)
-    before = _find(memory_store_id, query.against) if query.against else _before(version)
+    asked = call_of(request).asked
+    version = _find(memory_store_id, memory_version_id, asked)
+    before = _find(memory_store_id, query.against, asked) if query.against else _before(version, asked)
     ids = [version.pk] if before is None else [before.pk, version.pk]
     details = {"memory_version_id": version.pk, "against": before.pk if before else None}
-    found = reading.with_texts(memory_store_id, call_of(request).asked, ids, details)
+    found = reading.with_texts(memory_store_id, asked, ids, details)
     if len(found) != len(ids):
         raise Problem.not_found(NO_VERSION)
     return _difference(found[-1], found[0] if before else None, query.context, query.after)
 
 
-def _find(store_id: str, version_id: str) -> MemoryVersion:
+def _find(store_id: str, version_id: str, asked: Asked) -> MemoryVersion:
     """Return a version that is not redacted; raises Problem: 404 if there is none, 400 if it is redacted."""
-    version = MemoryVersion.objects.among(store_id, [version_id]).first()
+    version = reading.seen_version(store_id, version_id, asked)
     if version is None:
         raise Problem.not_found(NO_VERSION)
     if version.redacted_at is not None:
@@ -53,13 +56,14 @@ def _find(store_id: str, version_id: str) -> MemoryVersion:
     return version
 
 
-def _before(version: MemoryVersion) -> MemoryVersion | None:
-    """Return the previous version. None if this is the first version, or if retention removed all earlier ones.
+def _before(version: MemoryVersion, asked: Asked) -> MemoryVersion | None:
+    """Return the previous version. None if this is the first version, or if the caller sees no earlier one.
 
     Raises Problem (400) if the previous version is redacted.
     """
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
-    found = earlier.filter(number__lt=version.number).newest().first()
+    earlier, sight = earlier.filter(number__lt=version.number).newest(), sight_in(version.store_id, asked.caller.actor)
+    found = earlier.first() if sight is None else next((one for one in earlier if sees(sight, one.path)), None)
     if found is not None and found.redacted_at is not None:
         raise Problem.invalid(f"The memory version {found.pk} before it is redacted: name another in `against`.")
     return found

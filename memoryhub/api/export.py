@@ -12,7 +12,7 @@ from memoryhub.actions.memories import refusals
 from memoryhub.actions.memories.api_requests import on_store
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
-from memoryhub.api.frame import call_of, needs
+from memoryhub.api.frame import NOT_WHOLE, call_of, needs
 from memoryhub.api.schemas import Body, answers
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, Door
@@ -46,7 +46,7 @@ class ExportStore(Body):
 
 
 @router.post(
-    ADDRESS, auth=needs(Access.READ), response=answers(None, 403, 429), summary="Export a memory store",
+    ADDRESS, auth=needs(Access.READ, whole=True), response=answers(None, 403, 429), summary="Export a memory store",
     openapi_extra={"responses": {200: {
         "description": "The export, in the requested format.",
         "content": dict.fromkeys(exporting.TYPES.values(), _BINARY),
@@ -65,6 +65,8 @@ def export_memory_store(request: HttpRequest, memory_store_id: str, body: Export
         raise Problem.invalid("`path_prefix` must begin with `/`.")
 
     def do(store: Tree) -> tuple[Export | Exception, Record | None]:
+        if store.sight is not None:  # a rule that hides memories was saved since the request was checked
+            return Problem.forbidden(NOT_WHOLE), None
         try:
             return exporting.prepared(store, wanted)
         except NotDone:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from memoryhub import compact_json, strict_json
 from memoryhub.actions.accounts import keys_and_roles as access_actions
+from memoryhub.actions.core.sight import sight_in
 from memoryhub.actions.core.transactions import my_turn
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.memories import refusals
@@ -40,6 +41,7 @@ MAY = {
 }
 ALL_STORES = "This needs a key with `manage` access to all memory stores."
 SESSIONS_MAY_NOT = "A request with a session cannot do this."
+NOT_WHOLE = "This needs a key that may see every memory of the memory store."
 
 encode = compact_json.writer()
 
@@ -50,12 +52,14 @@ class needs:  # noqa: N801 - it reads as a word where an operation is declared
 
     `access` is the lowest sufficient access. `session` says whether a request with a session may do it. `all_stores`
     says whether the key must reach all memory stores; `instead` is a sentence about what another key may do instead.
+    `whole` says that no path rule may hide memories of the store from the key.
     """
 
     access: Access
     session: bool = True
     all_stores: bool = False
     instead: str = ""
+    whole: bool = False
 
     def __call__(self, request: HttpRequest) -> None:
         """Do nothing. Ninja requires a callable; Endpoint makes the checks."""
@@ -145,6 +149,8 @@ class _Run:
             why = SESSIONS_MAY_NOT
         elif self.needs.all_stores and not access_actions.reaches_all(caller):
             why = self._all_stores
+        elif self.needs.whole and store_id and sight_in(store_id, caller.actor) is not None:
+            why = NOT_WHOLE
         else:
             return caller
         refusals.note(caller, store_id or "", 403, door=Door.API, at=at)

@@ -73,7 +73,7 @@ def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
         found.add(415)
     if "memory_store_id" in operation.path:
         found.add(404)
-    if isinstance(asks, needs) and (asks.access != Access.READ or not asks.session or asks.all_stores):
+    if isinstance(asks, needs) and (asks.access != Access.READ or not asks.session or asks.all_stores or asks.whole):
         found.add(403)
     return found
 

@@ -91,7 +91,7 @@ def _history(store_id: str, arguments: Json, asked: Asked) -> Json:
     if given is None:
         raise Unusable("`path` is required.")
     path = path_of(given)
-    memory = reading.memory_at(store_id, path) if path else None
+    memory = reading.memory_at(store_id, path, asked) if path else None
     if memory is None:
         raise Unusable(f"There is no memory at {results.echo(given)}, and there was none.")
     number = whole_of(arguments, "version", 1, 2**31 - 1)

@@ -1,5 +1,5 @@
-"""Path rules: what agents may change in a memory store. The first rule that matches decides; if no rule matches, the
-change is allowed."""
+"""Path rules: what agents may see and change in a memory store. The first rule that matches decides; if no rule
+matches, everything is allowed."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,11 +29,16 @@ class Verb(StrEnum):
 
 
 class Effect(StrEnum):
-    """What a rule does with a change. A proposed change waits until a person decides about it."""
+    """What a rule does with a change. A proposed change waits until a person decides about it.
+
+    HIDE is about reading too: for the agent, memories at such a path do not exist. Such a rule is about every verb and
+    has no condition.
+    """
 
     ALLOW = "allow"
     PROPOSE = "propose"
     REFUSE = "refuse"
+    HIDE = "hide"
 
 
 class Condition(StrEnum):
@@ -70,6 +75,12 @@ class PathRule:
     who: str = ""
     reason: str = ""
     only_if: Condition | None = None
+
+    @property
+    def decides_sight(self) -> bool:
+        """Return whether the rule hides, or allows every change without a condition: then it decides what is seen."""
+        allows = self.effect is Effect.ALLOW and self.verbs == frozenset(Verb) and self.only_if is None
+        return allows or self.effect is Effect.HIDE
 
     @property
     def is_about_everything(self) -> bool:
@@ -130,7 +141,11 @@ class Decision(NamedTuple):
 
     @property
     def is_refusal(self) -> bool:
-        return self.rule is not None and self.rule.effect is Effect.REFUSE
+        return self.rule is not None and self.rule.effect in (Effect.REFUSE, Effect.HIDE)
+
+    @property
+    def hides(self) -> bool:
+        return self.rule is not None and self.rule.effect is Effect.HIDE
 
     @property
     def is_proposal(self) -> bool:
@@ -149,6 +164,23 @@ class PathRules:
             for rule, matcher in zip(self.rules, self.matchers, strict=True)
         ]
 
+    def hides_from(self, doer: Doer) -> bool:
+        """Return whether a rule hides memories from this agent or key."""
+        return any(rule.effect is Effect.HIDE and rule.who in ("", doer.agent, doer.key) for rule in self.rules)
+
+    def sight(self, doer: Doer, path: str) -> Decision:
+        """Return the rule that decides whether an agent or key sees memories at a path. Only a rule that hides them
+        makes them invisible."""
+        for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
+            if (
+                rule.decides_sight
+                and rule.who in ("", doer.agent, doer.key)
+                and _may_match(path, start, first, last)
+                and matcher.matches(path)
+            ):
+                return Decision(number, rule)
+        return Decision(0, None)
+
     def conditions_for(self, doer: Doer, verb: Verb) -> Met:
         """Return the conditions on which a decision about this verb of this agent or key can depend."""
         if not self.conditions:
@@ -157,12 +189,9 @@ class PathRules:
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
         """Return the decision about a change of the memory at a path that meets these conditions."""
-        name = path.rpartition("/")[2]
         for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
             if (
-                path.startswith(start)
-                and name.startswith(first)
-                and name.endswith(last)
+                _may_match(path, start, first, last)
                 and verb in rule.verbs
                 and rule.who in ("", doer.agent, doer.key)
                 and (rule.only_if is None or rule.only_if in met)
@@ -178,6 +207,12 @@ class PathRules:
 
     def as_json(self) -> list[dict[str, Any]]:
         return [rule.as_json() for rule in self.rules]
+
+
+def _may_match(path: str, start: str, first: str, last: str) -> bool:
+    """Return whether a path and its name begin and end as a pattern requires. Comparing all of it takes longer."""
+    name = path.rpartition("/")[2]
+    return path.startswith(start) and name.startswith(first) and name.endswith(last)
 
 
 def _ends(wanted: str) -> tuple[str, str]:

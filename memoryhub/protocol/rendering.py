@@ -113,6 +113,20 @@ def human_size(size: int) -> str:
     return f"{value:.1f}{unit}"
 
 
+def entries_of(path: str, memories: Iterable[tuple[str, int]]) -> list[Entry]:
+    """Return the entries of a directory, at most two levels deep, from the (path, size) of all memories in it."""
+    entries: list[Entry] = []
+    directories: dict[str, int] = {}
+    for place, size in memories:
+        names = place[len(path) + 1 :].split("/")
+        if len(names) <= 2:
+            entries.append(Entry(place, size, False))
+        for depth in range(1, min(len(names), 3)):
+            directory = "/".join([path, *names[:depth]])
+            directories[directory] = directories.get(directory, 0) + size
+    return entries + [Entry(directory, size, True) for directory, size in directories.items()]
+
+
 def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
     """Return the listing of a directory. Its entries, at most two levels deep, are listed depth first and by code
     point.

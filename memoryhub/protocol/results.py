@@ -367,8 +367,7 @@ def masked(kinds: Sequence[str]) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """Return the error for a text that cannot be erased: it is too short, or a part of the mark that would replace
-    it."""
+    """Return the error for a text that cannot be erased: it is too short, or a part of the mark for erased text."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
@@ -387,8 +386,7 @@ def lives_elsewhere(path: str, place: str) -> str:
 
 
 def choice_missing(path: str) -> str:
-    """Return the error for a plan in which a memory has later changes, and the person has not chosen what to do with
-    it."""
+    """Return the error for a plan that lacks the choice what to do with a memory's later changes."""
     return f"Error: choose what is to become of {ROOT}{path}"
 
 

@@ -16,7 +16,7 @@ from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secre
 from tests.api.memory_calls import Api, new_api
 from tests.fixtures import new_person
 from tests.mcp.messages import call as mcp_call
-from tests.test_path_rules import decided
+from tests.test_path_rules import CHANGES, decided
 
 ACT = Act(**BY)
 WHY = "Policies are changed by people. Ask in #support."
@@ -166,7 +166,7 @@ def test_random_calls_under_random_rules_do_what_a_store_without_rules_does_or_n
         for _ in range(12):
             rules = [
                 PathRule(
-                    chance.choice(list(Effect)), chance.choice(("", "/a/", "/b/", "/b/c/", "/**/x.md", "/z.md")),
+                    chance.choice(CHANGES), chance.choice(("", "/a/", "/b/", "/b/c/", "/**/x.md", "/z.md")),
                     frozenset(chance.sample(list(Verb), chance.randint(1, 3))), reason="no",
                     only_if=chance.choice([None, None, *Condition]),
                 ) for _ in range(chance.randint(0, 4))

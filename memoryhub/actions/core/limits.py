@@ -33,10 +33,11 @@ class Limits(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The contents of a store after a call, and the calls of the key in the last minute (None: not counted)."""
+    """The contents of a store after a call (None: the key does not see all of it), and the calls of the key in the last
+    minute (None: not counted)."""
 
-    memories: int
-    total_bytes: int
+    memories: int | None
+    total_bytes: int | None
     calls: int | None
     limits: Limits
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from memoryhub import path_rules
 from memoryhub.actions.core import sql_lists
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import NO_RULES, NONE_MET, Condition, Doer, Met, PathRule, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
@@ -54,6 +55,12 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
         if decision.is_proposal:
             holds_back = holds_back or decision.rule
     return holds_back
+
+
+def hidden_place(path: str) -> RefusedByRule:
+    """Return the refusal to create a memory where memories are hidden from the agent, or are in the way of it. It says
+    what a rule that refuses would say."""
+    return RefusedByRule(results.refused_by_rule(path, WORDS[Verb.CREATE], ""))
 
 
 def require_may_move(store: Tree, moves: Sequence[tuple[StoredMemory, str]]) -> PathRule | None:

@@ -8,7 +8,8 @@ from django.db.models import Max
 
 from memoryhub import ids
 from memoryhub.actions.core import disk_space, tree
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Proposal, ProposalState, ProposedChange
 from memoryhub.path_rules import PathRule
 from memoryhub.protocol import results

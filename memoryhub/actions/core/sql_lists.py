@@ -37,6 +37,10 @@ FIRST_BENEATH = Statement(
 _MARKER = f"(m.path >= '{paths.SYNC_MARKER}/' and m.path < '{paths.SYNC_MARKER}0' or m.path = '{paths.SYNC_MARKER}')"
 _PAGE = f"{_LIVE} and m.path >= %s and m.path < %s and not {_MARKER} order by m.path limit %s"
 _WITH_TEXT = "memoryhub_memory m join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id"
+PATHS = Statement(
+    f"select m.path from memoryhub_memory m where {_LIVE} and m.path >= %s and m.path < %s and not {_MARKER}"
+    " order by m.path"
+)
 MEMORIES_BASIC = Statement(f"select {_TOLD}, null from memoryhub_memory m where {_PAGE}")
 MEMORIES_FULL = Statement(f"select {_TOLD}, t.content from {_WITH_TEXT} where {_PAGE}")
 
@@ -115,6 +119,12 @@ def version(store: str, version_id: str, *, full: bool) -> Row | None:
     """Return one version of a store or None, with the actors who wrote it and redacted it."""
     found = select_versions([("v.store_id = %s and v.id = %s", (store, version_id))], BY_SEQ, 1, full=full)
     return found[0] if found else None
+
+
+def paths_of(store: str, memories: Sequence[str]) -> dict[str, str]:
+    """Return {id: path} of memories, also of deleted ones, which keep their last path."""
+    text = "select id, path from memoryhub_memory where store_id = %s and id in ({paths})"
+    return dict(sql.rows(sql.for_paths(text, len(memories)), store, *memories)) if memories else {}
 
 
 def select_versions(

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
 
 from memoryhub import chain, ids
 from memoryhub.actions.core import audit, disk_space, freezing, limits, remembered, settling, sql, store_settings
@@ -13,6 +12,8 @@ from memoryhub.actions.core.audit import Act, ChainHead, Version
 from memoryhub.actions.core.kept_calls import kept_of
 from memoryhub.actions.core.ruling import Looked, Ruling, ruling
 from memoryhub.actions.core.settling import Changed
+from memoryhub.actions.core.sight import Sight, sight_of
+from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Operation, ReviewState
 from memoryhub.models.audit import ActorKind
@@ -24,32 +25,13 @@ class NoSuchStore(Exception):
     """The store does not exist, or was deleted."""
 
 
-class StoredMemory(NamedTuple):
-    """A memory's current row. `content` is None, or empty, if the text was not read."""
-
-    id: str
-    path: str
-    head: str
-    text: str
-    size: int
-    sha256: str
-    versions: int
-    removed: int
-    content: str
-
-    @property
-    def kept(self) -> int:
-        """Return how many of the memory's versions still exist. Retention has removed `removed` of them."""
-        return self.versions - self.removed
-
-
 @dataclass(slots=True)
 class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value), and `clean` is a
     text that contains none of these values. `looked` is what was found before the lock. If `asks`, a person who writes
-    flagged text must give a `reason`.
+    flagged text must give a `reason`. Of a tree with a `sight`, the reading functions return only what the actor sees.
     """
 
     store: str
@@ -71,6 +53,7 @@ class Tree:
     asks: bool = False
     reason: str | None = None
     frozen: freezing.Frozen | None = None
+    sight: Sight | None = None
     looked: Looked = field(default_factory=dict)
 
     @property
@@ -108,8 +91,9 @@ def lock(store_id: str, act: Act) -> Tree:
     if act.note:
         act = act._replace(note=ruling(*own.rules).masked(act.note))
     return Tree(
-        store_id, act, *own, memories, total, ChainHead(store_id, last_seq, last_hash, size), sql.moment(act.at)
-    )
+        store_id, act, *own, memories, total, ChainHead(store_id, last_seq, last_hash, size), sql.moment(act.at),
+        sight=sight_of(own.path_rules, act.actor),
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -118,36 +102,50 @@ def lock(store_id: str, act: Act) -> Tree:
 def memory_at(tree: Tree, path: str) -> StoredMemory | None:
     """Return the live memory at a path, with its text, or None."""
     row = sql.one(sql.MEMORY_AT, tree.store, path)
-    return StoredMemory(*row) if row else None
+    return StoredMemory(*row) if row and sees(tree, path) else None
 
 
 def memory_by_id(tree: Tree, memory_id: str) -> StoredMemory | None:
     """Return the live memory with this id, with its text, or None."""
     row = sql.one(sql.MEMORY_BY_ID, tree.store, memory_id)
-    return StoredMemory(*row) if row else None
+    return StoredMemory(*row) if row and sees(tree, row[1]) else None
 
 
 def memory_in_trash(tree: Tree, memory_id: str) -> StoredMemory | None:
     """Return the deleted memory with this id, with its last text, or None."""
     row = sql.one(sql.MEMORY_IN_TRASH, tree.store, memory_id)
-    return StoredMemory(*row) if row else None
+    return StoredMemory(*row) if row and sees(tree, row[1]) else None
 
 
 def memories_under(tree: Tree, path: str) -> list[StoredMemory]:
     """Return the live memories under a directory, without their texts, in code-point order of their paths."""
-    return [StoredMemory(*row) for row in sql.rows(sql.MEMORIES_UNDER, tree.store, *paths.subtree(path))]
+    memories = [StoredMemory(*row) for row in sql.rows(sql.MEMORIES_UNDER, tree.store, *paths.subtree(path))]
+    return [memory for memory in memories if sees(tree, memory.path)] if tree.sight else memories
+
+
+def directory_at(tree: Tree, path: str) -> str | None:
+    """Return the id of the directory at a path, or None, also if the actor sees nothing in it."""
+    row = sql.one(sql.DIRECTORY_AT, tree.store, path)
+    if row is None or (tree.sight and path != paths.ROOT_DIRECTORY and not memories_under(tree, path)):
+        return None
+    return str(row[0])
 
 
 def is_taken(tree: Tree, path: str) -> bool:
     """Return whether a live memory or a directory is at a path."""
-    return bool(sql.one(sql.PATH_TAKEN, tree.store, path) or sql.one(sql.DIRECTORY_AT, tree.store, path))
+    return bool(sql.one(sql.PATH_TAKEN, tree.store, path) and sees(tree, path)) or directory_at(tree, path) is not None
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
     """Return the path of a memory that is where a directory above `path` would be, or None."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else []
-    return found[0][0] if found else None
+    return next((place for place, *_ in found if sees(tree, place)), None)
+
+
+def sees(tree: Tree, path: str) -> bool:
+    """Return whether the actor sees memories at a path."""
+    return tree.sight is None or tree.sight.sees(path)
 
 
 # ----------------------------------------------------------------------------- changes, versions, directories
@@ -239,10 +237,14 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
     return version
 
 
-def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: int) -> None:
-    """Move a directory and everything under it to a free path. `directory` is its id, `size` its bytes."""
-    memories = memories_under(tree, path)
+def move_directory(tree: Tree, directory: str, path: str, new_path: str, memories: Sequence[StoredMemory]) -> None:
+    """Move a directory (its id) to a free path. `memories` are all that the actor sees under it; others stay."""
     require_not_frozen(tree, *memories)
+    if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
+        for memory in memories:
+            move_memory(tree, memory, new_path + memory.path[len(path) :])
+        return
+    size = sum(memory.size for memory in memories)
     parent = make_directories(tree, new_path)
     sql.run(sql.MOVE_DIRECTORIES, new_path, len(path) + 1, tree.store, *paths.subtree(path))
     sql.run(sql.MOVE_DIRECTORY, new_path, parent, tree.store, directory)
@@ -256,8 +258,13 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: i
 
 
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move the memories at or under a path to the trash and delete their directories."""
+    """Move the memories at or under a path to the trash and delete their directories. `memories` are all that the actor
+    sees there; others stay."""
     require_not_frozen(tree, *memories)
+    if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
+        for memory in memories:
+            delete_memories(tree, memory.path, [memory])
+        return
     for memory in memories:
         note_deleted(tree, memory)
     sql.run(sql.REMOVE_DIRECTORIES, tree.store, *paths.subtree(path))

@@ -4,6 +4,7 @@ from memoryhub.actions.core import audit, sql, sql_lists
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redaction, sqlite_remains
+from memoryhub.actions.memories import reading
 from memoryhub.actions.memories.api_requests import Asked, on_store
 from memoryhub.actions.memories.api_versions import NoSuchVersion, VersionTold
 from memoryhub.models import MemoryVersion
@@ -17,7 +18,7 @@ def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
     """
 
     def work(store: Tree) -> tuple[Exception | None, Record | None]:
-        version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
+        version = reading.seen_version(store_id, version_id, asked)
         if version is None:
             return NoSuchVersion(version_id), None
         try:

@@ -10,7 +10,8 @@ from memoryhub import ids
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import places
 from memoryhub.actions.erasure.places import REDACTED, Place, Terms
 from memoryhub.actions.erasure.redaction import mark

@@ -12,7 +12,8 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.marks import fingerprint as fingerprint
 from memoryhub.actions.core.plans import in_parts, named_ids
 from memoryhub.actions.core.ruling import Looked, Ruling, Spans
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Finding, FindingState, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import results

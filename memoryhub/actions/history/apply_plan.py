@@ -17,7 +17,8 @@ from memoryhub.actions.core.plans import (
     TooMuch,
     named_ids,
 )
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Kept, ScreenedPath
 from memoryhub.actions.history import undone

@@ -14,7 +14,9 @@ from django.conf import settings
 from memoryhub.actions.core import holds, path_rules, proposing, sql, sql_lists, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.proposing import Wanted
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.sight import sees, sight_in
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
 from memoryhub.actions.memories import input_masking
@@ -71,7 +73,7 @@ def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> Memo
     note_call(store_id, asked)
     sql.connect()
     row = sql.one(sql_lists.MEMORY_WITHOUT_TEXT, store_id, memory_id)
-    if row is None:
+    if row is None or not sees(sight_in(store_id, asked.caller.actor), row[1]):
         raise NoSuchMemory(memory_id)
     return told_of(row)
 
@@ -179,7 +181,7 @@ def _named(expected: str | None) -> str | None:
 
 def _find(store: Tree, memory_id: str) -> tuple[StoredMemory, MemoryTold]:
     row = sql.one(sql_lists.MEMORY, store.store, memory_id)
-    if row is None:
+    if row is None or not sees(store.sight, row[1]):
         raise NoSuchMemory(memory_id)
     memory, created_at, updated_at = StoredMemory(*row[:9]), sql_lists.moment(row[9]), sql_lists.moment(row[10])
     return memory, MemoryTold(
@@ -307,13 +309,23 @@ def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str
     at = tree.memory_at(store, path)
     if at is not None:
         raise PathConflict(taken, path, at.id)
-    below = sql.one(sql_lists.FIRST_BENEATH, store.store, *paths.subtree(path))
+    below = _first_below(store, path)
     if below is not None:
         raise PathConflict(taken, *below)
     above = tree.memory_above(store, path)
     if above is not None:
         stands = tree.memory_at(store, above)
         raise PathConflict(beneath(above), above, stands.id if stands else "")
+    if store.sight and store.sight.hides_at(store.store, path):
+        raise path_rules.hidden_place(path)
+
+
+def _first_below(store: Tree, path: str) -> tuple[str, str] | None:
+    """Return the path and the id of the first memory under a path, or None."""
+    if store.sight:
+        return next(((memory.path, memory.id) for memory in tree.memories_under(store, path)), None)
+    row = sql.one(sql_lists.FIRST_BENEATH, store.store, *paths.subtree(path))
+    return None if row is None else (row[0], row[1])
 
 
 def _delete(store: Tree, memory_id: str, expected: str | None) -> tuple[None, Record]:

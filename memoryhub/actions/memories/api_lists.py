@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 from memoryhub import ids
 from memoryhub.actions.core import sql, sql_lists, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.sight import Sight, sight_in
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories import input_masking
 from memoryhub.actions.memories.api import MemoryTold, note_call, told_of, view
@@ -39,7 +40,8 @@ class Wanted(NamedTuple):
     """The filters of a list of memories.
 
     `directory` is the path of the directory to list (`""`: all memories). With `children`, the list has only its direct
-    children. With `full`, the list has texts too. `after` is the position of the last item on the previous page.
+    children. With `full`, the list has texts too. `after` is the position of the last item on the previous page. With
+    `sight`, the list has only what the agent sees.
     """
 
     directory: str
@@ -47,17 +49,17 @@ class Wanted(NamedTuple):
     full: bool
     limit: int
     after: str | None
+    sight: Sight | None = None
 
 
 def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
     """Return a page of memories. Each text on it is recorded as a read, with an entry."""
     if not wanted.full:
         note_call(store_id, asked)
-        sql.connect()
-        return _page(store_id, wanted)
+        return _page(store_id, wanted._replace(sight=sight_in(store_id, asked.caller.actor)))
 
-    def work(_: Tree) -> tuple[Page, list[Read]]:
-        page = _page(store_id, wanted)
+    def work(store: Tree) -> tuple[Page, list[Read]]:
+        page = _page(store_id, wanted._replace(sight=store.sight))
         found = [item for item in page.items if isinstance(item, MemoryTold)]
         return page, [Read(item.id, item.head, item.path, item.content or "", {"memory": item.id}) for item in found]
 
@@ -85,8 +87,18 @@ def reading(store_id: str, asked: Asked, look: Callable[[Tree], tuple[T, Sequenc
 def _page(store_id: str, wanted: Wanted) -> Page:
     low, high = paths.subtree(wanted.directory)
     start = low if wanted.after is None else max(low, _past(wanted.after))
+    if wanted.sight:
+        return _seen(store_id, wanted, wanted.sight, start, high)
     found = _children if wanted.children else _beneath
     return found(store_id, wanted, start, high)
+
+
+def _seen(store_id: str, wanted: Wanted, sight: Sight, start: str, high: str) -> Page:
+    """Return a page of what an agent sees that does not see everything. All paths of the directory are read for it."""
+    places = [place for (place,) in sql.rows(sql_lists.PATHS, store_id, start, high) if sight.sees(place)]
+    if wanted.children:
+        places = list(dict.fromkeys(_shown(place, len(wanted.directory) + 1) for place in places))
+    return _items(store_id, wanted, places[: wanted.limit], more=len(places) > wanted.limit)
 
 
 def _past(shown: str) -> str:
@@ -110,10 +122,15 @@ def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
     prefix = wanted.directory + "/"
     places = sql_lists.children(store_id, prefix, start, high, wanted.limit + 1)
     shown = [_shown(place, len(prefix)) for place in places[: wanted.limit]]
+    return _items(store_id, wanted, shown, more=len(places) > wanted.limit)
+
+
+def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -> Page:
+    """Return the page with the memories and directories (with a final slash) at some paths."""
     own = [path for path in shown if not path.endswith("/")]
     rows = {row[1]: told_of(row) for row in sql_lists.memories_at(store_id, own, full=wanted.full)}
     items = [path if path.endswith("/") else rows.get(path) for path in shown]
-    return Page([item for item in items if item is not None], shown[-1] if len(places) > wanted.limit else None)
+    return Page([item for item in items if item is not None], shown[-1] if more else None)
 
 
 def _shown(place: str, start: int) -> str:

@@ -3,7 +3,7 @@
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import api, api_requests as asking, curation, input_masking
+from memoryhub.actions.memories import api, api_requests as asking, curation, input_masking, reading
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.actions.memories.api_versions import NoSuchVersion
 from memoryhub.models import Memory, MemoryVersion
@@ -17,7 +17,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
     Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and the errors of
     `api_requests.on_store`.
     """
-    version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
+    version = reading.seen_version(store_id, version_id, asked)
     if version is None:
         raise NoSuchVersion(version_id)
     details = {"version": version_id, "path": path}

@@ -5,11 +5,12 @@ although another page follows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from memoryhub.actions.core import sql, sql_lists
+from memoryhub.actions.core.sight import Sight, sees, sight_in
 from memoryhub.actions.core.sql_lists import BY_NUMBER, BY_SEQ, Condition
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.api import note_call
@@ -20,6 +21,9 @@ from memoryhub.models.audit import LAST_SEQ, ActorKind
 
 MOST_LOOKED_AT = 5_000
 """The most versions, or entries, that one page checks."""
+
+MOST_HIDDEN = 20_000
+"""The most versions that are read to fill a page for an agent from which versions are hidden."""
 
 LAST_ID = "~"
 """A string that sorts after every id."""
@@ -100,15 +104,15 @@ class _Part(NamedTuple):
 def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
     """Return one version. With its text (`full`), the read has an audit entry."""
 
-    def find() -> VersionTold:
+    def find(sight: Sight | None) -> VersionTold:
         row = sql_lists.version(store_id, version_id, full=full)
-        if row is None:
+        if row is None or not seen(store_id, sight, [VersionTold(*row)]):
             raise NoSuchVersion(version_id)
         return VersionTold(*row)
 
-    def work(_: Tree) -> tuple[VersionTold | NoSuchVersion, list[Read]]:
+    def work(store: Tree) -> tuple[VersionTold | NoSuchVersion, list[Read]]:
         try:
-            found = find()
+            found = find(store.sight)
         except NoSuchVersion as missing:
             return missing, []
         return found, _reads([found])
@@ -118,17 +122,23 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
         assert isinstance(found, VersionTold)  # `reading` raises NoSuchVersion
         return found
     note_call(store_id, asked)
-    sql.connect()
-    return find()
+    return find(sight_in(store_id, asked.caller.actor))
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
     """Return a page of versions. Each text on it is recorded as a read, with an entry."""
     if wanted.full:
-        return reading(store_id, asked, lambda _: _with_reads(_page(store_id, wanted)))
+        return reading(store_id, asked, lambda store: _with_reads(_page_for(store.sight, store_id, wanted)))
     note_call(store_id, asked)
-    sql.connect()
-    return _page(store_id, wanted)
+    return _page_for(sight_in(store_id, asked.caller.actor), store_id, wanted)
+
+
+def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:
+    """Return the versions of which an agent sees the path, and the path where their memory is now."""
+    if sight is None:
+        return list(versions)
+    places = sql_lists.paths_of(store_id, list({version.memory for version in versions}))
+    return [version for version in versions if sees(sight, version.path, places.get(version.memory))]
 
 
 def _with_reads(page: Page) -> tuple[Page, list[Read]]:
@@ -144,6 +154,22 @@ def _reads(found: Sequence[VersionTold]) -> list[Read]:
 
 
 # ------------------------------------------------------------------------------------------------ pages
+
+
+def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
+    """Return the page that an agent sees. If some versions are hidden from it, further pages fill it up, so that its
+    length and its end are as if they did not exist."""
+    page = _page(store_id, wanted)
+    if sight is None:
+        return page
+    versions, scanned = seen(store_id, sight, page.versions), len(page.versions)
+    while page.next is not None and len(versions) <= wanted.limit and scanned < MOST_HIDDEN:
+        page = _page(store_id, replace(wanted, after=page.next))
+        versions, scanned = versions + seen(store_id, sight, page.versions), scanned + len(page.versions)
+    if len(versions) <= wanted.limit:
+        return Page(versions, page.next)
+    place = _number_of if wanted.memory is not None else _seq_of
+    return Page(versions[: wanted.limit], place(versions[wanted.limit - 1]))
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:

@@ -185,7 +185,9 @@ def _call(
         note_use(store, caller, session)
         record = input_masking.of_call(store, _record(store, command, caller, first), input, text)
         seq = tree.commit(store, record)
-        usage = Usage(store.memories, store.total_bytes, made, store.limits)
+        sees_all = store.sight is None
+        memories, total = (store.memories, store.total_bytes) if sees_all else (None, None)
+        usage = Usage(memories, total, made, store.limits)
     answer = record.answer or ""
     return Outcome(_whole(store, command, answer, input) if first else answer, record.ok, seq, usage, first is not None)
 

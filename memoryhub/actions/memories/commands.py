@@ -12,7 +12,8 @@ from memoryhub.actions.core import holds, path_rules, proposing, sql, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
 from memoryhub.path_rules import PathRule, Verb
@@ -43,6 +44,8 @@ def view(store: Tree, command: View) -> Record:
 
 
 def _view_directory(store: Tree, command: View) -> Record:
+    if store.sight:
+        return _view_what_is_seen(store, command)
     row = sql.one(sql.DIRECTORY_AT, store.store, command.path)
     if row is None:
         raise ToolError(results.view_not_found(command.path))
@@ -53,6 +56,16 @@ def _view_directory(store: Tree, command: View) -> Record:
     return Record("view", answer=rendering.listing(command.path, size, entries), path=command.path)
 
 
+def _view_what_is_seen(store: Tree, command: View) -> Record:
+    """Return the listing of a directory of which the agent sees only a part: as if there were nothing else."""
+    memories = tree.memories_under(store, command.path)
+    if not memories and command.path != paths.ROOT_DIRECTORY:
+        raise ToolError(results.view_not_found(command.path))
+    entries = rendering.entries_of(command.path, ((memory.path, memory.size) for memory in memories))
+    answer = rendering.listing(command.path, sum(memory.size for memory in memories), entries)
+    return Record("view", answer=answer, path=command.path)
+
+
 def create(store: Tree, command: Create) -> Record:
     """Create a memory. If one is at the path and the store is set to overwrite, give it the new text."""
     tree.require_active(store)
@@ -61,7 +74,7 @@ def create(store: Tree, command: Create) -> Record:
         rule = _require_may_edit(store, memory, lambda: command.file_text)
         screened = findings.screen(store, command.path, memory.content, command.file_text)
         return _changed(store, command.name, memory, screened, results.created(command.path), rule=rule)
-    if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
+    if memory or tree.directory_at(store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
     rule = path_rules.require(store, Verb.CREATE, [Change(command.path)])
@@ -144,8 +157,8 @@ def rename(store: Tree, command: Rename) -> Record:
     if old == paths.ROOT_DIRECTORY:
         raise ToolError(results.cannot_rename_root())
     memory = tree.memory_at(store, old)
-    directory = None if memory else sql.one(sql.DIRECTORY_AT, store.store, old)
-    if not memory and not directory:
+    directory = None if memory else tree.directory_at(store, old)
+    if not memory and directory is None:
         raise ToolError(results.does_not_exist(old))
     if tree.is_taken(store, new):
         raise ToolError(results.destination_exists(new))
@@ -154,8 +167,10 @@ def rename(store: Tree, command: Rename) -> Record:
     require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
     moved = [memory] if memory else tree.memories_under(store, old)
     moves = [(one, new + one.path[len(old) :]) for one in moved]
+    if not all(tree.sees(store, new_path) for _, new_path in moves):
+        raise path_rules.hidden_place(new)
     rule = path_rules.require_may_move(store, moves)
-    holds.require_may_move(store, [(old, new)])
+    holds.require_may_move(store, [(one.path, new_path) for one, new_path in moves] if store.sight else [(old, new)])
     place = findings.screen_path(store, new)
     tree.check_versions(store, moved)
     if rule:
@@ -164,7 +179,7 @@ def rename(store: Tree, command: Rename) -> Record:
         tree.move_memory(store, memory, new)
     else:
         assert directory is not None  # the memory or the directory exists
-        tree.move_directory(store, directory[0], old, new, directory[2])
+        tree.move_directory(store, directory, old, new, moved)
     findings.note_path(store, moved, place)
     return _of_many(store, "rename", moved, results.renamed(old, new), old, new)
 
@@ -194,11 +209,14 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
     """Raise ToolError if a memory is where a directory above `path` would be.
 
-    `sentence(path, above)` is its message.
+    `sentence(path, above)` is its message. Raise it too if memories are hidden from the agent at the path, or are in
+    the way there; its message is always the same then.
     """
     above = tree.memory_above(store, path)
     if above is not None:
         raise ToolError(sentence(path, above))
+    if store.sight and store.sight.hides_at(store.store, path):
+        raise path_rules.hidden_place(path)
 
 
 def _memory(store: Tree, path: str, sentence: Callable[[str], str]) -> StoredMemory:

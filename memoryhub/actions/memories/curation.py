@@ -11,7 +11,8 @@ from memoryhub.actions.core import audit, path_rules, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Kept
 from memoryhub.actions.memories import commands

@@ -7,6 +7,7 @@ from typing import Any
 from memoryhub import ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.sight import Sight, sees, sight_in
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories import api, api_requests as asked_actions, input_masking
 from memoryhub.actions.memories.api_requests import Asked
@@ -27,16 +28,30 @@ class History:
     goes_on: int | None
 
 
-def memory_at(store_id: str, path: str) -> Memory | None:
-    """Return the live memory at a path.
+def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
+    """Return the live memory at a path that the caller sees.
 
     If there is none, return the last memory that was there, wherever it is now, or None.
     """
+    sight = sight_in(store_id, asked.caller.actor)
+    if not sees(sight, path):
+        return None
     live = Memory.objects.at(path).filter(store_id=store_id).first()
     if live is not None:
         return live
     last = MemoryVersion.objects.at(path).filter(store_id=store_id).order_by("-seq").first()
-    return None if last is None else Memory.objects.filter(store_id=store_id, pk=last.memory_id).first()
+    found = None if last is None else Memory.objects.filter(store_id=store_id, pk=last.memory_id).first()
+    return found if found is not None and sees(sight, found.path) else None
+
+
+def seen_version(store_id: str, version_id: str, asked: Asked) -> MemoryVersion | None:
+    """Return a version of the store that the caller sees: its path, and where its memory is now; or None."""
+    found = MemoryVersion.objects.among(store_id, [version_id]).first()
+    sight = sight_in(store_id, asked.caller.actor)
+    if found is None or sight is None:
+        return found
+    now = Memory.objects.filter(store_id=store_id, pk=found.memory_id).values_list("path", flat=True).first()
+    return found if sees(sight, found.path, now) else None
 
 
 def history(
@@ -46,7 +61,7 @@ def history(
 
     With `before`, only lower numbers.
     """
-    found = _versions(memory, limit, before)
+    found = _versions(memory, limit, before, sight_in(store_id, asked.caller.actor))
 
     def note(store: Tree) -> tuple[History, Record]:
         record = Record("history", path=memory.path, memory=memory.pk)
@@ -55,11 +70,11 @@ def history(
     return asked_actions.on_store(store_id, asked, Record("history"), note)
 
 
-def _versions(memory: Memory, limit: int, before: int | None) -> History:
+def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | None) -> History:
     versions = MemoryVersion.objects.of_memory(memory).newest()
     if before is not None:
         versions = versions.filter(number__lt=before)
-    rows = list(versions[: limit + 1])
+    rows = list(versions[: limit + 1]) if sight is None else [one for one in versions if sees(sight, one.path)]
     shown = rows[:limit]
     return History(memory, shown, entries_of(shown), shown[-1].number if len(rows) > limit else None)
 
@@ -101,7 +116,7 @@ def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tupl
     """
     memory = Memory.objects.get(store_id=store_id, pk=memory_id)
     version = MemoryVersion.objects.of_memory(memory).filter(number=number).values_list("pk", flat=True).first()
-    if version is None:
+    if version is None or seen_version(store_id, version, asked) is None:
         return None
     found = with_texts(store_id, asked, [version], {"memory_version_id": version})
     return (memory, found[0]) if found else None

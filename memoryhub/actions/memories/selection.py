@@ -13,7 +13,8 @@ from typing import Any
 from memoryhub.actions.core import audit, holds, plans, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import TooMuch
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.ids import DIRECTORY, MEMORY
 from memoryhub.models import Directory, Memory
 from memoryhub.models.memories import DirectoryQuerySet, MemoryQuerySet

@@ -122,7 +122,7 @@ def _move(store: Tree, one: Move) -> None:
     if item.memory:
         tree.move_memory(store, item.memory, one.to)
     else:
-        tree.move_directory(store, item.id, item.path, one.to, item.size)
+        tree.move_directory(store, item.id, item.path, one.to, moved)
     findings.note_path(store, moved, place)
 
 

@@ -8,7 +8,8 @@ from itertools import count as numbers
 from memoryhub.actions.core import plans, tree
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.plans import TooMuch
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import selection
 from memoryhub.actions.memories.selection import Done, Item, NotDone

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.sight import sees, sight_in
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.api_requests import Asked, on_store
@@ -88,7 +89,7 @@ def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, befo
         found = found.filter(state=state) if state else found
         found = found.filter(number__lt=before) if before is not None else found
         rows = list(found.order_by("-number")[: limit + 1])
-        shown = _with_changes(store_id, rows[:limit], texts=False)
+        shown = _with_changes(store_id, rows[:limit], asked, texts=False)
     return Page(shown, shown[-1].proposal.number if len(rows) > limit else None)
 
 
@@ -100,7 +101,7 @@ def view(store_id: str, number: int, asked: Asked) -> Own:
         proposal = _own(store_id, asked).filter(number=number).first()
         return _missing(record, number) if proposal is None else (proposal, record)
 
-    return _with_changes(store_id, [on_store(store_id, asked, record, work)], texts=True)[0]
+    return _with_changes(store_id, [on_store(store_id, asked, record, work)], asked, texts=True)[0]
 
 
 def withdraw(store_id: str, number: int, asked: Asked) -> Own:
@@ -121,7 +122,7 @@ def withdraw(store_id: str, number: int, asked: Asked) -> Own:
         decide.close(proposal, ProposalState.WITHDRAWN, store.seq, store.act)
         return proposal, record
 
-    return _with_changes(store_id, [on_store(store_id, asked, record, work)], texts=True)[0]
+    return _with_changes(store_id, [on_store(store_id, asked, record, work)], asked, texts=True)[0]
 
 
 def _own(store_id: str, asked: Asked) -> ProposalQuerySet:
@@ -133,12 +134,15 @@ def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
     return error, record._replace(ok=False, answer=str(error))
 
 
-def _with_changes(store_id: str, proposals: Sequence[Proposal], *, texts: bool) -> list[Own]:
-    """Return the proposals with their changes and decisions, by two queries for all of them."""
+def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *, texts: bool) -> list[Own]:
+    """Return the proposals with their changes and decisions, by two queries for all of them. Changes at paths that the
+    agent does not see any more are left out."""
+    sight = sight_in(store_id, asked.caller.actor)
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
     for change in (rows if texts else rows.defer("content")).order_by("proposal", "number"):
-        changes[change.proposal].append(change)
+        if sees(sight, change.path, change.new_path):
+            changes[change.proposal].append(change)
     seqs = {proposal.seq for proposal in proposals if proposal.seq is not None}
     entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(store_id).of_seqs(seqs)} if seqs else {}
     return [Own(one, changes[one.pk], entries.get(one.seq or 0), texts) for one in proposals]

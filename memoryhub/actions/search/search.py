@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.sight import Sight, sees, sight_in
 from memoryhub.actions.core.transactions import let_others
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories import api_requests as asked_actions, input_masking
@@ -94,7 +95,7 @@ def search(
     """
     words = words_of(query)
     let_others()
-    found = _look(store_id, words, directory, limit, after)
+    found = _look(store_id, words, directory, limit, after, sight_in(store_id, asked.caller.actor))
     details = {"query": query, "path_prefix": directory + "/", "limit": limit}
     if after is not None:
         details["after"] = after
@@ -107,11 +108,13 @@ def search(
     return asked_actions.on_store(store_id, asked, Record("search"), note)
 
 
-def _look(store_id: str, words: Sequence[str], directory: str, limit: int, after: str | None) -> Found:
+def _look(
+    store_id: str, words: Sequence[str], directory: str, limit: int, after: str | None, sight: Sight | None
+) -> Found:
     clock = time.perf_counter
     until = clock() + SECONDS
     found = Found()
-    rows = _texts(store_id, directory, after)
+    rows = _texts(store_id, directory, after, sight)
     for memory, text in rows:
         if _has_all(words, memory.path, text) and not paths.is_sync_marker(memory.path):
             found.matches.append(_match(memory, text, words))
@@ -121,16 +124,18 @@ def _look(store_id: str, words: Sequence[str], directory: str, limit: int, after
     return found
 
 
-def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[Memory, str]]:
-    """Yield (memory, text) of the live memories under a directory after a path, sorted by path, a few per query."""
+def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None) -> Iterator[tuple[Memory, str]]:
+    """Yield (memory, text) of the live memories under a directory after a path, sorted by path, a few per query. Those
+    that the agent does not see are left out."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:
         rows = list((memories if after is None else memories.filter(path__gt=after))[:size])
+        shown = [memory for memory in rows if sees(sight, memory.path)]
         texts: dict[str, str] = {}
-        for at, memory in enumerate(rows):
+        for at, memory in enumerate(shown):
             if memory.text_id not in texts:
-                wanted = _some(rows[at:])
+                wanted = _some(shown[at:])
                 texts = MemoryText.objects.contents(store_id, wanted)
             yield memory, texts.get(memory.text_id, "")
         if len(rows) < size:

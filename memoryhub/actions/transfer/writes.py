@@ -13,7 +13,8 @@ from memoryhub.actions.core import audit, sql, tree
 from memoryhub.actions.core.audit import Record, Version
 from memoryhub.actions.core.evidence import Evidence
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened, ScreenedPath
 from memoryhub.actions.memories import commands

@@ -27,7 +27,7 @@ PLACES = {
     "audit": ("guide", "the-audit"),
     "agents": ("agents", "before-you-start"),
     "proposals": ("proposals", "for-reviewers"),
-    "path_rules": ("guide", "what-agents-may-change-path-rules"),
+    "path_rules": ("guide", "what-agents-may-see-and-change-path-rules"),
     "retention": ("retention", "a-first-policy"),
     "retention.holds": ("retention", "pins-and-holds"),
     "stores.limits": ("retention", "limits"),

@@ -21,6 +21,7 @@ EFFECTS = (
     (Effect.REFUSE.value, _("Refuse")),
     (Effect.PROPOSE.value, _("Propose: a person decides")),
     (Effect.ALLOW.value, _("Allow")),
+    (Effect.HIDE.value, _("Hide: it does not exist for the agent")),
 )
 NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": [verb.value for verb in Verb], "pattern": "/", "who": ""}
 
@@ -34,7 +35,7 @@ class PathRuleForm(forms.Form):
         label=_("Changes"),
         choices=[(verb.value, words) for verb, words in VERBS.items()],
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": _("Tick at least one.")},
+        required=False,
     )
     pattern = forms.CharField(
         label=_("Which memories"), required=False, max_length=LONGEST_PATTERN,
@@ -75,9 +76,17 @@ class PathRuleForm(forms.Form):
             raise forms.ValidationError(_("The sentence has characters that cannot be seen."))
         return reason
 
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("effect") != Effect.HIDE and not given.get("verbs"):
+            self.add_error("verbs", _("Tick at least one."))
+        return given
+
     def rule(self) -> PathRule:
-        """Return the rule of a valid form."""
+        """Return the rule of a valid form. What is hidden cannot be changed either, and the agent is told nothing."""
         given = self.cleaned_data
+        if given["effect"] == Effect.HIDE:
+            return PathRule(Effect.HIDE, given["pattern"], who=given["who"])
         verbs = frozenset(Verb(verb) for verb in given["verbs"])
         only_if = Condition(given["only_if"]) if given["only_if"] else None
         return PathRule(Effect(given["effect"]), given["pattern"], verbs, given["who"], given["reason"], only_if)

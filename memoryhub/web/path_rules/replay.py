@@ -1,13 +1,14 @@
 """Shows what other path rules would have done: decides the agents' changes of the last days again."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import Decision, Doer, PathRules, Verb
+from memoryhub.path_rules import Decision, Doer, Effect, PathRules, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 from memoryhub.web.path_rules.past import Entry, Made, Past
@@ -18,6 +19,7 @@ MOST_ENTRIES = 20_000
 MOST_VERSIONS = 100_000
 """The most versions made by these entries that are read."""
 MOST_EXAMPLES = 3
+VIEW = "view"
 ONE_PATH = {
     "create": Verb.CREATE, "str_replace": Verb.EDIT, "insert": Verb.EDIT, "edit": Verb.EDIT, "delete": Verb.DELETE,
     "rename": Verb.RENAME, "restore": Verb.EDIT,
@@ -28,7 +30,7 @@ _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", 
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent that one rule would refuse or make proposals. `number` is the rule's number, from 1.
+    """The calls of one agent that one rule would refuse, hold back or hide. `number` is the rule's number, from 1.
 
     `examples` are (path, seq of the entry).
     """
@@ -36,6 +38,7 @@ class Group:
     number: int
     agent: str
     is_refusal: bool
+    hides: bool = False
     calls: int = 0
     examples: list[tuple[str, int]] = field(default_factory=list)
 
@@ -57,7 +60,12 @@ class Replay:
 
     @property
     def refused(self) -> int:
-        return sum(group.calls for group in self.groups if group.is_refusal)
+        return sum(group.calls for group in self.groups if group.is_refusal and not group.hides)
+
+    @property
+    def hidden(self) -> int:
+        """Return how many calls, also views, were about memories that the agent would not have seen."""
+        return sum(group.calls for group in self.groups if group.hides)
 
     @property
     def proposed(self) -> int:
@@ -72,25 +80,29 @@ class Replay:
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
     """Decide the agents' changes of the last DAYS again, with these rules."""
     since = now - DAYS
-    entries, is_cut = _entries(store_id, since)
+    hides = any(rule.effect is Effect.HIDE for rule in rules.rules)
+    entries, is_cut = _entries(store_id, since, {*ONE_PATH, VIEW} if hides else {*ONE_PATH})
     versions, cut_at = _versions(store_id, entries)
     past = Past(store_id, rules.conditions, entries, versions)
-    decider, calls = ManyPaths(rules), 0
+    decider, sight, calls = ManyPaths(rules), cache(rules.sight) if hides else None, 0
     groups: dict[tuple[int, str], Group] = {}
     changed: Counter[tuple[bool, bool]] = Counter()
     for entry in entries:
         try:
             if entry.seq <= max(cut_at, past.cut_at):
                 raise TooMuchWork
-            decision, path = _decided(decider, past, entry, versions.get(entry.seq, ()))
+            decision, path = _decided(decider, sight, past, entry, versions.get(entry.seq, ()))
         except TooMuchWork:
             is_cut = True
             break
+        if entry.command == VIEW and decision is None:
+            continue
         calls += 1
         changed[not entry.ok, decision is not None] += 1
         if decision is not None:
             number = decision.number
-            group = groups.setdefault((number, entry.author_id), Group(number, entry.author_id, decision.is_refusal))
+            new = Group(number, entry.author_id, decision.is_refusal, decision.hides)
+            group = groups.setdefault((number, entry.author_id), new)
             group.calls += 1
             if len(group.examples) < MOST_EXAMPLES and path not in dict(group.examples):
                 group.examples.append((path, entry.seq))
@@ -98,8 +110,8 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
     return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False])
 
 
-def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
-    """Return the entries of agents' changes, newest first, and whether there are more entries than are read.
+def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple[list[Entry], bool]:
+    """Return the entries of agents' calls of some commands, newest first, and whether there are more than are read.
 
     The changes were done, or a path rule refused them or made them proposals.
     """
@@ -110,7 +122,7 @@ def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
     found = [
         entry
         for kind, at, replay_of, *rest in looked_at[:MOST_ENTRIES]
-        if kind == ActorKind.KEY and at >= since and replay_of is None and rest[3] in ONE_PATH
+        if kind == ActorKind.KEY and at >= since and replay_of is None and rest[3] in commands
         for entry in [Entry(*rest)]
         if entry.ok or any(words in (entry.message_start or "") for words in (results.BY_RULE, results.PROPOSED))
     ]
@@ -132,10 +144,22 @@ def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[M
     return found, rows[-1][0] if len(rows) > MOST_VERSIONS else 0
 
 
-def _decided(rules: ManyPaths, past: Past, entry: Entry, made: Iterable[Made]) -> tuple[Decision | None, str]:
-    """Return the decision that refuses a call or makes it a proposal, and its path. The decision is None if the call is
-    allowed."""
+def _decided(
+    rules: ManyPaths,
+    sight: Callable[[Doer, str], Decision] | None,
+    past: Past,
+    entry: Entry,
+    made: Sequence[Made],
+) -> tuple[Decision | None, str]:
+    """Return the decision that hides a memory from a call, refuses the call or makes it a proposal, and its path. The
+    decision is None if the call is allowed."""
     doer = Doer(entry.actor_id, entry.author_id)
+    if sight is not None:
+        for path in dict.fromkeys([entry.path or "", *(version.path for version in made)]):
+            if (decision := sight(doer, path)).hides:
+                return decision, path
+    if entry.command == VIEW:
+        return None, ""
     proposed: tuple[Decision | None, str] = None, ""
     for verb, path, version in _changes(entry, made):
         decision = rules.decide(doer, verb, path, past.met(entry, verb, path, version))

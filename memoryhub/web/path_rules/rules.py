@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from memoryhub.actions.core.path_rules import of_agent, of_memories
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Role
-from memoryhub.path_rules import Condition, Doer, Met, PathRule, PathRules, Verb, of_json
+from memoryhub.path_rules import Condition, Decision, Doer, Met, PathRule, PathRules, Verb, of_json
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
@@ -149,9 +149,10 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
     """Return the template's context for the answer: which rule decides, and why each other rule does not."""
     doer, verb = _doer(asked.who), Verb.EDIT if asked.verb == ONLY_ADDS else Verb(asked.verb)
     met = _met(store, rules, doer, asked)
-    decision = rules.decide(doer, verb, asked.path, met)
+    sight = rules.sight(doer, asked.path)
+    decision = sight if sight.hides else rules.decide(doer, verb, asked.path, met)
     shown = [
-        Shown(number, rule, sentence(rule, names), _why(number, decision.number, mismatch), number == decision.number)
+        Shown(number, rule, sentence(rule, names), _why(number, decision, mismatch), number == decision.number)
         for number, (rule, mismatch) in enumerate(
             zip(rules.rules, rules.mismatches(doer, verb, asked.path, met), strict=True), 1
         )
@@ -168,12 +169,14 @@ def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
     return of_agent(store.pk, doer.agent, rules.conditions) | met
 
 
-def _why(number: int, deciding: int, mismatch: Any) -> str:
-    if number == deciding:
+def _why(number: int, decision: Decision, mismatch: Any) -> str:
+    if number == decision.number:
         return _("This rule decides.")
     if mismatch is not None:
         return str(MISMATCHES[mismatch])
-    return _("It matches too, but rule %(number)s comes first.") % {"number": deciding}
+    if number < decision.number:
+        return _("It matches too, but rule %(number)s hides the memory.") % {"number": decision.number}
+    return _("It matches too, but rule %(number)s comes first.") % {"number": decision.number}
 
 
 def _doer(who: str) -> Doer:

@@ -63,7 +63,9 @@ def sentence(rule: PathRule, names: Names) -> str:
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + str(CONDITIONS[rule.only_if])
-    if rule.effect is Effect.ALLOW:
+    if rule.effect is Effect.HIDE:
+        words = _("%(who)s cannot see %(where)s.") if rule.who else _("Agents cannot see %(where)s.")
+    elif rule.effect is Effect.ALLOW:
         words = _("%(who)s may %(verbs)s %(where)s.") if rule.who else _("Every agent may %(verbs)s %(where)s.")
     elif rule.effect is Effect.PROPOSE:
         words = (

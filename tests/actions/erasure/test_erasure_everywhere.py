@@ -45,7 +45,7 @@ OF_MACHINES: dict[str, str] = {
             "Finding.fingerprint", "Finding.state", "Scan.state", "Scan.kinds", "Scan.position",
             "Import.state", "Import.source", "Import.sha256", "Import.door", "Import.group", "Import.told",
             "ImportItem.found", "ImportItem.choice", "ImportItem.sha256", "ImportItem.met",
-            "ImportItem.outcome", "Redaction.chain", "Redaction.field", "Redaction.version",
+            "ImportItem.outcome", "Viewed.version", "Redaction.chain", "Redaction.field", "Redaction.version",
             "Redaction.memory", "Redaction.original", "Redaction.salt", "Redaction.commitment",
             "Receipt.store", "Receipt.content", "Receipt.signature", "Hold.kind", "Hold.memory", "Run.state",
             "Run.guard", "Run.told", "RunItem.removal", "RunItem.memory", "RunItem.policy", "RunItem.rule",

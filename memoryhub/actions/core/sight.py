@@ -1,0 +1,52 @@
+"""What an agent sees of a memory store in which path rules hide memories from it."""
+
+from functools import cache
+
+from memoryhub import path_rules
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.core.sql import Statement
+from memoryhub.models.audit import ActorKind
+from memoryhub.path_rules import NO_RULES, Doer, PathRules
+from memoryhub.protocol import paths
+
+_RULES = Statement("select path_rules from memoryhub_memorystore where id = %s")
+
+
+class Sight:
+    """Says which paths an agent sees. Memories at the others do not exist for it, whatever it asks."""
+
+    def __init__(self, rules: PathRules, doer: Doer) -> None:
+        self.sees = cache(lambda path: not rules.sight(doer, path).hides)
+
+    def hides_at(self, store_id: str, path: str) -> bool:
+        """Return whether something hidden can be at a path, under it or above it. Call it only where the agent sees
+        nothing at, under or above the path."""
+        if not self.sees(path) or sql.one(sql.PATH_TAKEN, store_id, path) or sql.one(sql.DIRECTORY_AT, store_id, path):
+            return True
+        above = paths.ancestors(path)[1:]
+        return bool(above and sql.memories_at(store_id, above))
+
+    def leaves_some(self, store_id: str, path: str, count: int) -> bool:
+        """Return whether a directory has more than `count` memories, those that the agent sees."""
+        return len(sql.rows(sql.MEMORIES_UNDER, store_id, *paths.subtree(path))) > count
+
+
+def sees(sight: Sight | None, *paths: str | None) -> bool:
+    """Return whether an actor sees memories at all of some paths. A path that was redacted is None."""
+    return sight is None or all(path is None or sight.sees(path) for path in paths)
+
+
+def sight_of(rules: str, actor: Actor) -> Sight | None:
+    """Return the sight of an actor by the path rules of a store (JSON text), or None if it sees everything."""
+    if rules == NO_RULES or actor.kind != ActorKind.KEY:
+        return None
+    prepared, doer = path_rules.of_text(rules), Doer(str(actor.id), str(actor.author_id))
+    return Sight(prepared, doer) if prepared.hides_from(doer) else None
+
+
+def sight_in(store_id: str, actor: Actor) -> Sight | None:
+    """Return the sight of an actor in a store that is not locked, or None if it sees everything."""
+    sql.connect()
+    row = sql.one(_RULES, store_id)
+    return None if row is None else sight_of(row[0], actor)
