@@ -226,7 +226,7 @@ NOT_PAGES = {
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
     "password_link",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
-    "assign", "claim", "choose_import", "start_import", "cancel_import",
+    "assign", "claim", "viewed", "choose_import", "start_import", "cancel_import",
     "start_run", "allow_run", "cancel_run", "undo_run", "pause_webhook", "resume_webhook", "rotate_webhook",
     "reveal_webhook", "test_webhook", "replay_failed", "replay_delivery",
     "selection", "reveal", "decide_findings", "decide_all_findings", "cancel_scan", "download_receipt",

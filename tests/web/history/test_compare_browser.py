@@ -27,7 +27,7 @@ def test_the_handles_choose_the_versions_by_keys_and_keep_the_focus(
     sign_in_as(page.context, alice, live_server.url)
     memory_id = Memory.objects.at("/a.md").get(store=store).pk
     page.goto(f"{live_server.url}/stores/{store.pk}/memories/{memory_id}/compare?from=1&to=2&mode=split")
-    handle = page.get_by_role("slider", name="Compare to version")
+    handle = page.get_by_role("slider", name="Second version")
     expect(handle).to_have_value("2")
     handle.focus()
     page.keyboard.press("ArrowRight")
