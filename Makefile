@@ -36,6 +36,8 @@ test-postgres: developed ## Run the tests that ask the database on a private Pos
 	MEMORYHUB_REQUIRE_STORE=1 MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
 
 test-long: developed ## Run the tests that have a long form in it, on both databases (hours)
+	@sh tools/debian.sh libfaketime || echo "No libfaketime: the test with a clock that jumps is skipped."
+	@sh tools/debian.sh pgbouncer || echo "No PgBouncer: its test is skipped."
 	for database in sqlite postgres; do \
 	  MEMORYHUB_LONG=1 MEMORYHUB_TEST_DATABASE=$$database \
 	  $(PY) -m pytest -p no:xdist $$(grep -rl '^from tests.long import' tests) || exit 1; done

@@ -20,6 +20,10 @@ present() {
             command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
         nodejs)
             command -v npm >/dev/null 2>&1 && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null ;;
+        libfaketime)
+            ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 ;;
+        pgbouncer)
+            command -v pgbouncer >/dev/null 2>&1 ;;
         python-venv)
             python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
     esac
@@ -44,12 +48,12 @@ install() {
 }
 
 case $1 in
-    postgresql) package=$1 ;;
+    postgresql|libfaketime|pgbouncer) package=$1 ;;
     chromium) package="chromium libatomic1" ;;
     fonts) package="fontconfig fonts-dejavu-core fonts-liberation" ;;
     nodejs) package="nodejs npm" ;;
     python-venv) package=python3-venv ;;
-    *) echo "usage: $0 chromium|fonts|nodejs|postgresql|python-venv" >&2; exit 2 ;;
+    *) echo "usage: $0 chromium|fonts|libfaketime|nodejs|pgbouncer|postgresql|python-venv" >&2; exit 2 ;;
 esac
 present "$1" && exit 0
 # Of Debian's two packages of Chromium, the one without windows is quicker; not every mirror has it.
