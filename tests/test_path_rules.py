@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -144,3 +145,25 @@ def is_hidden(rules: list[PathRule], doer: Doer, path: str) -> bool:
         if by_who and (rule.effect == "hide" or allows_all) and expression(rule.pattern).fullmatch(path):
             return rule.effect == "hide"
     return False
+
+
+def test_a_rule_matches_until_its_last_day_and_nothing_afterwards() -> None:
+    chance, day = random.Random(23), date(2026, 3, 1)
+    ends = (None, date(2026, 2, 28), day, date(2026, 3, 2))
+    for _ in range(300):
+        rules = [replace(random_rule(chance), until=chance.choice(ends)) for _ in range(chance.randint(0, 8))]
+        rules += [PathRule(Effect.HIDE, "/a/", until=chance.choice(ends))]
+        prepared = path_rules.of_text(json.dumps([rule.as_json() for rule in rules]), day)
+        assert prepared.rules == tuple(rules)
+        standing = [rule for rule in rules if rule.until is None or rule.until >= day]
+        together, doer, met = many.ManyPaths(prepared), chance.choice(DOERS), random_conditions(chance)
+        for _ in range(5):
+            path, verb = "".join(f"/{chance.choice(NAMES)}" for _ in range(2)), chance.choice(list(Verb))
+            number = decided(standing, doer, verb, path, met)
+            expected = standing[number - 1] if number else None
+            assert (
+                prepared.decide(doer, verb, path, met).rule == together.decide(doer, verb, path, met).rule == expected
+            )
+            assert prepared.sight(doer, path).hides == is_hidden(standing, doer, path)
+            said = prepared.mismatches(doer, verb, path, met)
+            assert [why is Mismatch.OVER for why in said] == [rule not in standing for rule in rules]

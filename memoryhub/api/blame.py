@@ -32,7 +32,7 @@ def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, que
     read."""
     asked = call_of(request).asked
     memory = Memory.objects.live().filter(store_id=memory_store_id, pk=memory_id).first()
-    if memory is None or not sees(sight_in(memory_store_id, asked.caller.actor), memory.path):
+    if memory is None or not sees(sight_in(memory_store_id, asked.caller.actor, asked.at), memory.path):
         raise Problem.not_found("This memory store has no such memory.")
     id = query.memory_version_id or memory.head_id
     version = reading.seen_version(memory_store_id, id, asked)

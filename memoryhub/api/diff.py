@@ -62,7 +62,8 @@ def _before(version: MemoryVersion, asked: Asked) -> MemoryVersion | None:
     Raises Problem (400) if the previous version is redacted.
     """
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
-    earlier, sight = earlier.filter(number__lt=version.number).newest(), sight_in(version.store_id, asked.caller.actor)
+    earlier = earlier.filter(number__lt=version.number).newest()
+    sight = sight_in(version.store_id, asked.caller.actor, asked.at)
     found = earlier.first() if sight is None else next((one for one in earlier if sees(sight, one.path)), None)
     if found is not None and found.redacted_at is not None:
         raise Problem.invalid(f"The memory version {found.pk} before it is redacted: name another in `against`.")

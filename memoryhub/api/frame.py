@@ -149,7 +149,7 @@ class _Run:
             why = SESSIONS_MAY_NOT
         elif self.needs.all_stores and not access_actions.reaches_all(caller):
             why = self._all_stores
-        elif self.needs.whole and store_id and sight_in(store_id, caller.actor) is not None:
+        elif self.needs.whole and store_id and sight_in(store_id, caller.actor, at) is not None:
             why = NOT_WHOLE
         else:
             return caller

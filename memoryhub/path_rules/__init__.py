@@ -4,6 +4,7 @@ matches, everything is allowed."""
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -66,7 +67,7 @@ class PathRule:
 
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
     key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
-    `only_if` matches only changes that meet this condition.
+    `only_if` matches only changes that meet this condition. After the day `until` (UTC) the rule matches nothing.
     """
 
     effect: Effect
@@ -75,6 +76,7 @@ class PathRule:
     who: str = ""
     reason: str = ""
     only_if: Condition | None = None
+    until: date | None = None
 
     @property
     def decides_sight(self) -> bool:
@@ -85,7 +87,8 @@ class PathRule:
     @property
     def is_about_everything(self) -> bool:
         """Return whether the rule applies to every change of every agent, so that no later rule decides anything."""
-        return not self.who and self.verbs == frozenset(Verb) and not self.pattern and self.only_if is None
+        is_limited = self.who or self.pattern or self.only_if or self.until
+        return not is_limited and self.verbs == frozenset(Verb)
 
     def is_about(self, doer: "Doer", verb: Verb) -> bool:
         """Return whether the rule applies to this agent or key and to this verb. Neither paths nor conditions are
@@ -93,7 +96,8 @@ class PathRule:
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. Rules without a condition have no `only_if`, as those of earlier releases."""
+        """Return the stored form. A rule without a condition has no `only_if`, and one without an end no `until`, as in
+        earlier releases."""
         details = {
             "effect": self.effect.value,
             "pattern": self.pattern,
@@ -101,13 +105,15 @@ class PathRule:
             "who": self.who,
             "reason": self.reason,
         }
-        return details | {"only_if": self.only_if.value} if self.only_if else details
+        details |= {"only_if": self.only_if.value} if self.only_if else {}
+        return details | {"until": self.until.isoformat()} if self.until else details
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "PathRule":
         verbs = frozenset(Verb(verb) for verb in value["verbs"])
         only_if = Condition(value["only_if"]) if value.get("only_if") else None
-        return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"], only_if)
+        until = date.fromisoformat(value["until"]) if value.get("until") else None
+        return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"], only_if, until)
 
 
 class Doer(NamedTuple):
@@ -124,6 +130,7 @@ class Mismatch(StrEnum):
     VERB = "verb"
     PATTERN = "pattern"
     CONDITION = "condition"
+    OVER = "over"
 
 
 def can_be_id(who: str) -> bool:
@@ -153,25 +160,31 @@ class Decision(NamedTuple):
 
 
 class PathRules:
-    """The rules of a store in their order, prepared for many decisions."""
+    """The rules of a store in their order, prepared for many decisions.
 
-    def __init__(self, rules: Iterable[PathRule]) -> None:
+    `day` is the day of the decisions, in UTC; `over` are the positions of the rules that ended before it, from 0.
+    """
+
+    def __init__(self, rules: Iterable[PathRule], day: date | None = None) -> None:
         self.rules = tuple(rules)
+        self.over = frozenset(at for at, one in enumerate(self.rules) if day and one.until and one.until < day)
         self.matchers = [Matcher(rule.pattern) for rule in self.rules]
-        self.conditions: Met = frozenset(rule.only_if for rule in self.rules if rule.only_if)
+        self._standing = [rule for at, rule in enumerate(self.rules) if at not in self.over]
+        self.conditions: Met = frozenset(rule.only_if for rule in self._standing if rule.only_if)
         self._prepared = [
-            (rule, rule.pattern.partition("*")[0], *_ends(matcher.names[-1]), matcher)
-            for rule, matcher in zip(self.rules, self.matchers, strict=True)
+            (at + 1, rule, rule.pattern.partition("*")[0], *_ends(matcher.names[-1]), matcher)
+            for at, (rule, matcher) in enumerate(zip(self.rules, self.matchers, strict=True))
+            if at not in self.over
         ]
 
     def hides_from(self, doer: Doer) -> bool:
         """Return whether a rule hides memories from this agent or key."""
-        return any(rule.effect is Effect.HIDE and rule.who in ("", doer.agent, doer.key) for rule in self.rules)
+        return any(rule.effect is Effect.HIDE and rule.who in ("", doer.agent, doer.key) for rule in self._standing)
 
     def sight(self, doer: Doer, path: str) -> Decision:
         """Return the rule that decides whether an agent or key sees memories at a path. Only a rule that hides them
         makes them invisible."""
-        for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
+        for number, rule, start, first, last, matcher in self._prepared:
             if (
                 rule.decides_sight
                 and rule.who in ("", doer.agent, doer.key)
@@ -185,11 +198,11 @@ class PathRules:
         """Return the conditions on which a decision about this verb of this agent or key can depend."""
         if not self.conditions:
             return NONE_MET
-        return frozenset(rule.only_if for rule in self.rules if rule.only_if and rule.is_about(doer, verb))
+        return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
         """Return the decision about a change of the memory at a path that meets these conditions."""
-        for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
+        for number, rule, start, first, last, matcher in self._prepared:
             if (
                 _may_match(path, start, first, last)
                 and verb in rule.verbs
@@ -202,8 +215,11 @@ class PathRules:
 
     def mismatches(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
         """Return one value for each rule: why it does not match, or None if it matches."""
-        pairs = zip(self.rules, self.matchers, strict=True)
-        return [_mismatch(rule, matcher, doer, verb, path, met) for rule, matcher in pairs]
+        pairs = enumerate(zip(self.rules, self.matchers, strict=True))
+        return [
+            Mismatch.OVER if at in self.over else _mismatch(rule, matcher, doer, verb, path, met)
+            for at, (rule, matcher) in pairs
+        ]
 
     def as_json(self) -> list[dict[str, Any]]:
         return [rule.as_json() for rule in self.rules]
@@ -231,12 +247,12 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: st
     return None if rule.only_if is None or rule.only_if in met else Mismatch.CONDITION
 
 
-def of_json(rules: Sequence[Mapping[str, Any]]) -> PathRules:
+def of_json(rules: Sequence[Mapping[str, Any]], day: date | None = None) -> PathRules:
     """Return the PathRules of a parsed JSON list."""
-    return PathRules(PathRule.of_json(rule) for rule in rules)
+    return PathRules((PathRule.of_json(rule) for rule in rules), day)
 
 
 @lru_cache(maxsize=256)
-def of_text(text: str) -> PathRules:
+def of_text(text: str, day: date | None = None) -> PathRules:
     """Return the PathRules of a JSON text, the form in which a store keeps its rules."""
-    return of_json(json.loads(text))
+    return of_json(json.loads(text), day)

@@ -98,7 +98,7 @@ class ManyPaths:
         for index, positions in directory.positions:
             rule, matcher = self._rules.rules[index], self._matchers[index]
             self._note(len(matcher.names) + 1)
-            if not rule.is_about(doer, verb) or rule.only_if not in (None, *met):
+            if index in self._rules.over or not rule.is_about(doer, verb) or rule.only_if not in (None, *met):
                 continue
             if matcher.always(positions):
                 return found._replace(rest=index + 1)

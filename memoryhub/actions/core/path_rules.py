@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from memoryhub import path_rules
 from memoryhub.actions.core import sql_lists
+from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models.audit import ActorKind
@@ -41,7 +42,7 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
     actor = store.act.actor
     if store.path_rules == NO_RULES or actor.kind != ActorKind.KEY:
         return None
-    rules, doer = path_rules.of_text(store.path_rules), Doer(str(actor.id), str(actor.author_id))
+    rules, doer = path_rules.of_text(store.path_rules, day_of(store.at)), Doer(str(actor.id), str(actor.author_id))
     decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
     met = _Met(store, doer, verb, changes, rules.conditions_for(doer, verb))
     holds_back = None

@@ -1,5 +1,6 @@
 """What an agent sees of a memory store in which path rules hide memories from it."""
 
+from datetime import UTC, date, datetime
 from functools import cache
 
 from memoryhub import path_rules
@@ -37,16 +38,21 @@ def sees(sight: Sight | None, *paths: str | None) -> bool:
     return sight is None or all(path is None or sight.sees(path) for path in paths)
 
 
-def sight_of(rules: str, actor: Actor) -> Sight | None:
+def sight_of(rules: str, actor: Actor, at: datetime) -> Sight | None:
     """Return the sight of an actor by the path rules of a store (JSON text), or None if it sees everything."""
     if rules == NO_RULES or actor.kind != ActorKind.KEY:
         return None
-    prepared, doer = path_rules.of_text(rules), Doer(str(actor.id), str(actor.author_id))
+    prepared, doer = path_rules.of_text(rules, day_of(at)), Doer(str(actor.id), str(actor.author_id))
     return Sight(prepared, doer) if prepared.hides_from(doer) else None
 
 
-def sight_in(store_id: str, actor: Actor) -> Sight | None:
+def sight_in(store_id: str, actor: Actor, at: datetime) -> Sight | None:
     """Return the sight of an actor in a store that is not locked, or None if it sees everything."""
     sql.connect()
     row = sql.one(_RULES, store_id)
-    return None if row is None else sight_of(row[0], actor)
+    return None if row is None else sight_of(row[0], actor, at)
+
+
+def day_of(at: datetime) -> date:
+    """Return the day of a moment in UTC, by which path rules end."""
+    return at.astimezone(UTC).date()

@@ -92,7 +92,7 @@ def lock(store_id: str, act: Act) -> Tree:
         act = act._replace(note=ruling(*own.rules).masked(act.note))
     return Tree(
         store_id, act, *own, memories, total, ChainHead(store_id, last_seq, last_hash, size), sql.moment(act.at),
-        sight=sight_of(own.path_rules, act.actor),
+        sight=sight_of(own.path_rules, act.actor, act.at),
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> Memo
     note_call(store_id, asked)
     sql.connect()
     row = sql.one(sql_lists.MEMORY_WITHOUT_TEXT, store_id, memory_id)
-    if row is None or not sees(sight_in(store_id, asked.caller.actor), row[1]):
+    if row is None or not sees(sight_in(store_id, asked.caller.actor, asked.at), row[1]):
         raise NoSuchMemory(memory_id)
     return told_of(row)
 

@@ -56,7 +56,7 @@ def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
     """Return a page of memories. Each text on it is recorded as a read, with an entry."""
     if not wanted.full:
         note_call(store_id, asked)
-        return _page(store_id, wanted._replace(sight=sight_in(store_id, asked.caller.actor)))
+        return _page(store_id, wanted._replace(sight=sight_in(store_id, asked.caller.actor, asked.at)))
 
     def work(store: Tree) -> tuple[Page, list[Read]]:
         page = _page(store_id, wanted._replace(sight=store.sight))

@@ -122,7 +122,7 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
         assert isinstance(found, VersionTold)  # `reading` raises NoSuchVersion
         return found
     note_call(store_id, asked)
-    return find(sight_in(store_id, asked.caller.actor))
+    return find(sight_in(store_id, asked.caller.actor, asked.at))
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
@@ -130,7 +130,7 @@ def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
     if wanted.full:
         return reading(store_id, asked, lambda store: _with_reads(_page_for(store.sight, store_id, wanted)))
     note_call(store_id, asked)
-    return _page_for(sight_in(store_id, asked.caller.actor), store_id, wanted)
+    return _page_for(sight_in(store_id, asked.caller.actor, asked.at), store_id, wanted)
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:

@@ -33,7 +33,7 @@ def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
 
     If there is none, return the last memory that was there, wherever it is now, or None.
     """
-    sight = sight_in(store_id, asked.caller.actor)
+    sight = sight_in(store_id, asked.caller.actor, asked.at)
     if not sees(sight, path):
         return None
     live = Memory.objects.at(path).filter(store_id=store_id).first()
@@ -47,7 +47,7 @@ def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
 def seen_version(store_id: str, version_id: str, asked: Asked) -> MemoryVersion | None:
     """Return a version of the store that the caller sees: its path, and where its memory is now; or None."""
     found = MemoryVersion.objects.among(store_id, [version_id]).first()
-    sight = sight_in(store_id, asked.caller.actor)
+    sight = sight_in(store_id, asked.caller.actor, asked.at)
     if found is None or sight is None:
         return found
     now = Memory.objects.filter(store_id=store_id, pk=found.memory_id).values_list("path", flat=True).first()
@@ -61,7 +61,7 @@ def history(
 
     With `before`, only lower numbers.
     """
-    found = _versions(memory, limit, before, sight_in(store_id, asked.caller.actor))
+    found = _versions(memory, limit, before, sight_in(store_id, asked.caller.actor, asked.at))
 
     def note(store: Tree) -> tuple[History, Record]:
         record = Record("history", path=memory.path, memory=memory.pk)

@@ -137,7 +137,7 @@ def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
 def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *, texts: bool) -> list[Own]:
     """Return the proposals with their changes and decisions, by two queries for all of them. Changes at paths that the
     agent does not see any more are left out."""
-    sight = sight_in(store_id, asked.caller.actor)
+    sight = sight_in(store_id, asked.caller.actor, asked.at)
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
     for change in (rows if texts else rows.defer("content")).order_by("proposal", "number"):

@@ -95,7 +95,7 @@ def search(
     """
     words = words_of(query)
     let_others()
-    found = _look(store_id, words, directory, limit, after, sight_in(store_id, asked.caller.actor))
+    found = _look(store_id, words, directory, limit, after, sight_in(store_id, asked.caller.actor, asked.at))
     details = {"query": query, "path_prefix": directory + "/", "limit": limit}
     if after is not None:
         details["after"] = after

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Memory, MemoryStore, Role
@@ -110,7 +111,7 @@ def _page(
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["now"] = [sentence(rule, names) for rule in now]
     if tried is not None:
-        outcome = replay(store.pk, PathRules(tried), timezone.now())
+        outcome = replay(store.pk, PathRules(tried, day_of(timezone.now())), timezone.now())
         groups = [
             (group, sentence(tried[group.number - 1], names), names.get(group.agent, "")) for group in outcome.groups
         ]

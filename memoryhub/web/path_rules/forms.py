@@ -49,6 +49,11 @@ class PathRuleForm(forms.Form):
         required=False,
         choices=[("", _("always")), *((condition.value, words) for condition, words in CONDITIONS.items())],
     )
+    until = forms.DateField(
+        label=_("Last day"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
     reason = forms.CharField(
         label=_("What the agent is told"), required=False, max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={
@@ -86,10 +91,11 @@ class PathRuleForm(forms.Form):
         """Return the rule of a valid form. What is hidden cannot be changed either, and the agent is told nothing."""
         given = self.cleaned_data
         if given["effect"] == Effect.HIDE:
-            return PathRule(Effect.HIDE, given["pattern"], who=given["who"])
+            return PathRule(Effect.HIDE, given["pattern"], who=given["who"], until=given["until"])
         verbs = frozenset(Verb(verb) for verb in given["verbs"])
         only_if = Condition(given["only_if"]) if given["only_if"] else None
-        return PathRule(Effect(given["effect"]), given["pattern"], verbs, given["who"], given["reason"], only_if)
+        about = given["pattern"], verbs, given["who"], given["reason"], only_if, given["until"]
+        return PathRule(Effect(given["effect"]), *about)
 
 
 PathRuleRows = forms.formset_factory(
@@ -115,6 +121,7 @@ def typed(data: QueryDict) -> list[Row]:
             "pattern": data.get(f"form-{number}-pattern", ""),
             "reason": data.get(f"form-{number}-reason", ""),
             "only_if": data.get(f"form-{number}-only_if", ""),
+            "until": data.get(f"form-{number}-until", ""),
         }
         for number in range(total)
     ]

@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.actions.core.path_rules import of_agent, of_memories
+from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Role
 from memoryhub.path_rules import Condition, Decision, Doer, Met, PathRule, PathRules, Verb, of_json
@@ -34,13 +36,14 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A rule in the list. If the person asked about a path, `why` says why the rule decides or does not decide about
-    it."""
+    it. `is_over`: its last day is over."""
 
     number: int
     rule: PathRule
     sentence: str
     why: str = ""
     decides: bool = False
+    is_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,17 @@ class Earlier:
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the rules to every member. If the query asks about a path, say for each rule whether it decides."""
-    rules = PathRules(path_rules.of_store(store))
+    rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
     entries = list(_entries(store)[: MOST_EARLIER + 1])
     changes = [_change(entry) for entry in entries]
     known = [rule for change in changes if change for rules_then in change for rule in rules_then]
     names = names_in(store, [*rules.rules, *known])
     asked = _asked(request)
     answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
-    shown = [Shown(number, rule, sentence(rule, names)) for number, rule in enumerate(rules.rules, 1)]
+    shown = [
+        Shown(number, rule, sentence(rule, names), is_over=number - 1 in rules.over)
+        for number, rule in enumerate(rules.rules, 1)
+    ]
     return render(
         request,
         "path_rules/rules.html",

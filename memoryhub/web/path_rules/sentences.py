@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _, gettext_lazy
 
 from memoryhub.models import Agent, Key, MemoryStore
@@ -20,6 +21,7 @@ MISMATCHES = {
     Mismatch.VERB: gettext_lazy("It is about other changes."),
     Mismatch.PATTERN: gettext_lazy("It is about other paths."),
     Mismatch.CONDITION: gettext_lazy("Its condition is not met."),
+    Mismatch.OVER: gettext_lazy("Its last day is over."),
 }
 CONDITIONS = {
     Condition.REMOVES_LINES: gettext_lazy("if lines are changed or removed"),
@@ -63,6 +65,8 @@ def sentence(rule: PathRule, names: Names) -> str:
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + str(CONDITIONS[rule.only_if])
+    if rule.until:
+        details["where"] += " " + _("until %(day)s") % {"day": date_format(rule.until, "j M Y")}
     if rule.effect is Effect.HIDE:
         words = _("%(who)s cannot see %(where)s.") if rule.who else _("Agents cannot see %(where)s.")
     elif rule.effect is Effect.ALLOW:

@@ -1,5 +1,7 @@
 """The pages of path rules that hide: the form, the sentence, a question, and what they would have hidden."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -65,3 +67,23 @@ def test_a_replay_counts_the_calls_that_would_have_found_nothing(hub: Hub, alice
     shown = form(signed_in(alice), hub.store, "try", row("/a/", effect="hide")).content.decode()
     assert "2 calls were about memories that the agents would not have seen." in shown
     assert "2 calls about memories that rule 1 hides" in shown
+
+
+@pytest.mark.both_databases
+def test_a_rule_ends_with_its_last_day(hub: Hub, alice: User) -> None:
+    client, today = signed_in(alice), timezone.now().date()
+    for days, answer, badge in ((-1, "ok", ">over<"), (1, "err", ">refuses<")):
+        given = row("/notes/", until=(today + timedelta(days)).isoformat())
+        assert tried_and_saved(client, hub.store, given).status_code == 303
+        assert rules_of(hub.store)[0]["until"] == given["until"]
+        assert hub.call(command="create", path=f"/memories/notes/{days}.md", file_text="x")[0] == answer
+        asked = client.get(listed(hub.store), {"path": "/notes/a.md", "verb": "edit"})
+        assert badge in client.get(listed(hub.store)).content.decode()
+        assert asked.context["decision"].number == (0 if days < 0 else 1)
+        assert [one.why for one in asked.context["rules"]] == [
+            "Its last day is over." if days < 0 else "This rule decides."
+        ]
+    saying = "No agent may create, change, delete or rename any memory under /notes/ until "
+    assert saying in client.get(listed(hub.store)).content.decode()
+    wrong = form(client, hub.store, "try", row("/a/", until="31.31.2026")).content.decode()
+    assert "Enter a valid date." in wrong
