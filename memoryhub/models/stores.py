@@ -102,6 +102,7 @@ class MemoryStore(Governed):
     updated_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True)
     overwrite_on_create = models.BooleanField(default=False)
+    proposes_without_error = models.BooleanField(default=False)
     path_rules = PlainJSONField(default=list)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from memoryhub.protocol.results import PROPOSED
+from memoryhub.protocol.results import NO_ERROR, PROPOSED
 
 
 class Kind(StrEnum):
@@ -78,3 +78,9 @@ def proposal_in(answer: str) -> int | None:
     """Return the number of the proposal of which a change became a part, or None if the answer names none."""
     named = _NUMBER_OF_PROPOSAL.match(answer)
     return int(named[1]) if named else None
+
+
+def is_no_error(answer: str) -> bool:
+    """Return whether an answer to a change that became part of a proposal is no error of the tool. Its sentence says
+    so, so it is the same when the call is sent again."""
+    return answer.startswith(PROPOSED) and answer.partition(". ")[2].startswith(NO_ERROR)

@@ -249,14 +249,15 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 
 PROPOSED = "Not written: this change is now part of proposal #"
 """How the answer to a change begins that waits for a person."""
+NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
+"""How such an answer goes on if it is no error of the tool."""
 
 
-def proposed(number: int, reason: str) -> str:
-    """Return the answer to a change that a path rule holds back until a person decides about it.
-
-    `reason` is a person's text on one line, or empty.
-    """
-    message = f"{PROPOSED}{number}. It is not visible yet. A reviewer decides about it, so do not repeat the change."
+def proposed(number: int, reason: str, is_error: bool = True) -> str:
+    """Return the answer to a change that a path rule holds back until a person decides. `reason` is a person's text on
+    one line, or empty."""
+    about = "It is not visible yet. A reviewer decides about it, so" if is_error else NO_ERROR
+    message = f"{PROPOSED}{number}. {about} do not repeat the change."
     return f"{message} {reason}" if reason else message
 
 

@@ -14,7 +14,8 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.proposals.plan import proposal_plan
-from memoryhub.actions.stores import delete
+from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import (
     Directory,
     Memory,
@@ -319,3 +320,33 @@ def test_proposals_go_with_their_store(ruled: Hub) -> None:
     while delete.step(ruled.store.id):
         pass
     assert not ProposedChange.objects.filter(store=ruled.store).exists() and not Proposal.objects.exists()
+
+
+@pytest.mark.both_databases
+def test_a_store_can_answer_without_an_error_and_says_that_nothing_is_written(ruled: Hub) -> None:
+    """Only to the memory tool: a request of the API would have to answer with a memory that does not exist."""
+    input = {"command": "create", "path": "/memories/policies/new.md", "file_text": "x"}
+    told = (
+        "Not written: this change is now part of proposal #1. It is not visible yet: a reviewer decides about it. "
+        "Go on, and do not repeat the change. Ask in #support."
+    )
+    block = ruled.block("toolu_once", **input)
+    assert outcome(ruled.send(block).value) == ["err", TOLD.format(1)]
+    without_error(ruled.store, True)
+    assert outcome(ruled.send(block).value) == ["err", TOLD.format(1)], "as it was answered first"
+    again = ruled.block("toolu_again", **input | {"file_text": "y"})
+    assert outcome(ruled.send(again).value) == ["ok", told]
+    assert newest_entry(ruled.store.id).ok is False, "the audit says that it was not done"
+    result = mcp_call(ruled, "memory", **input)
+    assert (result["isError"], result["content"][0]["text"]) == (False, told)
+    status, _, said = Api(ruled).refused("POST", "/memories", {"path": "/policies/other.md", "content": "x"})
+    assert (status, said.split(".")[0]) == (403, "Not written: this change is now part of proposal #1")
+    without_error(ruled.store, False)
+    assert outcome(ruled.send(again).value) == ["ok", told], "as it was answered first"
+    assert ruled.call(**input | {"file_text": "z"}) == ["err", TOLD.format(1)]
+    assert "/policies/new.md" not in texts(ruled.store)
+    assert_audit_is_right(ruled.store)
+
+
+def without_error(store: MemoryStore, on: bool) -> None:
+    stores.edit_store(MemoryStore.objects.get(pk=store.pk), StoreSettings(store.name, proposes_without_error=on), **BY)

@@ -66,7 +66,8 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
         proposal.save(update_fields=["changed_at"])
     for number, change in enumerate(new, len(before) + 1):
         _row(store, proposal, number, change).save(force_insert=True)
-    raise ProposedByRule(results.proposed(proposal.number, rule.reason))
+    is_error = not (store.proposes_without_error and store.act.door.has_tool)
+    raise ProposedByRule(results.proposed(proposal.number, rule.reason, is_error=is_error))
 
 
 def _require_possible(store: Tree, change: Wanted) -> None:

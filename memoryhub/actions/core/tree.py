@@ -38,6 +38,7 @@ class Tree:
     act: Act
     archived: bool
     overwrite: bool
+    proposes_without_error: bool
     path_rules: str
     rules: tuple[str, str | None]
     limits: limits.Limits
@@ -119,16 +120,15 @@ def memory_in_trash(tree: Tree, memory_id: str) -> StoredMemory | None:
 
 def memories_under(tree: Tree, path: str) -> list[StoredMemory]:
     """Return the live memories under a directory, without their texts, in code-point order of their paths."""
-    memories = [StoredMemory(*row) for row in sql.rows(sql.MEMORIES_UNDER, tree.store, *paths.subtree(path))]
-    return [memory for memory in memories if sees(tree, memory.path)] if tree.sight else memories
+    rows = sql.rows(sql.MEMORIES_UNDER, tree.store, *paths.subtree(path))
+    return [StoredMemory(*row) for row in rows if sees(tree, row[1])]
 
 
 def directory_at(tree: Tree, path: str) -> str | None:
     """Return the id of the directory at a path, or None, also if the actor sees nothing in it."""
     row = sql.one(sql.DIRECTORY_AT, tree.store, path)
-    if row is None or (tree.sight and path != paths.ROOT_DIRECTORY and not memories_under(tree, path)):
-        return None
-    return str(row[0])
+    is_hidden = tree.sight and path != paths.ROOT_DIRECTORY and not memories_under(tree, path)
+    return None if row is None or is_hidden else str(row[0])
 
 
 def is_taken(tree: Tree, path: str) -> bool:
@@ -139,8 +139,8 @@ def is_taken(tree: Tree, path: str) -> bool:
 def memory_above(tree: Tree, path: str) -> str | None:
     """Return the path of a memory that is where a directory above `path` would be, or None."""
     above = paths.ancestors(path)[1:]
-    found = sql.memories_at(tree.store, above) if above else []
-    return next((place for place, *_ in found if sees(tree, place)), None)
+    found = sql.memories_at(tree.store, above) if above else ()
+    return next((place for (place,) in found if sees(tree, place)), None)
 
 
 def sees(tree: Tree, path: str) -> bool:

@@ -20,6 +20,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import rendering, results
 from memoryhub.protocol.commands import WRITES, Command, View, parse
 from memoryhub.protocol.errors import ToolError
+from memoryhub.protocol.kinds import is_no_error
 from memoryhub.text import keeping
 
 _canonical = compact_json.writer(sort_keys=True)
@@ -85,7 +86,7 @@ class Caller(NamedTuple):
 class Outcome(NamedTuple):
     """The result of a call.
 
-    `text` is the answer, `ok` says whether the call succeeded, and `seq` is the seq of its entry. `usage` is what the
+    `text` is the answer, `ok` says whether it is no error, and `seq` is the seq of its entry. `usage` is what the
     store then holds. `replayed`: the call was a repetition and got an earlier answer.
     """
 
@@ -189,7 +190,8 @@ def _call(
         memories, total = (store.memories, store.total_bytes) if sees_all else (None, None)
         usage = Usage(memories, total, made, store.limits)
     answer = record.answer or ""
-    return Outcome(_whole(store, command, answer, input) if first else answer, record.ok, seq, usage, first is not None)
+    ok = record.ok or is_no_error(answer)
+    return Outcome(_whole(store, command, answer, input) if first else answer, ok, seq, usage, first is not None)
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:

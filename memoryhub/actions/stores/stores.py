@@ -22,17 +22,20 @@ class StoreSettings:
     name: str
     description: str = ""
     overwrite_on_create: bool = False
+    proposes_without_error: bool = False
     limits: Mapping[str, int | None] = field(default_factory=dict)
     """Limits by column; a missing one counts as None."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
         limits = {column: getattr(store, column) for column in COLUMNS}
-        return cls(store.name, store.description, store.overwrite_on_create, limits)
+        answers = store.overwrite_on_create, store.proposes_without_error
+        return cls(store.name, store.description, *answers, limits)
 
     def as_json(self) -> dict[str, Any]:
         """Return {column: value} of the settings."""
-        own = {"name": self.name, "description": self.description, "overwrite_on_create": self.overwrite_on_create}
+        own: dict[str, Any] = {"name": self.name, "description": self.description}
+        own |= {name: getattr(self, name) for name in ("overwrite_on_create", "proposes_without_error")}
         return own | {column: self.limits.get(column) for column in COLUMNS}
 
 

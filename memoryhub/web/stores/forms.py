@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import MemoryStore
 
-GENERAL = ("name", "description", "overwrite_on_create")
+GENERAL = ("name", "description", "overwrite_on_create", "proposes_without_error")
 
 
 class StoreForm(forms.Form):
@@ -21,6 +21,12 @@ class StoreForm(forms.Form):
         label=_("Overwrite on create"), required=False,
         help_text=_("If an agent creates a memory at a path that is already taken, its text becomes a new version "
                     "of that memory. If this is off, the agent gets an error, as the memory tool specifies."),
+    )  # fmt: skip
+    proposes_without_error = forms.BooleanField(
+        label=_("Answer proposals without an error"), required=False,
+        help_text=_("If a path rule makes a change a proposal, the memory tool says so in an answer that is no error. "
+                    "Some agents stop at errors. Others take an answer without an error as done, so this is off by "
+                    "default."),
     )  # fmt: skip
 
     @classmethod
