@@ -170,6 +170,7 @@ class PathRules:
         self.over = frozenset(at for at, one in enumerate(self.rules) if day and one.until and one.until < day)
         self.matchers = [Matcher(rule.pattern) for rule in self.rules]
         self._standing = [rule for at, rule in enumerate(self.rules) if at not in self.over]
+        self._hiding = {rule.who for rule in self._standing if rule.effect is Effect.HIDE}
         self.conditions: Met = frozenset(rule.only_if for rule in self._standing if rule.only_if)
         self._prepared = [
             (at + 1, rule, rule.pattern.partition("*")[0], *_ends(matcher.names[-1]), matcher)
@@ -179,7 +180,7 @@ class PathRules:
 
     def hides_from(self, doer: Doer) -> bool:
         """Return whether a rule hides memories from this agent or key."""
-        return any(rule.effect is Effect.HIDE and rule.who in ("", doer.agent, doer.key) for rule in self._standing)
+        return any(who in ("", doer.agent, doer.key) for who in self._hiding)
 
     def sight(self, doer: Doer, path: str) -> Decision:
         """Return the rule that decides whether an agent or key sees memories at a path. Only a rule that hides them
