@@ -34,8 +34,9 @@ class Sight:
 
 
 def sees(sight: Sight | None, *paths: str | None) -> bool:
-    """Return whether an actor sees memories at all of some paths. A path that was redacted is None."""
-    return sight is None or all(path is None or sight.sees(path) for path in paths)
+    """Return whether an actor sees memories at all of some paths. A path that was redacted is None: it may have been
+    hidden, so only an actor without a sight sees what was there."""
+    return sight is None or all(path is not None and sight.sees(path) for path in paths)
 
 
 def sight_of(rules: str, actor: Actor, at: datetime) -> Sight | None:

@@ -141,7 +141,7 @@ def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *,
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
     for change in (rows if texts else rows.defer("content")).order_by("proposal", "number"):
-        if sees(sight, change.path, change.new_path):
+        if sees(sight, change.path, change.new_path or change.path):
             changes[change.proposal].append(change)
     seqs = {proposal.seq for proposal in proposals if proposal.seq is not None}
     entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(store_id).of_seqs(seqs)} if seqs else {}
