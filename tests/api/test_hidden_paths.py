@@ -177,14 +177,14 @@ def test_every_operation_of_the_api_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, look in OPERATIONS.items() if look is not no_matter])
-def test_no_operation_of_the_api_shows_what_is_hidden(agent: Hub, name: str) -> None:
+def test_no_operation_of_the_api_shows_whatis_hidden_here(agent: Hub, name: str) -> None:
     before = texts(agent.store)
     OPERATIONS[name](agent)
     assert texts(agent.store) == before
     assert_audit_is_right(agent.store)
 
 
-def test_no_tool_of_mcp_shows_what_is_hidden(agent: Hub) -> None:
+def test_no_tool_of_mcp_shows_whatis_hidden_here(agent: Hub) -> None:
     tools = send(agent, message("tools/list")).value["result"]["tools"]
     assert {tool["name"] for tool in tools} == {"memory", "search", "history", "proposals"}
     assert text_of(mcp_call(agent, "memory", command="view", path=f"/memories{SECRET}"))[0] == "err"
@@ -247,7 +247,7 @@ def test_what_an_agent_may_change_in_every_way_it_sees(agent: Hub) -> None:
     assert agent.call(command="view", path=f"/memories{SECRET}")[0] == "err"
 
 
-def test_a_directory_is_moved_and_deleted_without_what_is_hidden_in_it(agent: Hub) -> None:
+def test_a_directory_is_moved_and_deleted_without_whatis_hidden_here_in_it(agent: Hub) -> None:
     assert agent.call(command="rename", old_path="/memories/notes", new_path="/memories/moved")[0] == "ok"
     assert sorted(texts(agent.store)) == ["/moved/seen.md", OTHER, SECRET]
     assert agent.call(command="view", path="/memories/notes")[0] == "err"
@@ -280,7 +280,7 @@ def _call(chance: random.Random, number: int) -> dict[str, object]:
     ))  # fmt: skip
 
 
-def _is_hidden(path: str) -> bool:
+def is_hidden_here(path: str) -> bool:
     return path.startswith("/s/") or path == "/s" or path.endswith("/key.md")
 
 
@@ -302,15 +302,15 @@ def test_a_store_with_hidden_memories_looks_like_its_twin_without_them(
             )
         for number in range(14):
             if chance.random() < 0.4:
-                _person_changes_something_hidden(chance, full.store)
+                change_something_hidden(chance, full.store)
             call = _call(chance, number)
             answer = full.call(**call)
             is_exception = answer[1].startswith("Error: A path rule does not let")
-            if is_exception and not any(_is_hidden(path) for path in _targets(call, twin)):
+            if is_exception and not any(is_hidden_here(path) for path in _targets(call, twin)):
                 continue  # something hidden is in the way of a path that is not hidden
             assert answer == twin.call(**call), (seed, number, call)
         ours, theirs = texts(full.store), texts(twin.store)
-        assert {path: text for path, text in ours.items() if not _is_hidden(path)} == theirs, seed
+        assert {path: text for path, text in ours.items() if not is_hidden_here(path)} == theirs, seed
         assert _seen(full) == _seen(twin), seed
         assert_audit_is_right(full.store)
 
@@ -325,7 +325,7 @@ def _targets(call: dict[str, object], twin: Hub) -> list[str]:
     return [str(call["path"]).removeprefix("/memories")]
 
 
-def _person_changes_something_hidden(chance: random.Random, store: MemoryStore) -> None:
+def change_something_hidden(chance: random.Random, store: MemoryStore) -> None:
     act = Act(Actor.system("a person"), Door.WEB, AT)
     path = "/" + chance.choice(("s/x.md", "s/y/z.md", "d/key.md", "d/e/key.md", "g/key.md", "s"))
     there = Memory.objects.live().filter(store=store, path=path).first()
