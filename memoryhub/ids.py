@@ -33,6 +33,7 @@ DELIVERY = "delivery_"
 REQUEST = "req_"
 PROPOSAL = "prop_"
 PROPOSED_CHANGE = "change_"
+COMMENT = "comment_"
 
 
 def milliseconds(at: datetime) -> int:

@@ -33,9 +33,10 @@ DOOR_OF = {"templatetags": "web"}
 ROOMS = {
     "actions": {
         "core": "", "figures": "",
-        "review": "", "findings": "", "webhooks": "",
+        "review": "", "findings": "", "webhooks": "", "comments": "",
         "memories": "findings review",
-        "stores": "memories", "accounts": "memories", "search": "memories", "retention": "memories",
+        "stores": "memories", "accounts": "memories", "search": "memories",
+        "retention": "comments memories",
         "transfer": "findings memories",
         "history": "findings memories review",
         "proposals": "history memories",
@@ -43,11 +44,11 @@ ROOMS = {
         "verification": "erasure history memories retention review stores",
     },
     "web": {
-        "common": "", "agents": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
+        "common": "", "agents": "", "comments": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
         "accounts": "agents", "stores": "accounts agents dashboards",
         "audit": "retention", "path_rules": "retention", "dashboards": "audit", "search": "audit",
-        "memories": "agents audit retention transfer",
-        "history": "audit memories", "erasure": "history", "sessions": "audit history",
+        "memories": "agents audit comments retention transfer",
+        "history": "audit comments memories", "erasure": "history", "sessions": "audit history",
         "undo": "history sessions",
         "proposals": "undo",
         "review": "audit history proposals sessions",

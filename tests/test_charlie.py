@@ -13,6 +13,7 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import (
     HUB,
     AuditEntry,
+    Comment,
     Delivery,
     Finding,
     Hold,
@@ -124,6 +125,10 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
             id="prop_1", store=store, number=1, key="apikey_1", agent="agent_1", opened_at=AT, changed_at=AT,
             reason="of Alice",
         )  # fmt: skip
+        comment = Comment.objects.create(
+            id="comment_1", store=store, memory_id=version.memory_id, thread="comment_1", number=1, text="of Alice",
+            at=AT, seq=version.seq,
+        )  # fmt: skip
         ImportItem.objects.create(job=job, number=1, path="/of Alice", found="conflict", choice="skip", content="x")
     agent_key, session = Key.objects.get(), Session.objects.get()
     return {
@@ -133,6 +138,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         "receipt_id": receipt.pk, "scan_id": scan.pk, "policy_id": policy.pk, "run_id": run.pk, "hold_id": hold.pk,
         "webhook_id": hook.pk, "delivery_id": delivery.pk, "import_id": job.pk,
         "finding_id": finding.pk, "number": 1, "group": "group_1", "topic": "retention",
+        "comment_id": comment.pk,
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.background import BackgroundTask, Installation
+from memoryhub.models.comments import Comment
 from memoryhub.models.figures import Activity, Figures, Growth
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
@@ -19,8 +20,8 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 
 __all__ = [
     "HUB", "Access", "Activity", "Agent", "Assignment", "Attempt", "AuditChain", "AuditEntry", "BackgroundTask",
-    "CallWindow", "Claim", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures", "Finding",
-    "FindingState",
+    "CallWindow", "Claim", "Comment", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures",
+    "Finding", "FindingState",
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
     "MemoryVersion", "Operation", "Pause", "Proposal", "ProposalState",

@@ -1,6 +1,6 @@
-"""The lines that some versions of a memory added, followed through its later versions."""
+"""Lines of a memory, followed through its later versions: those that some versions added, or those of some places."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from memoryhub.text.blame import TextOf, Version, Work, changes, ended
 from memoryhub.text.matching import Area
@@ -27,6 +27,32 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
         if lines[version.text]:
             found[version.number] = lines[version.text]
     return found
+
+
+def followed(
+    versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
+) -> dict[str, set[int]]:
+    """Return {name: its lines in the last version that has a text}. Lines count from 1.
+
+    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left. Names are missing
+    whose version is not among `versions`, or has no text.
+    """
+    lines: dict[str, dict[str, set[int]]] = {}
+    previous: str | None = None
+    for version in versions:
+        if version.text is None:
+            continue
+        areas: Sequence[Area] | None = None
+        for known in lines.values():
+            if version.text not in known:
+                if areas is None:
+                    areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
+                known[version.text] = set(_moved(sorted(known[previous or ""]), areas))
+        for name, (number, there) in places.items():
+            if number == version.number:
+                lines[name] = {version.text: set(there)}
+        previous = version.text
+    return {name: known[previous or ""] for name, known in lines.items()}
 
 
 def _text(text_of: TextOf, text: str | None) -> str:

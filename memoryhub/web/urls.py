@@ -9,6 +9,7 @@ urlpatterns = [
     path("", include("memoryhub.web.stores.urls")),
     path("", include("memoryhub.web.memories.urls")),
     path("", include("memoryhub.web.history.urls")),
+    path("", include("memoryhub.web.comments.urls")),
     path("", include("memoryhub.web.audit.urls")),
     path("", include("memoryhub.web.review.urls")),
     path("", include("memoryhub.web.sessions.urls")),

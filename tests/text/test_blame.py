@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memoryhub.text.blame import Version, Work, blame, changes, ended, follow, texts_of_blame
-from memoryhub.text.carried import carried
+from memoryhub.text.carried import carried, followed
 from memoryhub.text.matching import Area
 from tests.long import tried
 
@@ -101,6 +101,34 @@ def test_the_lines_of_some_versions_are_followed_through_all_later_ones(seeds: r
         }
         found = carried(history.versions, chosen, history.texts.__getitem__, Work())
         assert found == {number: lines for number, lines in expected.items() if lines}, seed
+
+
+def left_of(history: History, number: int, lines: range, last: int) -> set[int]:
+    """The places in a later version of those lines that no version between has lost; lines are told apart by name."""
+    living: dict[str, set[str]] = {}
+    left, there = {history.lines[number - 1][line - 1][0] for line in lines}, list[str]()
+    for version, carried_lines in zip(
+        history.versions[number - 1 : last], history.lines[number - 1 : last], strict=True
+    ):
+        if version.text is not None:
+            there = [name for name, *_ in carried_lines]
+            left = living.setdefault(version.text, left.intersection(there))
+    return {there.index(name) + 1 for name in left}
+
+
+@pytest.mark.parametrize("seeds", [range(first, first + 75) for first in range(0, tried(300), 75)], ids=str)
+def test_places_are_followed_to_a_later_version(seeds: range) -> None:
+    for seed in seeds:
+        history, chance, places = grown(seed), random.Random(seed), {}
+        last = chance.randrange(1, len(history.versions) + 1)
+        for name in "abc":
+            number = chance.randrange(1, last + 1)
+            if history.lines[number - 1] and history.versions[number - 1].text is not None:
+                at = chance.randrange(len(history.lines[number - 1])) + 1
+                to = min(len(history.lines[number - 1]), at + chance.randrange(4))
+                places[name] = (number, range(at, to + 1))
+        expected = {name: left_of(history, number, lines, last) for name, (number, lines) in places.items()}
+        assert followed(history.versions[:last], places, history.texts.__getitem__, Work()) == expected, seed
 
 
 @pytest.mark.parametrize("seed", range(20))

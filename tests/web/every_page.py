@@ -97,6 +97,7 @@ def _of_a_memory(memory: Memory) -> Iterator[Page]:
     for name in ("memory", "edit_memory", "rename_memory", "delete_memory", "versions", "blame", "readers", "flag"):
         yield page(name, **of_memory)
     yield page("memory", "?view=rendered", called="memory-rendered", **of_memory)
+    yield page("memory", "?comment=3-5", called="memory-comment", **of_memory)
     versions = list(memory.store.versions.filter(memory=memory).order_by("number"))
     ends = f"?from={versions[0].id}&to={versions[-1].id}"
     yield page("compare", ends, **of_memory)

@@ -152,11 +152,16 @@ _ALL = (
     Command("reopen", _("undid the decision of entry %(entry)s")),
     Command(
         "assign",
-        (
-            _("assigned the review of %(path)s to %(person)s"), _("took the review of %(path)s from %(before)s"),
-        ),
+        (_("assigned the review of %(path)s to %(person)s"), _("took the review of %(path)s from %(before)s")),
         did=_("assigned the review"),
     ),
+    # Comments
+    Command("comment", _("commented on %(path)s"), did=_("commented")),
+    Command("reply", _("replied to a comment on %(path)s"), did=_("replied")),
+    Command("edit_comment", _("edited a comment on %(path)s"), did=_("edited a comment")),
+    Command("delete_comment", _("deleted a comment on %(path)s"), did=_("deleted a comment")),
+    Command("resolve_comments", _("resolved a conversation about %(path)s"), did=_("resolved a conversation")),
+    Command("reopen_comments", _("reopened a conversation about %(path)s"), did=_("reopened a conversation")),
     # The store
     Command("create_store", _("created the store “%(name)s”"), event="memory_store.created"),
     Command(
@@ -167,12 +172,10 @@ _ALL = (
         "archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived"
     ),
     Command(
-        "unarchive_store", _("unarchived the store"), _("tried to unarchive the store"),
-        event="memory_store.unarchived",
+        "unarchive_store", _("unarchived the store"), _("tried to unarchive the store"), event="memory_store.unarchived"
     ),
     Command(
-        "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"),
-        event="memory_store.deleted",
+        "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"), event="memory_store.deleted"
     ),
     Command(
         "edit_path_rules",
@@ -339,10 +342,7 @@ _ALL = (
     Command("create_user", _("created an account for %(name)s (%(email)s)"), scope=Scope.HUB),
     Command(
         "invite",
-        (
-            _("created an invitation for %(email)s"),
-            _("created an invitation for the first person who opens it"),
-        ),
+        (_("created an invitation for %(email)s"), _("created an invitation for the first person who opens it")),
         scope=Scope.BOTH,
     ),
     Command("accept_invitation", _("accepted an invitation as %(name)s (%(email)s)"), scope=Scope.HUB),

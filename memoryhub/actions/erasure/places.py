@@ -14,6 +14,7 @@ from django.db.models.lookups import GreaterThan
 from memoryhub.actions.core.audit import to_json
 from memoryhub.models import (
     AuditEntry,
+    Comment,
     Finding,
     Hold,
     IdempotentCall,
@@ -149,6 +150,7 @@ GROWING = (TEXTS, PATHS, MEMORIES, ENTRIES, ENTRIES_JSON)
 PLAIN = (
     Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
     Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "path")),
+    Place("comment", Comment.objects.of_store, ("text",)),
     Place("finding", lambda store: Finding.objects.filter(store_id=store), ("note",)),
     Place("proposal", lambda store: Proposal.objects.filter(store_id=store), ("reason",)),
     Place("change", lambda store: ProposedChange.objects.filter(store_id=store), ("path", "new_path", "content")),

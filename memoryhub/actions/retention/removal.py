@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import F
 
 from memoryhub import chain
+from memoryhub.actions.comments import anchors
 from memoryhub.actions.core import audit, proposed_texts, seals, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers
@@ -20,6 +21,7 @@ from memoryhub.models import (
     AuditChain,
     AuditEntry,
     Claim,
+    Comment,
     Figures,
     Finding,
     IdempotentCall,
@@ -55,6 +57,7 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
     if memory.head_id in ids:
         raise ValueError("the newest version of a memory is never removed")
     versions = list(MemoryVersion.objects.among(store.store, ids).filter(memory_id=memory_id).order_by("number"))
+    anchors.move_from(store.store, memory, {version.number for version in versions})
     removed = _remove(store, memory_id, versions)
     Memory.objects.filter(store_id=store.store, pk=memory_id).update(
         removed_versions=memory.removed_versions + len(versions)
@@ -63,12 +66,13 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 
 
 def purge(store: Tree, memory_id: str) -> Removed:
-    """Remove a memory permanently, with its versions, texts, reviews and findings. Raises ValueError if it is live."""
+    """Remove a memory permanently, with its versions, texts, reviews, comments and findings. Raises ValueError for a
+    live one."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
     removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")))
-    for model in (Finding, Review, Claim, Viewed, Assignment, MemoryText):
+    for model in (Comment, Finding, Review, Claim, Viewed, Assignment, MemoryText):
         model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()
     memory.delete()
     return removed

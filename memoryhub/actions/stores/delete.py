@@ -10,6 +10,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.models import (
     Activity,
     AuditChain,
+    Comment,
     Delivery,
     DeliveryState,
     Directory,
@@ -40,6 +41,7 @@ PIECE = 500
 
 HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (ImportItem, "job__store"), (RunItem, "run__store"), (Review, "store"), (Finding, "store"),
+    (Comment, "store"),
     (ProposedChange, "store"), (Proposal, "store"),
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
     (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),

@@ -21,7 +21,7 @@ JOINED = {
         "css/common/tokens.css", "css/common/base.css", "css/common/layout.css", "css/common/shapes.css",
         "css/common/controls.css", "css/common/menus.css", "css/common/dialogs.css", "css/common/lists.css",
         "css/common/timeline.css", "css/common/marks.css", "css/common/filters.css", "css/common/strip.css",
-        "css/memories/memory.css",
+        "css/memories/memory.css", "css/comments/comments.css",
         "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
         "css/sessions/sessions.css",
         "css/history/moments.css", "css/history/changes.css", "css/undo/undo.css", "css/search/search.css",

@@ -1,7 +1,7 @@
 """The text of a memory on a page: numbered lines, and a lossless round trip through a textarea."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -14,6 +14,8 @@ from memoryhub.web.common.highlights import by_line, marked
 
 LINES = 20_000
 """The most lines shown on one page."""
+
+NOTHING: Mapping[int, SafeString] = {}
 
 LF, CRLF = "lf", "crlf"
 _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
@@ -34,21 +36,31 @@ class Lines:
     ended: bool
 
 
-def numbered_lines(text: str, first: int = 1, marks: Sequence[Span] = ()) -> Lines:
-    """Return up to LINES lines from `first` on, each in an element with the id `L` and its number.
+def numbered_lines(
+    text: str,
+    first: int = 1,
+    marks: Sequence[Span] = (),
+    *,
+    last: int | None = None,
+    below: Mapping[int, SafeString] = NOTHING,
+) -> Lines:
+    """Return up to LINES lines from `first` on (to `last`), each in an element with the id `L` and its number.
 
-    A final LF starts no line. `marks` are the spans of findings in the text.
+    A final LF starts no line. `marks` are the spans of findings in the text. `below` is the HTML under a line, by its
+    number.
     """
     total = count_lines(text)
     first = max(1, min(first, total or 1))
-    last = min(total, first + LINES - 1)
+    last = min(total, first + LINES - 1, total if last is None else last)
     shown = text.split("\n")[first - 1 : last]
     lines = visible.to_html("\n".join(shown)).split("\n") if total else []
     for number, found in by_line(text, marks).items():
         if first <= number <= last:
             lines[number - first] = marked(shown[number - first], found)
     rows = enumerate(lines, first)
-    html = "".join([f'<li id="L{n}"><a href="#L{n}">{n}</a><code>{line}</code></li>' for n, line in rows])
+    html = "".join(
+        [f'<li id="L{n}"><a href="#L{n}">{n}</a><code>{line}</code>{below.get(n, "")}</li>' for n, line in rows]
+    )
     return Lines(mark_safe(html), first, last, total, last + 1 if last < total else None, text.endswith("\n"))
 
 

@@ -14,6 +14,7 @@ from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.erasure.erasure import Found, Hit
 from memoryhub.models import (
     AuditEntry,
+    Comment,
     Finding,
     Hold,
     Memory,
@@ -92,6 +93,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
     ),
     "proposal": (_("Reasons of decisions about proposals"), _("The text is replaced by [redacted].")),
     "note": (_("Notes of reviews and reasons of holds"), _("The text is replaced by [redacted].")),
+    "comment": (_("Comments"), _("The text is replaced by [redacted].")),
     "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
     "policy": (
         _("Retention policies"),
@@ -218,7 +220,8 @@ def _model(hit: Hit) -> type[models.Model] | None:
 
 _MODELS: tuple[tuple[str, str, type[models.Model]], ...] = (
     ("text", "", MemoryText), ("path", "memver_", MemoryVersion), ("path", "", Memory), ("entry", "", AuditEntry),
-    ("note", "hold_", Hold), ("note", "", Review), ("finding", "", Finding), ("policy", "", RetentionPolicy),
+    ("note", "hold_", Hold), ("note", "", Review), ("comment", "", Comment), ("finding", "", Finding),
+    ("policy", "", RetentionPolicy),
     ("session", "", Session), ("view", "", SavedView), ("store", "", MemoryStore),
     ("change", "", ProposedChange), ("proposal", "", Proposal),
 )  # fmt: skip

@@ -9,13 +9,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
+from memoryhub.protocol.text import count_lines
 from memoryhub.text.diffs import REQUEST_WORK, counts_within
 from memoryhub.text.matching import Work
 from memoryhub.web.audit.merges import MergedWith, merged_with
 from memoryhub.web.audit.rows import by_actor
+from memoryhub.web.comments.threads import beside, who
 from memoryhub.web.common import addresses, masking, origins, removed_history as removed
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.comparisons import sides
@@ -93,6 +96,8 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
     missing = removed.gaps_between([found.number], previous.number if previous else 0)
     seen = masking.shown(found.content, masking.cover_of(store.id, memory.pk))
     content, by_seq = seen.text, entries(store, found.seq, found.redacted_seq)
+    talks = beside(request, store, memory, (found.pk, found.number), count_lines(content or ""))
+    first = number_of(request, "first") or 1
     return render(
         request,
         "history/version.html",
@@ -107,7 +112,10 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             content=content,
             total=memory.version_count,
             seen=seen,
-            lines=None if content is None else numbered_lines(content, number_of(request, "first") or 1, seen.signs),
+            lines=None if content is None else numbered_lines(content, first, seen.signs, below=talks.below),
+            talks=talks,
+            longest=LONGEST,
+            **who(request),
             origin=origins.of_versions([found]).get(found.pk),
             previous=previous,
             next=following,

@@ -1,5 +1,5 @@
 // Links to lines: #L10 and #L10-L20 are marked and scrolled to; shift-click, or Shift with the arrow keys, selects a
-// range.
+// range. Where comments may be written, the last line of the range has a link to the form for one.
 
 const ADDRESS = /^#L(\d+)(?:-L(\d+))?$/;
 let anchor = null; // the line at which a range starts
@@ -21,6 +21,22 @@ function mark(range) {
   for (let line = lineAt(range.first); line && numberOf(line.firstElementChild) <= range.last; line = line.nextElementSibling) {
     line.classList.add("line-marked");
   }
+  offerComment(range);
+}
+
+function offerComment(range) {
+  document.querySelector(".line-comment")?.remove();
+  const line = lineAt(range.last) ?? lineAt(range.first);
+  const label = line?.parentElement.dataset.comment;
+  if (!label) return;
+  const link = document.createElement("a");
+  link.className = "button button-small line-comment";
+  const address = new URL(location.href);
+  address.searchParams.set("comment", range.first === range.last ? range.first : `${range.first}-${range.last}`);
+  address.hash = "";
+  link.href = address;
+  link.textContent = label;
+  line.querySelector("code").after(link);
 }
 
 function choose(first, last) {
@@ -47,11 +63,11 @@ function rove(link) {
 function prepare(list) {
   if (list.dataset.prepared) return;
   list.dataset.prepared = "yes";
-  for (const link of list.querySelectorAll(":scope > li > a")) link.setAttribute("tabindex", "-1");
+  for (const link of list.querySelectorAll(":scope > li > a:first-child")) link.setAttribute("tabindex", "-1");
   list.querySelector(":scope > li > a")?.setAttribute("tabindex", "0");
 }
 
-const numberLink = (event) => event.target.closest?.("[data-lines] > li > a");
+const numberLink = (event) => event.target.closest?.("[data-lines] > li > a:first-child");
 
 document.addEventListener("click", (event) => {
   const link = numberLink(event);

@@ -1,0 +1,83 @@
+"""The lines that comments are on: in a later version, and after retention has removed the version they were on."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from memoryhub.models import Comment, Memory, MemoryText, MemoryVersion
+from memoryhub.text.blame import Version, Work
+from memoryhub.text.carried import followed
+
+MOST_STEPS = 200
+"""The most versions through which lines are followed one by one. With more between them, two texts are compared at
+once."""
+
+Lines = tuple[int, int]
+
+
+def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[str, Lines | None]:
+    """Return {thread: its lines in version `number` of the memory} for threads on lines of it or of earlier versions.
+
+    If that version has no text, those of the newest version before it count. None means that no line of the thread is
+    left, or that a text between was redacted or removed.
+    """
+    on_lines = {one.thread: one for one in threads if one.first is not None and one.number <= number}
+    if not on_lines:
+        return {}
+    numbers = {one.number for one in on_lines.values()}
+    return _followed(memory.store_id, _versions(memory, numbers, number), on_lines)
+
+
+def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
+    """Move the threads on lines of versions, by number, that are about to be removed to the next version that stays.
+
+    The act's entry must follow. A thread none of whose lines is left there stays with its version.
+    """
+    first_ones = Comment.objects.of_memory(store_id, memory.pk).first_ones()
+    for number in sorted(removed):
+        threads = {one.thread: one for one in first_ones.filter(number=number, first__isnull=False)}
+        if not threads:
+            continue
+        later = MemoryVersion.objects.of_memory(memory).filter(number__gt=number, text__isnull=False)
+        stays = later.exclude(number__in=removed).order_by("number").values_list("number", flat=True).first()
+        if stays is None:
+            continue
+        found = _followed(store_id, _versions(memory, {number}, stays), threads)
+        for thread, lines in found.items():
+            if lines is not None:
+                changed = first_ones.filter(pk=thread)
+                changed.update(number=stays, first=lines[0], last=lines[1])
+
+
+def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
+    """Return the versions from the first of `numbers` to `last`; only those of `numbers` and the last one, if they are
+    too many."""
+    own = MemoryVersion.objects.of_memory(memory).filter(text__isnull=False).order_by("number")
+    between = own.filter(number__gte=min(numbers), number__lte=last).values_list("number", "text_id")
+    rows = list(between[: MOST_STEPS + 1])
+    if len(rows) > MOST_STEPS:
+        newest = own.filter(number__lte=last).order_by("-number").values_list("number", flat=True).first() or last
+        rows = list(between.filter(number__in={*numbers, newest}))
+    return [Version(number, text) for number, text in rows]
+
+
+def _followed(store_id: str, versions: Sequence[Version], threads: Mapping[str, Comment]) -> dict[str, Lines | None]:
+    places = {name: (one.number, range(one.first or 1, (one.last or 1) + 1)) for name, one in threads.items()}
+    found = followed(versions, places, _Texts(store_id), Work())
+    return {name: _ends(found.get(name, set())) for name in threads}
+
+
+def _ends(lines: set[int]) -> Lines | None:
+    return (min(lines), max(lines)) if lines else None
+
+
+class _Texts:
+    """The texts of a store by id; the two last ones are kept, since each is compared with the one before."""
+
+    def __init__(self, store_id: str) -> None:
+        self.store_id = store_id
+        self.kept: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        if text not in self.kept:
+            self.kept = dict([*self.kept.items()][-1:])
+            self.kept |= MemoryText.objects.contents(self.store_id, [text])
+        return self.kept.get(text, "")

@@ -1,0 +1,75 @@
+"""People's comments on memories and on their lines."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField
+from memoryhub.models.rows import RowOfStore, within_store
+from memoryhub.models.sealed import Sealed, SealedQuerySet
+from memoryhub.models.stores import MemoryStore
+
+
+class CommentQuerySet(SealedQuerySet["Comment"]):
+    def of_store(self, store_id: str) -> CommentQuerySet:
+        return self.filter(store_id=store_id)
+
+    def of_memory(self, store_id: str, memory_id: str) -> CommentQuerySet:
+        return self.filter(store_id=store_id, memory_id=memory_id)
+
+    def of_thread(self, store_id: str, thread: str) -> CommentQuerySet:
+        """Return the comments of a thread, oldest first."""
+        return self.filter(store_id=store_id, thread=thread).order_by("pk")
+
+    def first_ones(self) -> CommentQuerySet:
+        """Return the comments that began a thread."""
+        return self.filter(thread=F("pk"))
+
+
+class Comment(Sealed, RowOfStore):
+    """One comment. `thread` is the id of the comment that began the thread: its own id, if it did.
+
+    Only the first comment of a thread has a place and can be resolved. Its place is the lines `first` to `last`,
+    counted from 1, of version `number` of the memory; both are null if the thread is about the memory as a whole. The
+    number changes only if retention removes that version. `seq` is the number of the audit entry. A deleted comment
+    has lost its text.
+    """
+
+    HOME: ClassVar = "store_id"
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    thread = IdField()
+    number = models.BigIntegerField()
+    first = models.BigIntegerField(null=True)
+    last = models.BigIntegerField(null=True)
+    text = models.TextField()
+    by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    at = models.DateTimeField()
+    seq = models.BigIntegerField()
+    edited_at = models.DateTimeField(null=True)
+    removed_at = models.DateTimeField(null=True)
+    resolved_at = models.DateTimeField(null=True)
+    resolved_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+
+    objects = CommentQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["store", "memory", "id"], name="comment_of_memory"),
+            models.Index(fields=["store", "thread", "id"], name="comment_of_thread"),
+        ]
+
+    def __str__(self) -> str:
+        return f"comment on {self.memory_id}"
+
+    @property
+    def label(self) -> str:
+        """Return the name of the author."""
+        return str(self.by) if self.by else str(_("unknown"))

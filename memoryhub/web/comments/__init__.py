@@ -1,0 +1,1 @@
+"""People's comments: the conversations beside a text, and the page of each."""

@@ -1,0 +1,55 @@
+"""The page of one conversation: its comments, and the lines it is about as they were and as they are."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from memoryhub.actions.comments.comments import LONGEST
+from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.web.comments import threads
+from memoryhub.web.common import addresses, masking
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.pages import context
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.text_lines import Lines, numbered_lines
+from memoryhub.web.common.versions import memory_of
+
+MOST_QUOTED = 20
+"""The most lines that are quoted above a conversation."""
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
+    """Show the conversation of a comment."""
+    comment = Comment.objects.of_store(store.pk).filter(pk=comment_id).first()
+    if comment is None:
+        raise Http404
+    memory = memory_of(store, comment.memory_id)
+    head = MemoryVersion.objects.among(store.pk, [memory.head_id]).values_list("number", flat=True).get()
+    found = next((one for one in threads.of_memory(memory, head) if one.first.pk == comment.thread), None)
+    if found is None:
+        raise Http404
+    versions = MemoryVersion.objects.of_memory(memory).select_related("text")
+    version = versions.filter(number=found.first.number).first()
+    shown = {"thread": found, "version": version, "quoted": _quoted(store, memory, version, found.first)}
+    return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
+
+
+def page_context(request: Request, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:
+    """Return the template context of a page about comments on a memory."""
+    crumbs = addresses.crumbs(store.pk, store.name, memory.path)
+    shared = {"memory": memory, "crumbs": crumbs, "path": memory.path, "longest": LONGEST}
+    return context(request, store, **shared, **threads.who(request), **more)
+
+
+def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:
+    """Return the lines that a conversation began on, as they were, masked for who may not see them; None if there are
+    none."""
+    if version is None or version.content is None or first.first is None:
+        return None
+    seen = masking.shown(version.content, masking.cover_of(store.pk, memory.pk))
+    last = min(first.last or first.first, first.first + MOST_QUOTED - 1)
+    return numbered_lines(seen.text or "", first.first, seen.signs, last=last)

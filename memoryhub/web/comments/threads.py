@@ -1,0 +1,115 @@
+"""The conversations about a memory, and where each stands on the page of its text."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.actions.comments import anchors
+from memoryhub.actions.comments.anchors import Lines
+from memoryhub.actions.comments.comments import LONGEST
+from memoryhub.models import Comment, Memory, MemoryStore, Role
+from memoryhub.web.common.access import person
+from memoryhub.web.common.pages import context
+from memoryhub.web.common.request import Request
+
+_LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation: its comments, oldest first, and its lines in the text that is shown.
+
+    `lines` is None if it is about the memory as a whole, or if its lines are gone (`is_lost`).
+    """
+
+    comments: Sequence[Comment]
+    lines: Lines | None
+
+    @property
+    def first(self) -> Comment:
+        return self.comments[0]
+
+    @property
+    def is_lost(self) -> bool:
+        return self.first.first is not None and self.lines is None
+
+    @property
+    def is_resolved(self) -> bool:
+        return self.first.resolved_at is not None
+
+    @property
+    def count(self) -> int:
+        """Return the number of comments that are not deleted."""
+        return sum(comment.removed_at is None for comment in self.comments)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """The conversations of a page: `below` has the HTML under a line, `rest` those that stand under the text.
+
+    `open` counts those that are not resolved, and `first_line` is where the first of them ends, if any is on a line.
+    """
+
+    below: dict[int, SafeString] = field(default_factory=dict)
+    rest: Sequence[Thread] = ()
+    open: int = 0
+    first_line: int | None = None
+
+
+def of_memory(memory: Memory, number: int) -> list[Thread]:
+    """Return the conversations that began on version `number` of a memory or before, oldest first."""
+    rows = Comment.objects.of_memory(memory.store_id, memory.pk).select_related("by", "resolved_by").order_by("pk")
+    by_thread: dict[str, list[Comment]] = defaultdict(list)
+    for comment in rows:
+        by_thread[comment.thread].append(comment)
+    # a reply has the number that its thread began with, so the first comment decides
+    shown = [comments for comments in by_thread.values() if comments[0].number <= number]
+    lines = anchors.lines_in(memory, number, [comments[0] for comments in shown])
+    threads = [Thread(comments, lines.get(comments[0].thread)) for comments in shown]
+    return [thread for thread in threads if thread.count]
+
+
+def beside(request: Request, store: MemoryStore, memory: Memory, version: tuple[str, int], last: int) -> Conversations:
+    """Return the conversations of a page with the lines 1 to `last` of a version, given by id and number.
+
+    The query's `comment` names lines: a form for a new comment stands under them.
+    """
+    threads = of_memory(memory, version[1])
+    asked = lines_of(request.GET.get("comment", ""), last)
+    under: dict[int, list[Thread]] = defaultdict(list)
+    rest = []
+    for thread in threads:
+        if thread.lines and thread.lines[1] <= last:
+            under[thread.lines[1]].append(thread)
+        else:
+            rest.append(thread)
+    may_write = request.role.includes(Role.CURATOR) and not store.is_archived
+    if asked and may_write:
+        under[asked[1]] += []
+    shared = context(request, store, memory=memory, version_id=version[0], longest=LONGEST, **who(request))
+    below = {}
+    for line, found in under.items():
+        form = asked if asked and asked[1] == line and may_write else None
+        html = render_to_string("comments/_under_line.html", shared | {"threads": found, "lines": form}, request)
+        below[line] = mark_safe(html)
+    unresolved = [thread for thread in threads if not thread.is_resolved]
+    places = sorted(thread.lines[1] for thread in unresolved if thread.lines)
+    return Conversations(below, rest, len(unresolved), next(iter(places), None))
+
+
+def who(request: Request) -> dict[str, object]:
+    """Return what the templates ask of the person: who they are, and whether they may delete others' comments."""
+    return {"me": person(request).pk, "moderates": request.role.includes(Role.ADMIN)}
+
+
+def lines_of(written: str, last: int) -> Lines | None:
+    """Return the lines that "5" or "5-8" names, in order; None if a text of `last` lines does not have them."""
+    match = _LINES.fullmatch(written)
+    if not match:
+        return None
+    low, high = sorted((int(match[1]), int(match[2] or match[1])))
+    return (low, high) if low >= 1 and high <= last else None

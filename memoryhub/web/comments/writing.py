@@ -1,0 +1,109 @@
+"""Writing comments, and answering, changing, deleting and resolving them. Each is one press on the page of the text."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from memoryhub.actions.comments import comments
+from memoryhub.actions.comments.comments import LONGEST, MOST
+from memoryhub.models import Comment, MemoryStore, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.comments import threads
+from memoryhub.web.comments.conversation import page_context
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import came_from, see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.versions import memory_of, version_of
+
+MOST_LINES = 10**9
+ANSWERS = ("reply", "edit", "delete", "resolve", "reopen")
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Begin a conversation about lines of a version, or about the memory as a whole."""
+    memory = memory_of(store, memory_id)
+    version = version_of(store, request.POST.get("version", ""))
+    written = request.POST.get("lines", "")
+    lines = threads.lines_of(written, MOST_LINES)
+    text, problem = _text(request)
+    if written and lines is None:
+        problem = _("These are not lines. Write one number, or two with a hyphen between them: 5-8.")
+    if not problem:
+        try:
+            done = comments.write(store.pk, memory.pk, version.pk, lines, text, act(request))
+            return see_other(_place(request, store, memory.pk, done.comment))
+        except comments.NoSuchLines:
+            problem = _("The text does not have these lines.")
+        except (comments.TooMany, comments.NoSuchComment, ToolError) as error:
+            problem = _why(error)
+    shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk}
+    return render(request, "comments/begin.html", page_context(request, store, memory, **shown))
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
+    """Reply to a conversation, resolve or reopen it, or change or delete a comment: `do` says which."""
+    do = request.POST.get("do", "")
+    if do not in ANSWERS:
+        return HttpResponseBadRequest(_("There is no such act."))
+    comment = Comment.objects.of_store(store.pk).filter(pk=comment_id).first()
+    if comment is None:
+        raise Http404
+    text, problem = _text(request) if do in ("reply", "edit") else ("", "")
+    if not problem:
+        try:
+            done = _done(request, store, comment, do, text)
+            return see_other(_place(request, store, comment.memory_id, done.comment))
+        except (comments.TooMany, comments.NoSuchComment, comments.NotTheAuthor, ToolError) as error:
+            problem = _why(error)
+    if do not in ("reply", "edit"):
+        messages.error(request, problem)
+        return see_other(_place(request, store, comment.memory_id, comment.thread))
+    memory = memory_of(store, comment.memory_id)
+    found = next((one for one in threads.of_memory(memory, comment.number) if one.first.pk == comment.thread), None)
+    shown = {"problem": problem, "text": text, "thread": found, "editing": comment.pk if do == "edit" else ""}
+    return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
+
+
+def _done(request: Request, store: MemoryStore, comment: Comment, do: str, text: str) -> comments.Done:
+    if do == "reply":
+        return comments.reply(store.pk, comment.thread, text, act(request))
+    if do == "edit":
+        return comments.edit(store.pk, comment.pk, text, act(request))
+    if do == "delete":
+        of_others = request.role.includes(Role.ADMIN)
+        return comments.delete(store.pk, comment.pk, act(request), of_others=of_others)
+    return comments.resolve(store.pk, comment.thread, act(request), resolved=do == "resolve")
+
+
+def _text(request: Request) -> tuple[str, str]:
+    """Return the typed text and what is wrong with it, or an empty sentence."""
+    text = request.POST.get("text", "").replace("\r\n", "\n").strip()
+    if not text:
+        return text, _("Write something first.")
+    if len(text) > LONGEST:
+        return text, _("The comment is too long. Use at most %(most)s characters.") % {"most": f"{LONGEST:,}"}
+    return text, ""
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ToolError):
+        return for_people(error)
+    if isinstance(error, comments.TooMany):
+        return _("This memory has %(most)s comments, which is the most. Nothing was written.") % {"most": MOST}
+    if isinstance(error, comments.NotTheAuthor):
+        return _("Only its author can change a comment.")
+    return _("Nothing was done, because the comment or its memory has been deleted.")
+
+
+def _place(request: Request, store: MemoryStore, memory_id: str, comment_id: str) -> str:
+    """Return the page that the form was on, at the comment."""
+    page = came_from(request).partition("#")[0] or reverse("memory", args=[store.pk, memory_id])
+    return f"{page}#{comment_id}"

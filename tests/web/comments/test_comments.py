@@ -1,0 +1,219 @@
+"""Comments as people write them: on a line, on a memory, replies, changes, and who may do what."""
+
+import re
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.comments import comments
+from memoryhub.actions.stores import stores
+from memoryhub.actions.verification import verify
+from memoryhub.models import AuditEntry, Comment, Memory, MemoryStore, Role, User
+from tests.fixtures import BY, new_person, signed_in
+from tests.web.history.versions import HOSTILE, Caller
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key)
+
+
+@pytest.fixture
+def memory(caller: Caller) -> Memory:
+    return caller.create("/a.md", "one\ntwo\nthree\nfour\n")
+
+
+@pytest.fixture
+def carla(store: MemoryStore) -> User:
+    """A curator of the store."""
+    user = new_person("Carla")
+    keys_and_roles.set_role(store, user, Role.CURATOR, **BY)
+    return user
+
+
+def begin(user: User, memory: Memory, text: str = "Is this right?", lines: str = "", **more: str) -> Any:
+    memory.refresh_from_db()
+    data = {"version": memory.head_id, "lines": lines, "text": text, **more}
+    return signed_in(user).post(reverse("comments", args=[memory.store_id, memory.pk]), data)
+
+
+def answer(user: User, comment: Comment, do: str, text: str = "") -> Any:
+    url = reverse("answer_comment", args=[comment.store_id, comment.pk])
+    return signed_in(user).post(url, {"do": do, "text": text})
+
+
+def page(user: User, memory: Memory, query: str = "") -> str:
+    response = signed_in(user).get(reverse("memory", args=[memory.store_id, memory.pk]) + query)
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def under(body: str, line: int) -> str:
+    """What stands in the element of a line."""
+    found = re.search(rf'<li id="L{line}">(.*?)(?=<li id="L{line + 1}">|</ol>\n</div>|\Z)', body, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def newest() -> Comment:
+    return Comment.objects.order_by("-pk")[0]
+
+
+def test_a_comment_stands_under_its_line_and_leads_back_to_it(memory: Memory, carla: User, bob: User) -> None:
+    response = begin(carla, memory, lines="2-3")
+    comment = newest()
+    assert response.status_code == 303
+    assert response.headers["Location"].endswith(f"{memory.pk}#{comment.pk}")
+    assert (comment.number, comment.first, comment.last, comment.by_id) == (1, 2, 3, carla.pk)
+    body = page(bob, memory)
+    assert "Is this right?" in under(body, 3)
+    assert "On lines 2 to 3" in body
+    entry = AuditEntry.objects.of_chain(memory.store_id).newest()[0]
+    assert (entry.command, entry.path, entry.memory) == ("comment", "/a.md", memory.pk)
+    assert "right" not in str(entry.input)
+    assert verify.verify(memory.store_id)[1] is None
+
+
+def test_a_comment_moves_with_its_line_and_is_kept_when_the_line_is_gone(
+    caller: Caller, memory: Memory, alice: User
+) -> None:
+    begin(alice, memory, lines="3")
+    caller.replace("/a.md", "one\n", "zero\none\none and a half\n")
+    assert "Is this right?" in under(page(alice, memory), 5)
+    caller.replace("/a.md", "three\n", "")
+    body = page(alice, memory)
+    assert "On line 3 of version 1, which is gone." in body
+    conversation = signed_in(alice).get(reverse("comment", args=[memory.store_id, newest().pk])).content.decode()
+    assert "As it was in version 1" in conversation
+    assert "three" in conversation
+    caller.replace("/a.md", "two\n", "two\nthree\n")
+    assert "which is gone" in page(alice, memory), "a line that is written again is another line"
+
+
+def test_an_earlier_version_shows_only_what_was_written_by_then(caller: Caller, memory: Memory, alice: User) -> None:
+    first = memory.head_id
+    begin(alice, memory, "on the first", lines="1")
+    caller.replace("/a.md", "one\n", "zero\none\n")
+    begin(alice, memory, "on the second", lines="1")
+    body = signed_in(alice).get(reverse("version", args=[memory.store_id, first])).content.decode()
+    assert "on the first" in under(body, 1)
+    assert "on the second" not in body
+
+
+def test_a_conversation_is_answered_resolved_folded_and_reopened(memory: Memory, carla: User, alice: User) -> None:
+    begin(carla, memory, lines="1")
+    first = newest()
+    assert answer(alice, first, "reply", "It is.").status_code == 303
+    assert newest().thread == first.pk
+    answer(alice, newest(), "resolve")
+    body = page(carla, memory)
+    assert "Resolved conversation by Carla: 2 comments" in body
+    assert "Resolved by Alice" in body
+    answer(carla, first, "reopen")
+    assert "Resolved conversation" not in page(carla, memory)
+    commands = list(AuditEntry.objects.of_chain(memory.store_id).oldest().values_list("command", flat=True))
+    assert commands[-4:] == ["comment", "reply", "resolve_comments", "reopen_comments"]
+    assert verify.verify(memory.store_id)[1] is None
+
+
+def test_only_the_author_changes_a_comment_and_an_admin_may_delete_it(memory: Memory, carla: User, alice: User) -> None:
+    begin(carla, memory)
+    comment = newest()
+    response = answer(alice, comment, "edit", "changed by another")
+    assert response.status_code == 200
+    assert "Only its author can change a comment." in response.content.decode()
+    assert answer(carla, comment, "edit", "Is it right now?").status_code == 303
+    body = page(carla, memory)
+    assert "Is it right now?" in body
+    assert "edited" in body
+    answer(carla, newest(), "reply", "a reply")
+    answer(alice, comment, "delete")
+    comment.refresh_from_db()
+    assert comment.text == ""
+    body = page(carla, memory)
+    assert "This comment was deleted." in body
+    assert "a reply" in body
+    answer(carla, newest(), "delete")
+    assert "This comment was deleted." not in page(carla, memory), "a conversation without comments is not shown"
+    assert verify.verify(memory.store_id)[1] is None
+
+
+def test_a_curator_does_not_delete_a_comment_of_another(memory: Memory, carla: User, alice: User) -> None:
+    begin(alice, memory)
+    answer(carla, newest(), "delete")
+    assert newest().text == "Is this right?"
+
+
+def test_a_viewer_reads_and_nobody_else_learns_of_it(memory: Memory, alice: User, bob: User, charlie: User) -> None:
+    begin(alice, memory)
+    comment = newest()
+    assert "Is this right?" in page(bob, memory)
+    assert begin(bob, memory).status_code == 403
+    for do in ("reply", "edit", "delete", "resolve"):
+        assert answer(bob, comment, do, "text").status_code == 403
+    assert begin(charlie, memory).status_code == 404
+    assert answer(charlie, comment, "reply", "text").status_code == 404
+    url = reverse("comment", args=[memory.store_id, comment.pk])
+    assert signed_in(charlie).get(url).status_code == 404
+    other = stores.create_store(stores.StoreSettings(name="Other"), **BY)
+    keys_and_roles.set_role(other, charlie, Role.ADMIN, **BY)
+    assert signed_in(charlie).get(reverse("comment", args=[other.pk, comment.pk])).status_code == 404
+    assert Comment.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"text": "  "}, "Write something first."),
+        ({"text": "x" * 4_001}, "Use at most 4,000 characters."),
+        ({"lines": "5"}, "The text does not have these lines."),
+        ({"lines": "0"}, "The text does not have these lines."),
+        ({"lines": "two"}, "These are not lines."),
+    ],
+)
+def test_what_is_wrong_is_said_and_the_text_is_kept(
+    memory: Memory, alice: User, data: dict[str, str], said: str
+) -> None:
+    response = begin(alice, memory, **{"text": "my long thoughts", **data})
+    body = response.content.decode()
+    assert response.status_code == 200
+    assert said in body or "These are not lines." in body
+    assert data.get("text", "my long thoughts") in body
+    assert not Comment.objects.exists()
+
+
+def test_hostile_text_is_only_text(memory: Memory, alice: User) -> None:
+    begin(alice, memory, HOSTILE + "\0", lines="1")
+    for body in (page(alice, memory), signed_in(alice).get(reverse("comment", args=[memory.store_id, newest().pk]))):
+        text = body if isinstance(body, str) else body.content.decode()
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;" in text
+
+
+def test_a_memory_has_a_limit_of_comments(memory: Memory, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments, "MOST", 1)
+    begin(alice, memory)
+    assert "which is the most" in begin(alice, memory, "another").content.decode()
+    assert Comment.objects.count() == 1
+
+
+def test_an_archived_store_shows_comments_and_takes_none(memory: Memory, alice: User, store: MemoryStore) -> None:
+    begin(alice, memory)
+    stores.set_archived(store, True, **BY)
+    body = page(alice, memory)
+    assert "Is this right?" in body
+    assert "Reply…" not in body
+    assert begin(alice, memory).status_code == 200
+    assert Comment.objects.count() == 1
+
+
+def test_without_scripts_a_comment_names_its_lines_in_the_address(memory: Memory, alice: User, bob: User) -> None:
+    assert "Comment on lines 2 to 3" in under(page(alice, memory, "?comment=3-2"), 3)
+    assert "Comment on line 2" in under(page(alice, memory, "?comment=2"), 2)
+    for wrong in ("9", "0", "x", "1-99", "2" * 30):
+        assert "line-threads" not in page(alice, memory, f"?comment={wrong}")
+    assert "line-threads" not in page(bob, memory, "?comment=2")

@@ -1,0 +1,63 @@
+"""Comments in a real browser: from a line to a resolved conversation, by keyboard, and at every width."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.models import Memory, MemoryStore, User
+from tests.browser import axe, fits, press, sign_in_as
+from tests.web.history.versions import Caller
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def here(page: Page, live_server: LiveServer, alice: User, store: MemoryStore, key: str) -> str:
+    """The address of a memory, for Alice, who has signed in."""
+    memory: Memory = Caller(store, key).create("/policies.md", "# Policies\n\n- Ask first\n- Be kind\n- Be quick\n")
+    sign_in_as(page.context, alice, live_server.url)
+    return f"{live_server.url}/stores/{memory.store_id}/memories/{memory.pk}"
+
+
+def test_from_a_line_to_a_resolved_conversation_by_keyboard(page: Page, here: str) -> None:
+    page.goto(here)
+    page.locator("#L3 > a").focus()
+    press(page, "Enter")
+    press(page, "Shift+ArrowDown")
+    press(page, "Tab")
+    expect(page.locator("#L4 .line-comment")).to_be_focused()
+    press(page, "Enter")
+    box = page.get_by_label("Comment on lines 3 to 4")
+    expect(box).to_be_focused()
+    page.keyboard.type("First ask, then be kind? See /policies.")
+    press(page, "Tab")
+    press(page, "Enter")
+    thread = page.locator("#L4 .thread")
+    expect(thread).to_contain_text("First ask, then be kind? See /policies.")
+    thread.get_by_label("Reply").fill("Yes.")
+    thread.get_by_role("button", name="Reply").click()
+    expect(page.locator("#L4 .comment")).to_have_count(2)
+    fits(page)
+    axe(page)
+    page.locator("#L4").get_by_role("button", name="Resolve").click()
+    folded = page.get_by_text("Resolved conversation by Alice: 2 comments")
+    expect(folded).to_be_visible()
+    expect(page.locator("#L4 .comment").first).to_be_hidden()
+    folded.click()
+    expect(page.locator("#L4 .comment").first).to_be_visible()
+
+
+def test_a_comment_on_the_whole_memory_is_changed_and_deleted(page: Page, here: str) -> None:
+    page.goto(here)
+    page.locator(".comment-new > summary").click()
+    page.get_by_label("Comment on this memory").fill("Who keeps this?")
+    page.locator(".comment-new").get_by_role("button", name="Comment").click()
+    comment = page.locator("#comments .comment")
+    expect(comment).to_contain_text("Who keeps this?")
+    comment.get_by_text("Edit").click()
+    comment.get_by_label("Comment").fill("Who keeps this, and why?")
+    comment.get_by_role("button", name="Save").click()
+    expect(comment).to_contain_text("and why?")
+    comment.locator("summary", has_text="Delete").click()
+    comment.get_by_role("button", name="Delete this comment for good").click()
+    expect(page.locator("#comments .comment")).to_have_count(0)
