@@ -81,19 +81,19 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
     """Show a store's rules to curators, who can try them on a text; admins may also save them."""
     hubs = HubSettings.current().rules
     without = actions_of("{}", json.dumps(hubs))
-    actions = actions_of(json.dumps(store.rules), json.dumps(hubs))
     may_save = request.role.includes(Role.ADMIN) and not store.is_archived
-    if request.method == "POST" and "text" not in request.POST:
+    if request.method == "POST" and not _tries(request):
         if not request.role.includes(Role.ADMIN):
             raise PermissionDenied
         if store.is_archived:
             messages.error(request, _("This memory store is archived, so its rules cannot be changed."))
             return see_other("rules", store.pk)
         return _saved(request, store.pk, store.rules, "rules", store.pk)
+    own = _chosen(request, store.rules) if may_save else store.rules
     shown = {
-        "parts": _parts(store.rules, without, _("Hub’s: %(action)s")),
+        "parts": _parts(own, without, _("Hub’s: %(action)s")),
         "may_save": may_save,
-        **_tried(request, actions),
+        **_tried(request, actions_of(json.dumps(own), json.dumps(hubs))),
     }
     return _private(render(request, "findings/rules.html", pages.context(request, store, **shown)))
 
@@ -103,13 +103,25 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
 def hub_rules(request: Request) -> HttpResponse:
     """Show, try and save the hub's rules, which apply in every store without its own rule for a kind."""
     own = HubSettings.current().rules
-    if request.method == "POST" and "text" not in request.POST:
+    if request.method == "POST" and not _tries(request):
         return _saved(request, None, own, "hub_rules")
+    own = _chosen(request, own)
     defaults = {kind.name: kind.default for kind in KINDS.values()}
     shown = {"parts": _parts(own, defaults, _("Default: %(action)s")), "may_save": True}
     return _private(
         render(request, "findings/hub_rules.html", shown | _tried(request, actions_of("{}", json.dumps(own))))
     )
+
+
+def _tries(request: Request) -> bool:
+    """Return whether the form tries a text and saves nothing."""
+    return "text" in request.POST and "save" not in request.POST
+
+
+def _chosen(request: Request, saved: Mapping[str, str]) -> dict[str, str]:
+    """Return {kind: action} as chosen in the form that tries a text, or as saved where the form has no choice."""
+    given = {kind: request.POST.get(f"rule-{kind}", saved.get(kind, "")) for kind in KINDS}
+    return {kind: action for kind, action in given.items() if action in ACTION_WORDS}
 
 
 def _private(response: HttpResponse) -> HttpResponse:

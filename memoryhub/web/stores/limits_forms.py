@@ -1,6 +1,8 @@
 """The form of the limits of a store or of the hub."""
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -12,6 +14,22 @@ from memoryhub.limits import COLUMNS, Limit
 from memoryhub.models import HubSettings, MemoryStore
 
 LARGEST = 10**12
+UNITS = {"": 1, "b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3}
+_SIZE = re.compile(r"\s*(\d{1,15})(\.\d{1,9})?\s*([a-z]{0,2})\s*", re.ASCII | re.IGNORECASE)
+
+
+class SizeField(forms.IntegerField):
+    """A number of bytes, typed as such or with a unit, as in "200 MB" or "1.5 GB". A unit is 1,024 of the one below."""
+
+    widget = forms.TextInput
+
+    def to_python(self, value: Any) -> int | None:
+        if value in self.empty_values or isinstance(value, int):
+            return value or None
+        match = _SIZE.fullmatch(str(value).replace(",", ""))
+        if match is None or match[3].lower() not in UNITS:
+            raise forms.ValidationError(gettext("Write a number of bytes, or one with KB, MB or GB, as in 200 MB."))
+        return int(Decimal(match[1] + (match[2] or "")) * UNITS[match[3].lower()])
 
 
 class LimitsForm(forms.Form):
@@ -42,14 +60,15 @@ class LimitsForm(forms.Form):
         return {name: self.cleaned_data[name] for name in COLUMNS}
 
     def _field(self, limit: Limit, default: int | None) -> forms.IntegerField:
-        field = forms.IntegerField(
+        field = (SizeField if limit.is_bytes else forms.IntegerField)(
             label=gettext(limit.label),
             required=False,
             min_value=limit.least,
             max_value=settings.MEMORYHUB_BODY_BYTES if limit.name == "body_bytes" else LARGEST,
             help_text=f"{gettext(limit.sentence)} {self.empty % {'limit': _shown(default)}}",
         )
-        field.widget.attrs |= {"placeholder": _shown(default), "inputmode": "numeric"}
+        inputmode = "text" if limit.is_bytes else "numeric"
+        field.widget.attrs |= {"placeholder": _shown(default), "inputmode": inputmode, "autocomplete": "off"}
         return field
 
 

@@ -127,3 +127,15 @@ def test_rules_are_of_an_archived_store_too_but_stay_as_they_are(store: MemorySt
     store.refresh_from_db()
     assert store.rules == {}
     assert "Save the rules" not in response.content.decode()
+
+
+def test_trying_a_text_uses_and_keeps_what_is_chosen_and_saves_nothing(
+    store: MemoryStore, alice: User, superuser: User
+) -> None:
+    for client, address in ((signed_in(alice), of(store)), (signed_in(superuser), reverse("hub_rules"))):
+        response = client.post(address, {"rule-card": "block", "text": "4111 1111 1111 1111"})
+        assert "It would be refused" in response.content.decode()
+        assert chosen(response, "card") == "Block"
+        assert "It would be refused" not in client.post(address, {"text": "4111 1111 1111 1111"}).content.decode()
+    saved = signed_in(alice).post(of(store), {"rule-card": "mask", "text": "left over", "save": "yes"}, follow=True)
+    assert chosen(saved, "card") == "Mask"

@@ -186,3 +186,20 @@ class TestTheLimitsOfTheHub:
             assert getattr(signed_in(alice), method)("/settings/limits").status_code == 403
             assert getattr(client, method)("/settings/limits").status_code == 302
         assert not HubSettings.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "bytes"), [("200 MB", 200 * 1024**2), ("1.5GB", 1536 * 1024**2), ("12 kb", 12_288), ("1,000,000", 10**6)]
+)
+def test_a_limit_in_bytes_is_typed_with_a_unit(store: MemoryStore, alice: User, typed: str, bytes: int) -> None:
+    signed_in(alice).post(url(store), {"limit_total_bytes": typed})
+    store.refresh_from_db()
+    assert store.limit_total_bytes == bytes
+
+
+@pytest.mark.parametrize("typed", ["200 MX", "many", "-1", "1e9", "2000 GB"])
+def test_a_limit_in_bytes_that_says_nothing_is_refused(store: MemoryStore, alice: User, typed: str) -> None:
+    response = signed_in(alice).post(url(store), {"limit_total_bytes": typed})
+    assert response.status_code == 200
+    store.refresh_from_db()
+    assert store.limit_total_bytes is None
