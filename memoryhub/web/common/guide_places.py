@@ -20,6 +20,7 @@ PLACES = {
     "history.blame": ("guide", "where-a-line-came-from"),
     "history.compare": ("guide", "versions"),
     "history.versions": ("guide", "versions"),
+    "comments": ("guide", "comments"),
     "sessions": ("guide", "who-has-seen-it"),
     "undo": ("guide", "taking-it-back-undo"),
     "search": ("guide", "finding-things"),
