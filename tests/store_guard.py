@@ -33,7 +33,7 @@ PASSED_ON = (
 LARGE = {
     "Activity": "store_id", "Assignment": "store_id", "AuditEntry": "chain", "CallWindow": "store_id",
     "Claim": "store_id",
-    "Directory": "store_id", "Finding": "store_id", "Growth": "store_id", "Hold": "store_id",
+    "Comment": "store_id", "Directory": "store_id", "Finding": "store_id", "Growth": "store_id", "Hold": "store_id",
     "IdempotentCall": "store_id", "Memory": "store_id", "MemoryText": "store_id", "MemoryVersion": "store_id",
     "Proposal": "store_id", "ProposedChange": "store_id",
     "Receipt": "store", "Redaction": "chain", "Review": "store_id", "Viewed": "store_id",

@@ -12,6 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.comments import comments
 from memoryhub.actions.core import holds, hub_settings, seals
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.transactions import writing
@@ -40,6 +41,7 @@ from memoryhub.models import (
     Key,
     KeyStore,
     Member,
+    Memory,
     MemoryStore,
     MemoryVersion,
     Proposal,
@@ -100,6 +102,10 @@ def govern() -> MemoryStore:
         Caller(store, key, session=session).call("create", path="/memories/policies/a.md", file_text="one\n")
     first = Finding.objects.order_by("pk")[0]
     findings.decide(store.pk, [first.pk], FindingState.DISMISSED, "known", act)
+    memory = Memory.objects.filter(store=store).order_by("pk")[0]
+    written = comments.write(store.pk, memory.pk, memory.head_id, (1, 1), "Is this right?", act)
+    comments.edit(store.pk, written.comment, "Is this still right?", act)
+    comments.resolve(store.pk, written.comment, act)
     proposal = Proposal.objects.get(number=1)
     decide.refuse(store.pk, 1, act, seen=decide.seen_of(proposal))
     holds.place(store.pk, act, kind=HoldKind.HOLD, path="/held", reason="a dispute")

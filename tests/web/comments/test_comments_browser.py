@@ -40,6 +40,7 @@ def test_from_a_line_to_a_resolved_conversation_by_keyboard(page: Page, here: st
     fits(page)
     axe(page)
     page.locator("#L4").get_by_role("button", name="Resolve").click()
+    page.goto(here)
     folded = page.get_by_text("Resolved conversation by Alice: 2 comments")
     expect(folded).to_be_visible()
     expect(page.locator("#L4 .comment").first).to_be_hidden()
