@@ -33,7 +33,8 @@ DOOR_OF = {"templatetags": "web"}
 ROOMS = {
     "actions": {
         "core": "", "figures": "",
-        "review": "", "findings": "", "webhooks": "", "comments": "",
+        "review": "", "findings": "", "webhooks": "",
+        "comments": "history",
         "memories": "findings review",
         "stores": "memories", "accounts": "memories", "search": "memories",
         "retention": "comments memories",

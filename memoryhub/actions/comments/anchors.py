@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from memoryhub.models import Comment, Memory, MemoryText, MemoryVersion
+from memoryhub.actions.history.blame import Texts
+from memoryhub.models import Comment, Memory, MemoryVersion
 from memoryhub.text.blame import Version, Work
 from memoryhub.text.carried import followed
 
@@ -61,23 +62,10 @@ def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Versi
 
 def _followed(store_id: str, versions: Sequence[Version], threads: Mapping[str, Comment]) -> dict[str, Lines | None]:
     places = {name: (one.number, range(one.first or 1, (one.last or 1) + 1)) for name, one in threads.items()}
-    found = followed(versions, places, _Texts(store_id), Work())
+    texts = Texts(store_id, list(dict.fromkeys(version.text for version in versions if version.text)))
+    found = followed(versions, places, texts, Work())
     return {name: _ends(found.get(name, set())) for name in threads}
 
 
 def _ends(lines: set[int]) -> Lines | None:
     return (min(lines), max(lines)) if lines else None
-
-
-class _Texts:
-    """The texts of a store by id; the two last ones are kept, since each is compared with the one before."""
-
-    def __init__(self, store_id: str) -> None:
-        self.store_id = store_id
-        self.kept: dict[str, str] = {}
-
-    def __call__(self, text: str) -> str:
-        if text not in self.kept:
-            self.kept = dict([*self.kept.items()][-1:])
-            self.kept |= MemoryText.objects.contents(self.store_id, [text])
-        return self.kept.get(text, "")

@@ -7,6 +7,7 @@ masked in comments as they are in notes.
 from dataclasses import dataclass
 
 from memoryhub import ids
+from memoryhub.actions.comments.anchors import Lines
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
@@ -18,8 +19,6 @@ LONGEST = 4_000
 
 MOST = 500
 """The most comments on one memory."""
-
-LINES = tuple[int, int]
 
 
 class NoSuchComment(Exception):
@@ -46,7 +45,7 @@ class Done:
     seq: int | None
 
 
-def write(store_id: str, memory_id: str, version_id: str, lines: LINES | None, text: str, act: Act) -> Done:
+def write(store_id: str, memory_id: str, version_id: str, lines: Lines | None, text: str, act: Act) -> Done:
     """Begin a thread on a version of a memory: on some of its lines, or on the memory as a whole.
 
     Raises NoSuchComment, NoSuchLines, TooMany, and ToolError if the memory store is archived.
@@ -91,7 +90,7 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
     Raises NoSuchComment, NotTheAuthor and ToolError.
     """
     with tree.locked(store_id, act) as store:
-        comment = _comment(store, comment_id) if of_others else _own(store, comment_id)
+        comment = _there(store, comment_id) if of_others else _own(store, comment_id)
         memory = _memory(store, comment.memory_id)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text="", removed_at=act.at)
         return Done(comment_id, tree.commit(store, _record("delete_comment", memory, comment)))
@@ -127,17 +126,23 @@ def _comment(store: Tree, comment_id: str) -> Comment:
     return comment
 
 
-def _own(store: Tree, comment_id: str) -> Comment:
+def _there(store: Tree, comment_id: str) -> Comment:
+    """Return a comment that is not deleted. Raises NoSuchComment."""
     comment = _comment(store, comment_id)
     if comment.removed_at is not None:
         raise NoSuchComment
+    return comment
+
+
+def _own(store: Tree, comment_id: str) -> Comment:
+    comment = _there(store, comment_id)
     if comment.by_id != store.act.actor.id:
         raise NotTheAuthor
     return comment
 
 
 def _new(
-    store: Tree, memory: Memory, text: str, *, number: int, lines: LINES | None = None, thread: str = ""
+    store: Tree, memory: Memory, text: str, *, number: int, lines: Lines | None = None, thread: str = ""
 ) -> Comment:
     if Comment.objects.of_memory(store.store, memory.pk).count() >= MOST:
         raise TooMany

@@ -6,7 +6,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.web.comments import threads
 from memoryhub.web.common import addresses, masking
@@ -41,8 +40,8 @@ def page(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
 def page_context(request: Request, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:
     """Return the template context of a page about comments on a memory."""
     crumbs = addresses.crumbs(store.pk, store.name, memory.path)
-    shared = {"memory": memory, "crumbs": crumbs, "path": memory.path, "longest": LONGEST}
-    return context(request, store, **shared, **threads.who(request), **more)
+    of_memory = {"memory": memory, "crumbs": crumbs, "path": memory.path}
+    return context(request, store, **of_memory, **threads.for_forms(request), **more)
 
 
 def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:

@@ -23,7 +23,7 @@ _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 class Thread:
     """A conversation: its comments, oldest first, and its lines in the text that is shown.
 
-    `lines` is None if it is about the memory as a whole, or if its lines are gone (`is_lost`).
+    `lines` is None if it is about the memory as a whole, or if its lines were not found there (`is_lost`).
     """
 
     comments: Sequence[Comment]
@@ -51,7 +51,8 @@ class Thread:
 class Conversations:
     """The conversations of a page: `below` has the HTML under a line, `rest` those that stand under the text.
 
-    `open` counts those that are not resolved, and `first_line` is where the first of them ends, if any is on a line.
+    `open` counts those that are not resolved. `first_line` is the line under which the first of them stands, if any
+    stands under a line.
     """
 
     below: dict[int, SafeString] = field(default_factory=dict)
@@ -73,43 +74,47 @@ def of_memory(memory: Memory, number: int) -> list[Thread]:
     return [thread for thread in threads if thread.count]
 
 
-def beside(request: Request, store: MemoryStore, memory: Memory, version: tuple[str, int], last: int) -> Conversations:
-    """Return the conversations of a page with the lines 1 to `last` of a version, given by id and number.
+def beside(
+    request: Request, store: MemoryStore, memory: Memory, version: tuple[str, int], shown: range
+) -> Conversations:
+    """Return the conversations of a page that shows some lines (by number) of a version, given by id and number.
 
-    The query's `comment` names lines: a form for a new comment stands under them.
+    The query's `comment` names lines: a form for a new comment stands under the last of them.
     """
     threads = of_memory(memory, version[1])
-    asked = lines_of(request.GET.get("comment", ""), last)
+    asked = lines_of(request.GET.get("comment", ""))
+    may_write = request.role.includes(Role.CURATOR) and not store.is_archived
+    form = asked if asked and asked[1] in shown and may_write else None
     under: dict[int, list[Thread]] = defaultdict(list)
     rest = []
     for thread in threads:
-        if thread.lines and thread.lines[1] <= last:
+        if thread.lines and thread.lines[1] in shown:
             under[thread.lines[1]].append(thread)
         else:
             rest.append(thread)
-    may_write = request.role.includes(Role.CURATOR) and not store.is_archived
-    if asked and may_write:
-        under[asked[1]] += []
-    shared = context(request, store, memory=memory, version_id=version[0], longest=LONGEST, **who(request))
+    if form:
+        under[form[1]] += []
+    shared = context(request, store, memory=memory, version_id=version[0], **for_forms(request))
     below = {}
     for line, found in under.items():
-        form = asked if asked and asked[1] == line and may_write else None
-        html = render_to_string("comments/_under_line.html", shared | {"threads": found, "lines": form}, request)
+        lines = form if form and form[1] == line else None
+        html = render_to_string("comments/_under_line.html", shared | {"threads": found, "lines": lines}, request)
         below[line] = mark_safe(html)
     unresolved = [thread for thread in threads if not thread.is_resolved]
-    places = sorted(thread.lines[1] for thread in unresolved if thread.lines)
+    places = sorted(thread.lines[1] for thread in unresolved if thread.lines and thread.lines[1] in shown)
     return Conversations(below, rest, len(unresolved), next(iter(places), None))
 
 
-def who(request: Request) -> dict[str, object]:
-    """Return what the templates ask of the person: who they are, and whether they may delete others' comments."""
-    return {"me": person(request).pk, "moderates": request.role.includes(Role.ADMIN)}
+def for_forms(request: Request) -> dict[str, object]:
+    """Return what the templates of comments need: the person's id, whether they may delete others' comments, and the
+    most characters of a comment."""
+    return {"me": person(request).pk, "moderates": request.role.includes(Role.ADMIN), "longest": LONGEST}
 
 
-def lines_of(written: str, last: int) -> Lines | None:
-    """Return the lines that "5" or "5-8" names, in order; None if a text of `last` lines does not have them."""
+def lines_of(written: str) -> Lines | None:
+    """Return the lines that "5" or "5-8" names, in order; None for anything else."""
     match = _LINES.fullmatch(written)
     if not match:
         return None
     low, high = sorted((int(match[1]), int(match[2] or match[1])))
-    return (low, high) if low >= 1 and high <= last else None
+    return (low, high) if low >= 1 else None

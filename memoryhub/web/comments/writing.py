@@ -19,7 +19,6 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.versions import memory_of, version_of
 
-MOST_LINES = 10**9
 ANSWERS = ("reply", "edit", "delete", "resolve", "reopen")
 
 
@@ -30,7 +29,7 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     memory = memory_of(store, memory_id)
     version = version_of(store, request.POST.get("version", ""))
     written = request.POST.get("lines", "")
-    lines = threads.lines_of(written, MOST_LINES)
+    lines = threads.lines_of(written)
     text, problem = _text(request)
     if written and lines is None:
         problem = _("These are not lines. Write one number, or two with a hyphen between them: 5-8.")

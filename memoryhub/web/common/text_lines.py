@@ -36,6 +36,13 @@ class Lines:
     ended: bool
 
 
+def shown_lines(text: str | None, first: int = 1, last: int | None = None) -> range:
+    """Return the numbers of the lines that a page shows of a text, from `first` on (to `last`)."""
+    total = count_lines(text or "")
+    first = max(1, min(first, total or 1))
+    return range(first, min(total, first + LINES - 1, total if last is None else last) + 1)
+
+
 def numbered_lines(
     text: str,
     first: int = 1,
@@ -49,9 +56,8 @@ def numbered_lines(
     A final LF starts no line. `marks` are the spans of findings in the text. `below` is the HTML under a line, by its
     number.
     """
-    total = count_lines(text)
-    first = max(1, min(first, total or 1))
-    last = min(total, first + LINES - 1, total if last is None else last)
+    total, numbers = count_lines(text), shown_lines(text, first, last)
+    first, last = numbers.start, numbers.stop - 1
     shown = text.split("\n")[first - 1 : last]
     lines = visible.to_html("\n".join(shown)).split("\n") if total else []
     for number, found in by_line(text, marks).items():

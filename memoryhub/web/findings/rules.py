@@ -180,6 +180,7 @@ def _tried(request: Request, actions: Mapping[str, Action]) -> dict[str, Any]:
     if request.method != "POST":
         return {"meanings": meanings}
     text = request.POST.get("text", "").replace("\r\n", "\n")
+    kept = {"meanings": meanings, "note": request.POST.get("note", "")}
     if len(text) > LONGEST:
-        return {"meanings": meanings, "text": text[:LONGEST], "too_long": True}
-    return {"meanings": meanings, "text": text, "tried": tried(text, actions)}
+        return kept | {"text": text[:LONGEST], "too_long": True}
+    return kept | {"text": text, "tried": tried(text, actions)}

@@ -9,16 +9,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
-from memoryhub.protocol.text import count_lines
 from memoryhub.text.diffs import REQUEST_WORK, counts_within
 from memoryhub.text.matching import Work
 from memoryhub.web.audit.merges import MergedWith, merged_with
 from memoryhub.web.audit.rows import by_actor
-from memoryhub.web.comments.threads import beside, who
+from memoryhub.web.comments.threads import beside, for_forms
 from memoryhub.web.common import addresses, masking, origins, removed_history as removed
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.comparisons import sides
@@ -27,7 +25,7 @@ from memoryhub.web.common.pages import context, entries
 from memoryhub.web.common.redaction_marks import Mark, mark_of
 from memoryhub.web.common.removed_history import Gap, newer_than, older_than
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.text_lines import numbered_lines
+from memoryhub.web.common.text_lines import numbered_lines, shown_lines
 from memoryhub.web.common.versions import memory_of, number_of, text_before, text_of, version_of
 from memoryhub.web.memories import branches
 from memoryhub.web.memories.facts import last_with_text
@@ -96,8 +94,8 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
     missing = removed.gaps_between([found.number], previous.number if previous else 0)
     seen = masking.shown(found.content, masking.cover_of(store.id, memory.pk))
     content, by_seq = seen.text, entries(store, found.seq, found.redacted_seq)
-    talks = beside(request, store, memory, (found.pk, found.number), count_lines(content or ""))
     first = number_of(request, "first") or 1
+    talks = beside(request, store, memory, (found.pk, found.number), shown_lines(content, first))
     return render(
         request,
         "history/version.html",
@@ -114,8 +112,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             seen=seen,
             lines=None if content is None else numbered_lines(content, first, seen.signs, below=talks.below),
             talks=talks,
-            longest=LONGEST,
-            **who(request),
+            **for_forms(request),
             origin=origins.of_versions([found]).get(found.pk),
             previous=previous,
             next=following,

@@ -9,13 +9,11 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.text import count_lines
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text import visible
 from memoryhub.web.comments import threads
@@ -49,13 +47,14 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     view = RENDERED if request.GET.get("view") == RENDERED else LINES
     shown: dict[str, Any] = {"view": view, "content": content, "seen": seen, "facts": facts.of(memory)}
     shown["life"] = life_line.of(memory)
+    first = _number(request.GET.get("from", ""))
+    numbers = text_lines.shown_lines(content if view == LINES else None, first)
+    talks = threads.beside(request, store, memory, (memory.head_id, memory.head.number), numbers)
+    shown |= {"talks": talks, **threads.for_forms(request)}
     if content is not None and view == RENDERED:
         shown["rendered"] = markdown.render(content)
     elif content is not None:
-        talks = threads.beside(request, store, memory, (memory.head_id, memory.head.number), count_lines(content))
-        first = _number(request.GET.get("from", ""))
         shown["lines"] = text_lines.numbered_lines(content, first, seen.signs, below=talks.below)
-        shown |= {"talks": talks, "longest": LONGEST, **threads.who(request)}
     shown["has_hidden"] = content is not None and visible.has_hidden(content)
     if not memory.is_live:
         shown["to_restore"] = facts.last_with_text(memory)

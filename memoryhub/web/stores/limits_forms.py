@@ -15,7 +15,7 @@ from memoryhub.models import HubSettings, MemoryStore
 
 LARGEST = 10**12
 UNITS = {"": 1, "b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3}
-_SIZE = re.compile(r"\s*(\d{1,15})(\.\d{1,9})?\s*([a-z]{0,2})\s*", re.ASCII | re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d{1,15}|\d{1,3}(?:,\d{3}){1,4})(\.\d{1,9})?\s*([a-z]{0,2})\s*", re.ASCII | re.IGNORECASE)
 
 
 class SizeField(forms.IntegerField):
@@ -24,12 +24,12 @@ class SizeField(forms.IntegerField):
     widget = forms.TextInput
 
     def to_python(self, value: Any) -> int | None:
-        if value in self.empty_values or isinstance(value, int):
-            return value or None
-        match = _SIZE.fullmatch(str(value).replace(",", ""))
+        if value in self.empty_values:
+            return None
+        match = _SIZE.fullmatch(str(value))
         if match is None or match[3].lower() not in UNITS:
             raise forms.ValidationError(gettext("Write a number of bytes, or one with KB, MB or GB, as in 200 MB."))
-        return int(Decimal(match[1] + (match[2] or "")) * UNITS[match[3].lower()])
+        return int(Decimal(match[1].replace(",", "") + (match[2] or "")) * UNITS[match[3].lower()])
 
 
 class LimitsForm(forms.Form):

@@ -17,6 +17,7 @@ function chosen() {
 
 function mark(range) {
   for (const line of document.querySelectorAll(".line-marked")) line.classList.remove("line-marked");
+  document.querySelector(".line-comment")?.remove();
   if (!range) return;
   for (let line = lineAt(range.first); line && numberOf(line.firstElementChild) <= range.last; line = line.nextElementSibling) {
     line.classList.add("line-marked");
@@ -25,7 +26,6 @@ function mark(range) {
 }
 
 function offerComment(range) {
-  document.querySelector(".line-comment")?.remove();
   const line = lineAt(range.last) ?? lineAt(range.first);
   const label = line?.parentElement.dataset.comment;
   if (!label) return;

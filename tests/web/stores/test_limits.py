@@ -197,7 +197,7 @@ def test_a_limit_in_bytes_is_typed_with_a_unit(store: MemoryStore, alice: User, 
     assert store.limit_total_bytes == bytes
 
 
-@pytest.mark.parametrize("typed", ["200 MX", "many", "-1", "1e9", "2000 GB"])
+@pytest.mark.parametrize("typed", ["200 MX", "many", "-1", "1e9", "2000 GB", "1,5 GB", "0", "0.1 B"])
 def test_a_limit_in_bytes_that_says_nothing_is_refused(store: MemoryStore, alice: User, typed: str) -> None:
     response = signed_in(alice).post(url(store), {"limit_total_bytes": typed})
     assert response.status_code == 200
