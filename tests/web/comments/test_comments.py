@@ -107,6 +107,7 @@ def test_an_earlier_version_shows_only_what_was_written_by_then(caller: Caller, 
     assert "on the second" not in body
 
 
+@pytest.mark.both_databases
 def test_a_conversation_is_answered_resolved_folded_and_reopened(memory: Memory, carla: User, alice: User) -> None:
     begin(carla, memory, lines="1")
     first = newest()
