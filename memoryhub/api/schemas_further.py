@@ -229,7 +229,8 @@ class AuditEntryObject(Object):
     version: str | None
     ok: bool
     message: str | None = Field(
-        description="Errors and listings; null in a basic view, and where the answer shows a version from line to line."
+        description="Errors and listings (the first lines and the size of a long one); null in a basic view, "
+        "and where the answer shows a version from line to line."
     )
     input: Any = Field(description="The request; null in a basic view.")
     input_in_part: InPart | None = Field(

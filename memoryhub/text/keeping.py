@@ -12,11 +12,11 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 MOST = 4_096
-"""How many bytes of the input are stored for a call that changed nothing, as ASCII-escaped JSON."""
+"""How many bytes of the input are stored for a call that changed nothing, and of a listing, as ASCII-escaped JSON."""
 _LEAST = 256
 """A string of at most this many characters stays whole within an answer."""
 
-_END = re.compile(r"… \[kept in part: [0-9,]+ bytes\]\Z")
+_END = re.compile(r"… \[kept in part: ([0-9,]+) bytes\]\Z")
 
 _to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
@@ -95,6 +95,14 @@ def short_answer(answer: str, quoted: str) -> str:
     return answer if len(answer) <= MOST else cut(answer, MOST) + _told(answer)
 
 
+def short_listing(answer: str) -> str:
+    """Return the listing of a directory as it is stored: its first lines, at most MOST bytes of JSON, and the size of
+    the whole. It is cut between lines, so that no part of a path is left which a redaction would not find."""
+    if len(answer) <= MOST and len(_to_json(answer)) <= MOST:
+        return answer
+    return cut(answer, MOST).rpartition("\n")[0] + "\n" + _told(answer)
+
+
 def whole_answer(kept: str, quoted: str) -> str:
     """Return the answer that `short_answer` shortened to `kept`, with the quoted string in place of its mark."""
     return kept.replace(mark(quoted), quoted) if len(quoted) > _LEAST else kept
@@ -102,7 +110,13 @@ def whole_answer(kept: str, quoted: str) -> str:
 
 def is_cut(kept: str) -> bool:
     """Return whether the end of a stored answer is missing."""
-    return len(kept) > _LEAST and _END.search(kept) is not None
+    return size_of_cut(kept) is not None
+
+
+def size_of_cut(kept: str) -> str | None:
+    """Return the bytes of the answer of which only the beginning is stored, as written in it; None: all is stored."""
+    end = _END.search(kept) if len(kept) > _LEAST else None
+    return end and end[1]
 
 
 def mark(quoted: str) -> str:

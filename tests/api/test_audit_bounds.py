@@ -20,8 +20,10 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, Access, AuditChain, AuditEntry, Door, MemoryStore, RefusalWindow, Role, User
+from memoryhub.path_rules import Effect, PathRule
 from memoryhub.text import keeping
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
+from tests.api.test_path_rules import set_rules
 from tests.fixtures import BY, new_person, signed_in
 from tests.mcp.messages import message, send as send_mcp
 
@@ -82,6 +84,33 @@ def test_a_refused_call_that_is_sent_again_gets_the_same_answer(input: dict[str,
     other = {**block, "input": {**input, "command": "other"}}
     assert hub.send(other).status == 422, "the token belongs to the whole input, also to what is not kept"
     assert len(newest_entry(hub.store.id).input or "") < 4_300
+    assert_audit_is_right(hub.store)
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["all of it", "with hidden memories"])
+def test_a_long_listing_is_received_whole_and_kept_to_4_kb_with_its_size(hidden: bool) -> None:
+    hub = new_hub()
+    for number in range(300):
+        hub.call(command="create", path=f"/memories/notes/{number:03}-ü.md", file_text="text")
+    if hidden:
+        set_rules(hub.store, PathRule(Effect.HIDE, "/notes/299*"))
+    block = hub.block("toolu_list", command="view", path="/memories/notes")
+    first, again = hub.send(block), hub.send(block)
+    answer = first.value["content"]
+    assert f"/memories/notes/{'298' if hidden else '299'}-ü.md" in answer and again.value == first.value
+    size = f"{len(answer.encode()):,}"
+    reader = new_person("Alice")
+    keys_and_roles.set_role(hub.store, reader, Role.VIEWER, **BY)
+    for entry in AuditEntry.objects.of_chain(hub.store.id).filter(command="view"):
+        stored = json.loads(entry.message or "")
+        assert len(entry.message or "") < 4_200 and stored.endswith(f"[kept in part: {size} bytes]")
+        kept_lines = stored.split("\n")[:-1]
+        assert kept_lines == answer.split("\n")[: len(kept_lines)] and len(kept_lines) > 50
+        page = signed_in(reader).get(reverse("entry", args=[hub.store.id, entry.seq])).content.decode()
+        assert f"The agent received {size} bytes; only the beginning is kept here." in page
+        assert "the agent received exactly this" not in page
+        then = reverse("moment_directory", args=[hub.store.id, entry.seq, "notes"])
+        assert then in page and signed_in(reader).get(then).status_code == 200
     assert_audit_is_right(hub.store)
 
 

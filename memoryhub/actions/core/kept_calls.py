@@ -1,8 +1,9 @@
-"""Shortens the large input of a key's call before the audit stores it."""
+"""Shortens the large input of a key's call, and the large listing that it received, before the audit stores them."""
 
 import json
 
 from memoryhub.actions.core import audit
+from memoryhub.protocol.commands import View
 from memoryhub.text import keeping
 
 _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "insert_text"})
@@ -10,11 +11,15 @@ _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "ins
 
 
 def kept_of(record: audit.Record) -> audit.Record:
-    """Return the record as the audit stores it: a large input is shortened, and so is the answer of a refused call.
+    """Return the record as the audit stores it: a large input is shortened, and so are the answer of a refused call
+    and the listing of a directory.
 
-    If the call made a version, the parameters that the version also holds stay whole.
+    If the call made a version, the parameters that the version also holds stay whole. Nothing needs a whole listing
+    later: a repeated view runs again.
     """
     given = record.input
+    if record.ok and record.command == View.name and record.answer is not None and not record.rendered:
+        record = record._replace(answer=keeping.short_listing(record.answer))
     if given is None or len(given) <= keeping.MOST:
         return record
     if not record.ok and record.replay_of is None and record.answer is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memoryhub import chain
 from memoryhub.actions.memories import calls
 from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion, Redaction
+from memoryhub.text import keeping
 from memoryhub.web.audit.masking import Entries, Mask
 
 UNKNOWN = "/[redacted]"
@@ -19,7 +20,8 @@ class Answer:
 
     `fits`: the answer matches the commitment in the entry. `rendered`: the answer is not stored and was rendered again.
     `redacted`: the answer cannot be verified, because a redaction destroyed it or its text. `removed`: the text of the
-    answer has been removed. `masked`: some values in the answer are masked.
+    answer has been removed. `masked`: some values in the answer are masked. `whole_bytes`: the size of the answer, as
+    text, if only its beginning is stored, else empty.
     """
 
     text: str
@@ -28,6 +30,7 @@ class Answer:
     rendered: bool
     removed: bool = False
     masked: bool = False
+    whole_bytes: str = ""
 
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
@@ -39,7 +42,10 @@ def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
     removed = version is None and entry.message is None and _was_removed(entry)
     redacted = is_redacted(entry, "message")
     seen, is_whole = _seen(entry, version, text, entries), fits(entry, "message", text)
-    return Answer(seen, is_whole, redacted, rendered=entry.message is None, removed=removed, masked=seen != text)
+    whole = keeping.size_of_cut(text) if entry.message is not None else None
+    return Answer(
+        seen, is_whole, redacted, entry.message is None, removed, masked=seen != text, whole_bytes=whole or ""
+    )
 
 
 def _was_removed(entry: AuditEntry) -> bool:
