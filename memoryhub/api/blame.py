@@ -19,6 +19,7 @@ from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion
 from memoryhub.text import blame as lines_of
 from memoryhub.text.blame import Origin
+from memoryhub.text.changed_lines import Work
 
 router = Router()
 
@@ -48,7 +49,7 @@ def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, que
 
 
 def _blamed(memory: Memory, version: MemoryVersion) -> Json:
-    history, work = blame.up_to(memory, version.number), lines_of.Work()
+    history, work = blame.up_to(memory, version.number), Work()
     versions = history.versions()
     origins = lines_of.blame(
         versions, Texts(memory.store_id, lines_of.texts_of_blame(versions)), work, whole=history.whole

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from memoryhub.text.blame import TextOf, Version, Work, changes, ended
+from memoryhub.text.blame import TextOf, Version
+from memoryhub.text.changed_lines import Work, changes, ended
 from memoryhub.text.matching import Area
 
 
@@ -21,7 +22,7 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
         if version.text not in lines:
             areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
             moved = set(_moved(sorted(lines.get(previous or "", ())), areas))
-            new = _added(areas) if version.number in added_by else ()
+            new = _added(areas) if version.number in added_by else _taken_back(version, lines, areas, text_of, work)
             lines[version.text] = moved.union(new)
         previous = version.text
         if lines[version.text]:
@@ -47,12 +48,27 @@ def followed(
             if version.text not in known:
                 if areas is None:
                     areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
-                known[version.text] = set(_moved(sorted(known[previous or ""]), areas))
+                moved = set(_moved(sorted(known[previous or ""]), areas))
+                known[version.text] = moved.union(_taken_back(version, known, areas, text_of, work))
         for name, (number, there) in places.items():
             if number == version.number:
                 lines[name] = {version.text: set(there)}
         previous = version.text
     return {name: known[previous or ""] for name, known in lines.items()}
+
+
+def _taken_back(
+    version: Version, lines: Mapping[str, Collection[int]], areas: Sequence[Area], text_of: TextOf, work: Work
+) -> Iterator[int]:
+    """Yield those of the `lines`, by the id of an older text, that the version took back from it.
+
+    Its text differs in `areas` from the text before.
+    """
+    for back in version.back:
+        if lines.get(back) and version.text is not None:
+            added = set(_added(areas))
+            moved = _moved(sorted(lines[back]), changes(_text(text_of, back), _text(text_of, version.text), work))
+            yield from added.intersection(moved)
 
 
 def _text(text_of: TextOf, text: str | None) -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Texts
 from memoryhub.models import Comment, Memory, MemoryVersion
-from memoryhub.text.blame import Version, Work
+from memoryhub.text.blame import Version
 from memoryhub.text.carried import followed
+from memoryhub.text.changed_lines import Work
 
 MOST_STEPS = 200
 """The most versions through which lines are followed one by one. With more between them, two texts are compared at
@@ -51,13 +53,12 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
 def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
     """Return the versions from the first of `numbers` to `last`; only those of `numbers` and the last one, if they are
     too many."""
-    own = MemoryVersion.objects.of_memory(memory).filter(text__isnull=False).order_by("number")
-    between = own.filter(number__gte=min(numbers), number__lte=last).values_list("number", "text_id")
-    rows = list(between[: MOST_STEPS + 1])
-    if len(rows) > MOST_STEPS:
-        newest = own.filter(number__lte=last).order_by("-number").values_list("number", flat=True).first() or last
-        rows = list(between.filter(number__in={*numbers, newest}))
-    return [Version(number, text) for number, text in rows]
+    history = blame.between(memory, min(numbers), last, MOST_STEPS)
+    if history.whole:
+        return history.versions()
+    own = MemoryVersion.objects.of_memory(memory).filter(text__isnull=False, number__lte=last).order_by("number")
+    newest = own.values_list("number", flat=True).last() or last
+    return [Version(*row) for row in own.filter(number__in={*numbers, newest}).values_list("number", "text_id")]
 
 
 def _followed(store_id: str, versions: Sequence[Version], threads: Mapping[str, Comment]) -> dict[str, Lines | None]:

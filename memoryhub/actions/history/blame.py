@@ -1,10 +1,11 @@
 """Loads the versions of a memory for blame. One page loads a limited number of versions and bytes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from memoryhub.actions.history import undone
 from memoryhub.models import Memory, MemoryText, MemoryVersion, Operation
 from memoryhub.protocol.text import count_lines
 from memoryhub.text.blame import Version
@@ -27,13 +28,11 @@ class Row(NamedTuple):
     path: str | None
     text: str | None
     size: int | None
+    review_state: str | None
 
     @property
     def is_deletion(self) -> bool:
         return self.operation == Operation.DELETED
-
-    def version(self) -> Version:
-        return Version(self.number, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,12 @@ class History:
     """Consecutive versions of a memory, oldest first. `whole` is False if versions were left out at the far end.
 
     Retention may have removed versions between them. If it removed all versions before the first one, `oldest_kept` is
-    the number of the first one.
+    the number of the first one. `back` has the older texts from which undos took lines back, by version number.
     """
 
     rows: Sequence[Row]
     whole: bool
+    back: Mapping[int, tuple[str, ...]]
     oldest_kept: int | None = None
 
     def versions(self) -> list[Version]:
@@ -55,7 +55,7 @@ class History:
             if before is not None and row.number > before.number + 1:
                 found.append(Version(before.number + 1, None))
             if not row.is_deletion:
-                found.append(row.version())
+                found.append(Version(row.number, row.text, self.back.get(row.number, ())))
         return found
 
     def by_number(self) -> dict[int, Row]:
@@ -65,20 +65,57 @@ class History:
 def up_to(memory: Memory, number: int) -> History:
     """Return the versions up to a number. If they are too many, the newest of them are returned."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
-    kept = _within(found)
-    oldest, all_found = kept[-1].number, len(kept) == len(found)
-    return History(kept[::-1], all_found and oldest == 1, oldest if all_found and oldest > 1 else None)
+    kept = _within(found)[::-1]
+    oldest, all_found = kept[0].number, len(kept) == len(found)
+    oldest_kept = oldest if all_found and oldest > 1 else None
+    return History(kept, all_found and oldest == 1, _back(memory, kept), oldest_kept)
 
 
 def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
     """Return the version with this number and those after it, at most `most`."""
     found = _rows(memory, "number", most, number__gte=number)
     kept = _within(found)[:most]
-    return History(kept, whole=len(kept) == len(found))
+    return History(kept, len(kept) == len(found), _back(memory, kept))
+
+
+def between(memory: Memory, first: int, last: int, most: int) -> History:
+    """Return the versions with the numbers from `first` to `last`; the first `most` of them if they are more."""
+    found = _rows(memory, "number", most, number__gte=first, number__lte=last)
+    kept = found[:most]
+    return History(kept, len(kept) == len(found), _back(memory, kept))
+
+
+def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
+    """Return {number: texts just before what it undid} of the undos among these versions, which are in order."""
+    by_people = [row for row in rows if row.review_state is None]
+    taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), memory.pk)
+    return {row.number: tuple(_texts_before(rows, taken[row.seq])) for row in by_people if row.seq in taken}
+
+
+def _texts_before(rows: Sequence[Row], undone: Collection[str]) -> Iterator[str]:
+    """Yield the text before each run of undone versions."""
+    before: str | None = None
+    for row in rows:
+        if row.id not in undone:
+            before = before if row.is_deletion else row.text
+        elif before is not None:
+            yield before
+            before = None
 
 
 def _rows(memory: Memory, order: str, most: int, **bound: int) -> list[Row]:
-    columns = ("number", "id", "seq", "superseded_seq", "created_at", "operation", "path", "text_id", "size")
+    columns = (
+        "number",
+        "id",
+        "seq",
+        "superseded_seq",
+        "created_at",
+        "operation",
+        "path",
+        "text_id",
+        "size",
+        "review_state",
+    )
     rows = MemoryVersion.objects.of_memory(memory).filter(**bound).order_by(order).values_list(*columns)
     return [Row(*row) for row in rows[: most + 1]]
 

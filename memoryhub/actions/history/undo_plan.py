@@ -11,7 +11,7 @@ from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.restore import is_redacted, without_text
 from memoryhub.models import AuditEntry, Memory, MemoryText, MemoryVersion
-from memoryhub.text.blame import ended
+from memoryhub.text.changed_lines import ended
 from memoryhub.text.diffs import counts_within
 from memoryhub.text.matching import Work, cost_of_matching
 from memoryhub.text.merging import merge, overruled

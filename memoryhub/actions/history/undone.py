@@ -11,16 +11,17 @@ from memoryhub.models import AuditEntry, ImportItem, MemoryVersion
 COMMANDS = ("undo", "revert", "take_out")
 
 
-def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:
+def taken_out(store_id: str, seqs: Iterable[int], memory: str | None = None) -> dict[int, frozenset[str]]:
     """Return {seq: ids of the versions that it undid} of the entries among these that are undos.
 
-    Entries that were removed are left out. An entry whose input was redacted has no ids.
+    With a `memory`, versions of others may be missing. Entries that were removed are left out. An entry whose input was
+    redacted has no ids.
     """
     found: dict[int, frozenset[str]] = {}
     for part in in_parts(sorted(set(seqs))):
         entries = AuditEntry.objects.of_chain(store_id).of_seqs(part).filter(ok=True, command__in=COMMANDS)
         for entry in entries.only("chain", "seq", "command", "input"):
-            found[entry.seq] = frozenset(_named(store_id, entry.seq, told_in(entry)))
+            found[entry.seq] = frozenset(_named(store_id, entry.seq, told_in(entry), memory))
     return found
 
 
@@ -30,18 +31,18 @@ def told_in(entry: AuditEntry) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
+def _named(store_id: str, seq: int, details: dict[str, Any], memory: str | None) -> Collection[str]:
     named, settled = details.get("versions"), details.get("settled")
-    undone = named if isinstance(named, list) else undone_by(store_id, seq, details)
+    undone = named if isinstance(named, list) else undone_by(store_id, seq, details, memory)
     return [*undone, *settled] if isinstance(settled, list) else undone
 
 
-def undone_by(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
+def undone_by(store_id: str, seq: int, details: dict[str, Any], memory: str | None = None) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
     If the input names a session, these are the session's versions before the undo; for an import, its versions before
     the undo; for an entry, the entry's versions; for a version, only that version. The versions of the entries in `too`
-    are added.
+    are added. With a `memory`, only its versions count.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)
@@ -54,6 +55,7 @@ def undone_by(store_id: str, seq: int, details: dict[str, Any]) -> Collection[st
     found = [str(details["version"])] if details.get("version") else []
     for part in in_parts([*seqs, *(int(number) for number in details.get("too") or ())]):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part)
+        made = made if memory is None else made.filter(memory_id=memory)
         found += made.values_list("pk", flat=True)
     return found
 

@@ -15,6 +15,7 @@ from memoryhub.actions.history.blame import History, Row, Texts
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
 from memoryhub.text import blame as lines_of, visible
 from memoryhub.text.blame import Origin
+from memoryhub.text.changed_lines import Work, ended
 from memoryhub.web.common import (
     addresses,
     masking,
@@ -120,10 +121,10 @@ class Lines:
 
 def lines_with_origins(memory: Memory, number: int) -> Lines:
     """Return the lines of a version that has a text, with their origins."""
-    history, work = blame_history.up_to(memory, number), lines_of.Work()
+    history, work = blame_history.up_to(memory, number), Work()
     versions = history.versions()
     texts = Texts(memory.store_id, lines_of.texts_of_blame(versions))
-    text = lines_of.ended(texts(versions[-1].text or ""))
+    text = ended(texts(versions[-1].text or ""))
     origins = lines_of.blame(versions, texts, work, whole=history.whole)
     shown = masking.masked(text, masking.cover_of(memory.store_id, memory.pk))
     return Lines(history, shown.split("\n")[:-1], origins, work.passed)

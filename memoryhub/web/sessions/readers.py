@@ -15,6 +15,7 @@ from memoryhub.models import Finding, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.text import count_lines
 from memoryhub.text import blame as lines_of
 from memoryhub.text.blame import Origin
+from memoryhub.text.changed_lines import Work
 from memoryhub.web.common import addresses, pages, removed_history
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.request import Request
@@ -139,7 +140,7 @@ def _rows(
 
 def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
     """Trace a line of a version back to its origin, and forward to all versions that contain it."""
-    behind, work = lines_with_origins(memory, version.number), lines_of.Work()
+    behind, work = lines_with_origins(memory, version.number), Work()
     origin = behind.origins[line - 1]
     ahead = blame.onward(memory, origin.number)
     onward = ahead.versions()

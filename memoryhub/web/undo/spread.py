@@ -13,6 +13,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.sensitive import KINDS, Group as FindingGroup
 from memoryhub.text import blame as lines_of
 from memoryhub.text.carried import carried
+from memoryhub.text.changed_lines import Work
 from memoryhub.web.sessions.readers_groups import Group, Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Seen, Wanted, older_page
 
@@ -226,7 +227,7 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
 def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
     """Follow the lines that the versions with these numbers added, in the first MOST_MEMORIES memories."""
     few = list(numbers)[:MOST_MEMORIES]
-    memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), lines_of.Work(), True
+    memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
     rows: dict[str, tuple[Row, Source, Collection[int]]] = {}
     for memory in (memories[pk] for pk in few if pk in memories):
         ahead = blame.onward(memory, max(1, min(numbers[memory.pk]) - 1), most=MOST_VERSIONS)
