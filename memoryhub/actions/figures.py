@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Sum, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Sum, When
 from django.db.models.functions import Coalesce, Substr
 
 from memoryhub.actions.core.transactions import writing
@@ -241,7 +241,10 @@ def lists_of(store_id: str, at: datetime) -> dict[str, Any]:
     """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)
-    risky = live.filter(head__review_state=ReviewState.UNREVIEWED, last_read_seq__gt=F("head__seq"))
+    of_head = AuditEntry.objects.of_chain(store_id).filter(path=OuterRef("path"), seq__gt=OuterRef("head__seq"))
+    read = Exists(of_head.filter(version=OuterRef("head_id"), first_line__isnull=False))
+    waiting = live.filter(head__review_state=ReviewState.UNREVIEWED, last_read_seq__gt=F("head__seq"))
+    risky = waiting.filter(read)  # the last read of `waiting` may be one of an older version, by its id
     directories = Directory.objects.filter(store_id=store_id).exclude(path="").order_by("-total_bytes", "path")
     return {
         "unread": _ids(unread.order_by("-version_count", "-size", "pk"), LISTED),

@@ -33,8 +33,9 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
     risky = among(lists.get("risky", ()), lambda memory: memory.head.awaits_review)
     unread = among(lists.get("unread", ()), lambda memory: memory.read_count == 0)
     return [
-        _of_memories("risky", _("Read before review"), _risky_says(lists), _("Reads"), risky,
-                     lambda memory: memory.read_count, number, _("Agents have read nothing that awaits review.")),
+        _of_memories("risky", _("Read before review"), _risky_says(lists), _("Reads, all versions"),
+                     risky, lambda memory: memory.read_count, number,
+                     _("Agents have read nothing that awaits review.")),
         _of_memories("growing", _("Growing fast"), _("What each has gained in the last 7 days."), _("Gained"),
                      among(added), lambda memory: added[memory.pk], size, _("No memory has grown in the last 7 days.")),
         _of_memories("unread", _("Written and never read"), _unread_says(lists), _("Versions"), unread,

@@ -1,4 +1,4 @@
-"""A person's overview: what happened since yesterday, what people did; and who may see it."""
+"""Overviews: what happened since yesterday, what people did, what was read unreviewed; and who may see them."""
 
 from datetime import timedelta
 
@@ -103,3 +103,16 @@ class TestRoles:
             assert Client().get(url).status_code in (302, 405)
         assert signed_in(bob).post(reverse("overview")).status_code == 405
         assert signed_in(bob).get(reverse("export_overview")).status_code == 405
+
+
+@pytest.mark.both_databases
+def test_a_read_of_an_older_version_is_no_read_of_the_one_that_awaits_review(today: Caller, alice: User) -> None:
+    memory = today.create("/a.md", "one\n")
+    today.replace("/a.md", "one", "two")
+    today.read(memory.head_id)
+    said = "Agents have read the newest version of 1 memory"
+    assert said not in text_of(signed_in(alice), "store_overview", "", today.store.id)
+    today.call("rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    today.call("view", path="/memories/b.md")
+    today.read(memory.head_id)
+    assert said in text_of(signed_in(alice), "store_overview", "", today.store.id)

@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub import tool
-from memoryhub.actions.memories import calls
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion
+from memoryhub.actions.memories import calls, reading
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion
 from tests.fixtures import AT
 
 HOSTILE = '<script>alert(1)</script>" onload=x {{ 7|add:7 }} \u202egnp.exe\u200b'
@@ -50,6 +51,15 @@ class Caller:
     def delete(self, path: str) -> None:
         result = self.call("delete", path=f"/memories{path}")
         assert not result.is_error, result.content
+
+    def read(self, version_id: str, door: Door = Door.API) -> AuditEntry:
+        """Read a version by its id, which the tool cannot do; return the entry."""
+        self.at += timedelta(minutes=1)
+        caller = calls.find_caller(self.key, self.store.id, self.at)
+        assert caller is not None
+        asked = Asked(caller, door, self.at, self.session)
+        assert reading.with_texts(self.store.id, asked, [version_id], {"memory_version_id": version_id})
+        return self.last
 
     @property
     def last(self) -> AuditEntry:
