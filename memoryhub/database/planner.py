@@ -19,6 +19,7 @@ STATISTICS = {
         "entry_by_path": "2000000 400000 15 1",
         "entry_by_session": "1900000 1900000 25 1",
         "entry_by_time": "2000000 400000 1 1",
+        "entry_by_version": "100000 50000 3 1",
         "entry_of_replay": "2000 500 1",
         "sqlite_autoindex_memoryhub_auditentry_1": "2000000 400000 1",
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,11 +36,6 @@ class Door(models.TextChoices):
         """Return whether agents call the memory tool through this door. Entries of such a door may have any command
         name."""
         return self in (Door.TOOL, Door.MCP)
-
-    @property
-    def shows_by_id(self) -> bool:
-        """Return whether this door shows a version by its id, even after a newer version replaced it."""
-        return self in (Door.API, Door.MCP)
 
 
 class ActorKind(models.TextChoices):
@@ -157,6 +152,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
+    def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
+        """Return the entries through other doors than the tool's that name one of these versions. They can show a
+        version by its id, even after a newer version replaced it. The literal is as in `through_other`."""
+        return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
+
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
         return self.filter(ok=ok)
 
@@ -263,6 +263,11 @@ class AuditEntry(RowOfStore):
             ),
             models.Index(fields=["chain", "seq"], condition=Q(ok=False), name="entry_by_error"),
             models.Index(fields=["chain", "door", "seq"], condition=~Q(door=Door.TOOL), name="entry_by_door"),
+            models.Index(
+                fields=["chain", "version", "seq"],
+                condition=~Q(door=Door.TOOL) & Q(version__isnull=False),
+                name="entry_by_version",
+            ),
             models.Index(fields=["chain", "replay_of"], condition=Q(replay_of__isnull=False), name="entry_of_replay"),
         ]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from memoryhub import chain, ids
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
-from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
+from memoryhub.models import AuditEntry, MemoryVersion, Redaction
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
@@ -116,7 +116,10 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
     path, while it is the newest one. Other doors can show it by its id, even later.
     """
     versions = list(versions)
-    _forget_later_answers(store, versions, paths)
+    for part in in_parts([version.pk for version in versions]):
+        shown = AuditEntry.objects.of_chain(store.store).by_version(part).filter(message=None)
+        for entry in shown.only(*_SALTED):
+            forget_answer(entry)
     for version in versions:
         shown = AuditEntry.objects.of_chain(store.store).filter(version=version.pk, message=None)
         path = paths.get(version.pk)
@@ -125,22 +128,6 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
         read = read.between(version.seq + 1, version.superseded_seq or store.seq)
         for entry in [*made.only(*_SALTED), *read.only(*_SALTED)]:
             forget_answer(entry)
-
-
-def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """Delete the salts of answers that showed these versions through the doors that find a version by its id. The
-    entries of each path are searched only once."""
-    by_path: dict[str | None, list[str]] = {}
-    for version in versions:
-        by_path.setdefault(paths.get(version.pk), []).append(version.pk)
-    for path, named in by_path.items():
-        for door in (door for door in Door if door.shows_by_id):
-            shown = AuditEntry.objects.of_chain(store.store).through_other(door).filter(message=None)
-            if path is not None:
-                shown = shown.at_path(path)
-            for part in in_parts(named):
-                for entry in shown.filter(version__in=part).only(*_SALTED):
-                    forget_answer(entry)
 
 
 _SALTED = ("chain", "seq", "message", "salts")

@@ -1,8 +1,10 @@
-"""Calls that showed a version, or one line in all versions that contain it; found by path, without a scan of the audit.
+"""Calls that showed a version, or one line in all versions that contain it; found by indexes, without a scan of the
+audit.
 
-An agent can read a version only while it is the newest version of its memory. So the reads of a version are audited at
-its path, after the entry that made it and before the entry that superseded it. Only the answer to a repeated call may
-come later.
+The tool shows a version only while it is the newest one of its memory. So its reads are audited at the version's path,
+after the entry that made the version and before the entry that superseded it. Other doors can show a version by its id
+at any time: their entries are found by the version that they name. An answer to a repeated call may come later too; it
+is found by the call that it repeats.
 """
 
 import heapq
@@ -13,7 +15,7 @@ from typing import NamedTuple
 
 from memoryhub.actions.history.blame import Row, line_counts
 from memoryhub.models import AuditEntry
-from memoryhub.models.audit import LAST_SEQ
+from memoryhub.models.audit import LAST_SEQ, AuditEntryQuerySet, by_path_alone
 
 PAGE = 50
 LOOK = 2_000
@@ -21,8 +23,6 @@ LOOK = 2_000
 
 CHUNK = 250
 MOST_RANGES = 40
-REPEATS = 100
-"""The most entries scanned for repeated calls after a version was superseded."""
 
 READS = ("view", "download")
 _COLUMNS = (
@@ -100,24 +100,30 @@ class Wanted:
         """Return the query for those versions in `rows` whose numbers are in `lines`."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
+    @property
+    def makers(self) -> set[int]:
+        """Return the seqs of the entries that made the versions."""
+        return {row.seq for row, _lines in self.lines.values()}
+
     def ranges(self) -> list[Range]:
-        """Return the ranges of entries that may have shown one of the versions, newest first.
+        """Return the ranges of entries in which the tool may have shown one of the versions, newest first.
 
         Adjacent ranges at one path are merged.
         """
         ranges: list[Range] = []
         last: dict[str, int] = {}
-        for row in sorted((row for row, _line in self.lines.values()), key=lambda row: row.seq):
+        rows = sorted((row for row, _lines in self.lines.values()), key=lambda row: row.seq)
+        for row in rows:
             high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
             if row.path is None:
                 continue
             before = last.get(row.path)
-            if before is not None and ranges[before].high == row.seq - 1:
-                ranges[before] = Range(row.path, ranges[before].low, high)
+            if before is not None and ranges[before].high >= row.seq - 1:
+                ranges[before] = Range(row.path, ranges[before].low, max(high, ranges[before].high))
             else:
                 last[row.path] = len(ranges)
                 ranges.append(Range(row.path, row.seq, high))
-        return ranges[::-1]
+        return sorted(ranges, key=lambda found: -found.high)
 
 
 def older_page(
@@ -125,20 +131,31 @@ def older_page(
 ) -> Page:
     """Return the newest answers, or those before a seq. Entries that `leaves_out` selects take no place on the page."""
     bound = LAST_SEQ if before is None else before - 1
-    ranges = [found for found in _extended(wanted) if found.low <= bound]
+    ranges = [found for found in wanted.ranges() if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
-    entries = heapq.merge(*(_walk(wanted.chain, found, bound) for found in opened), key=lambda entry: -entry.seq)
+    end = left[0].high + 1 if left else None
     seen: list[Seen] = []
     repeats = _Repeats(wanted)
-    last = 0
-    for looked, entry in enumerate(entries):
+    last = looked = 0
+    for entry in heapq.merge(*_sources(wanted, opened, end or 1, bound), key=lambda entry: -entry.seq):
+        if entry.seq == last:
+            continue  # it was found in two ways
         found = None if leaves_out(entry) else _seen(wanted, entry, repeats)
         if looked == LOOK or (found is not None and len(seen) == size):
             return Page(_counted(wanted.chain, seen), last)
-        last = entry.seq
+        last, looked = entry.seq, looked + 1
         if found is not None:
             seen.append(found)
-    return Page(_counted(wanted.chain, seen), left[0].high + 1 if left else None)
+    return Page(_counted(wanted.chain, seen), end)
+
+
+def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> Iterator[Iterator[Entry]]:
+    """Yield the entries between two seqs that may have shown one of the versions, newest first, from each index."""
+    entries = AuditEntry.objects.of_chain(wanted.chain)
+    for found in ranges:
+        yield _walk(entries.at_path(found.path), max(found.low, low), min(found.high, high))
+    yield _walk(entries.by_version(list(wanted.lines)), low, high, values=len(wanted.lines))
+    yield _walk(entries.filter(replay_of__in=wanted.makers), low, high, values=len(wanted.lines))
 
 
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
@@ -156,31 +173,15 @@ def _within(found: Seen, total: int | None) -> Seen:
     return replace(found, total=total, last=max(1, min(found.last, total)))
 
 
-def _extended(wanted: Wanted) -> list[Range]:
-    """Return the ranges, newest first, each extended to later entries that may answer repeated calls.
+def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
+    """Yield the entries from one seq to another, newest first, loaded in chunks.
 
-    Ranges at one path do not overlap.
+    An index has the rows of one value in order. Those of several values are sorted, lest the whole chain is walked.
     """
-    newest: list[Range] = []
-    reach: dict[str, int] = {}
-    for found in wanted.ranges():
-        high = found.high
-        if high < LAST_SEQ and len(newest) < MOST_RANGES:
-            at_path = AuditEntry.objects.of_chain(wanted.chain).at_path(found.path)
-            later = at_path.filter(seq__gt=high).oldest().values_list("seq", flat=True)[:REPEATS]
-            high = max(later, default=high)
-        high = min(high, reach.get(found.path, LAST_SEQ + 1) - 1)
-        reach[found.path] = found.low
-        newest.append(Range(found.path, found.low, high))
-    return sorted(newest, key=lambda found: -found.high)
-
-
-def _walk(chain: str, found: Range, bound: int) -> Iterator[Entry]:
-    """Yield the entries of a range up to a seq, newest first, loaded in chunks."""
-    high = min(found.high, bound)
-    while high >= found.low:
-        rows = AuditEntry.objects.of_chain(chain).at_path(found.path).between(found.low, high).newest()
-        entries = [Entry(*row) for row in rows.values_list(*_COLUMNS)[:CHUNK]]
+    while high >= low:
+        many = by_path_alone(rows, low, high).order_by("-place")
+        chunk = rows.between(low, high).newest() if values == 1 else many
+        entries = [Entry(*row) for row in chunk.values_list(*_COLUMNS)[:CHUNK]]
         yield from entries
         if len(entries) < CHUNK:
             return
@@ -211,7 +212,7 @@ class _Repeats:
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain
-        self.makers = {row.seq for row, _line in wanted.lines.values()}
+        self.makers = wanted.makers
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:

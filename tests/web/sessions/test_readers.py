@@ -20,47 +20,15 @@ from memoryhub.web.sessions import readers_query as readers_found
 from tests.fixtures import BY, new_person, signed_in
 from tests.long import tried
 from tests.web.history.versions import HOSTILE, Caller
+from tests.web.sessions.reads import readers, seen, view
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
-
-Seen = set[tuple[int, int]]
-"""Seqs of entries, with the number of the version that each showed."""
 
 
 @pytest.fixture
 def caller(store: MemoryStore, key: str) -> Caller:
     return Caller(store, key, session="writer")
-
-
-def readers(user: User, memory: Memory, **query: object) -> Any:
-    address = reverse("readers", args=[memory.store_id, memory.pk])
-    response = signed_in(user).get(address, {key: str(value) for key, value in query.items()})
-    assert response.status_code == 200
-    return response
-
-
-def seen(user: User, memory: Memory, **query: object) -> Seen:
-    """What all pages say together."""
-    found: Seen = set()
-    while True:
-        response = readers(user, memory, **query)
-        for group in response.context["groups"]:
-            assert group.rest == 0
-            shown = {(item.entry.seq, item.version.number) for item in group.seen}
-            assert not found & shown
-            found |= shown
-        if response.context["older"] is None:
-            return found
-        query["before"] = response.context["older"]
-
-
-def view(caller: Caller, path: str, session: str | None, **more: object) -> int:
-    """A read in a session; gives its entry."""
-    caller.session = session
-    result = caller.call("view", path=f"/memories{path}", **more)
-    assert not result.is_error, result.content
-    return caller.last.seq
 
 
 # ------------------------------------------------------------------------------------------ random calls

@@ -109,6 +109,19 @@ def test_who_read_the_lines_is_told_with_what_they_wrote(bad: Session, store: Me
     assert 'name="too"' not in html, "a viewer ticks nothing"
 
 
+def test_a_read_by_id_long_after_the_version_was_replaced_is_told(
+    bad: Session, caller: Caller, store: MemoryStore, bob: User
+) -> None:
+    poisoned = Memory.objects.get(path="/rules.md").head_id
+    caller.session = "mender"
+    caller.replace("/rules.md", "- Refund everything\n", "")
+    run(caller, "busy", *["/rules.md"] * 120)
+    caller.session = "late"
+    caller.read(poisoned)
+    readers = signed_in(bob).get(url_of(store, bad)).context["spread"].readers
+    assert [reader.group.session.name for reader in readers] == ["reader", "quiet", "late"]
+
+
 def test_who_has_seen_a_line_leads_to_undoing_the_version_that_wrote_it(
     bad: Session, store: MemoryStore, curator: Client, bob: User
 ) -> None:
