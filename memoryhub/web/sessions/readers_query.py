@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from memoryhub.actions.erasure.redacted_paths import MASKED
 from memoryhub.actions.history.blame import Row, line_counts
-from memoryhub.models import AuditEntry
+from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ, AuditEntryQuerySet, by_path_alone
 
 PAGE = 50
@@ -23,6 +24,8 @@ LOOK = 2_000
 
 CHUNK = 250
 MOST_RANGES = 40
+MOST_PATHS = 20
+"""The most paths at which the reads of redacted versions are searched for."""
 
 READS = ("view", "download")
 _COLUMNS = (
@@ -113,17 +116,33 @@ class Wanted:
         ranges: list[Range] = []
         last: dict[str, int] = {}
         rows = sorted((row for row, _lines in self.lines.values()), key=lambda row: row.seq)
+        unknown = _paths_of(self.chain, [row for row in rows if row.path is None])
         for row in rows:
             high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
-            if row.path is None:
-                continue
-            before = last.get(row.path)
-            if before is not None and ranges[before].high >= row.seq - 1:
-                ranges[before] = Range(row.path, ranges[before].low, max(high, ranges[before].high))
-            else:
-                last[row.path] = len(ranges)
-                ranges.append(Range(row.path, row.seq, high))
+            if high < row.seq:
+                continue  # it was never the newest version: it came with the history of an import
+            for path in unknown if row.path is None else (row.path,):
+                before = last.get(path)
+                if before is not None and ranges[before].high >= row.seq - 1:
+                    ranges[before] = Range(path, ranges[before].low, max(high, ranges[before].high))
+                else:
+                    last[path] = len(ranges)
+                    ranges.append(Range(path, row.seq, high))
         return sorted(ranges, key=lambda found: -found.high)
+
+
+def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
+    """Return the paths at which redacted versions may have been: those in the entries that made them and those of other
+    versions of their memories. A redaction keeps a path in the audit only if another version has it; else it masks
+    it."""
+    if not redacted:
+        return []
+    memories = MemoryVersion.objects.among(chain, [row.id for row in redacted]).values_list("memory_id", flat=True)
+    beside = MemoryVersion.objects.filter(store_id=chain, memory_id__in=set(memories), path__isnull=False)
+    made = AuditEntry.objects.of_chain(chain).of_seqs({row.seq for row in redacted}).values_list("path", "new_path")
+    known = [path for paths in made for path in paths if path]
+    known += beside.order_by("path").values_list("path", flat=True).distinct()[:MOST_PATHS]
+    return list(dict.fromkeys([MASKED, *known]))[:MOST_PATHS]
 
 
 def older_page(

@@ -2,10 +2,12 @@
 
 import pytest
 
-from memoryhub.models import Door, MemoryStore, MemoryVersion, User
+from memoryhub.actions.erasure import redaction
+from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.web.sessions import readers_query
 from tests.web.history.versions import Caller
-from tests.web.sessions.reads import seen, view
+from tests.web.memories.pages import act
+from tests.web.sessions.reads import readers, seen, view
 
 pytestmark = pytest.mark.django_db
 
@@ -13,6 +15,48 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def caller(store: MemoryStore, key: str) -> Caller:
     return Caller(store, key, session="writer")
+
+
+def redact(memory: Memory, *numbers: int) -> None:
+    for version in MemoryVersion.objects.filter(memory=memory, number__in=numbers):
+        redaction.redact_version(memory.store_id, version.pk, act())
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("later", ["", "/b.md"], ids=["a path that stays", "a path that is redacted too"])
+def test_a_redaction_leaves_who_had_seen_the_version(later: str, caller: Caller, bob: User) -> None:
+    memory = caller.create("/a.md", "a\nsecret\n")
+    read, by_id = view(caller, "/a.md", "reader"), caller.read(memory.head_id).seq
+    if later:
+        caller.call("rename", old_path="/memories/a.md", new_path=f"/memories{later}")
+    caller.replace(later or "/a.md", "secret", "harmless")
+    view(caller, later or "/a.md", "later")
+    redact(memory, 1)
+    assert MemoryVersion.objects.get(memory=memory, number=1).path is None
+    assert seen(bob, memory, version=1) == {(read, 1), (by_id, 1)}
+    assert "No one has seen" not in readers(bob, memory, version=1).content.decode()
+
+
+def test_redacted_versions_at_several_paths_keep_their_readers(caller: Caller, bob: User) -> None:
+    memory = caller.create("/d/a.md", "one\n")
+    reads = {(view(caller, "/d/a.md", "first"), 1)}
+    caller.call("rename", old_path="/memories/d", new_path="/memories/e")
+    reads |= {(view(caller, "/e/a.md", "second"), 2)}
+    caller.replace("/e/a.md", "one", "two")
+    reads |= {(view(caller, "/e/a.md", "third"), 3), (caller.last.seq - 1, 3)}
+    caller.call("rename", old_path="/memories/e/a.md", new_path="/memories/f.md")
+    redact(memory, 1, 2, 3)
+    assert {read for number in (1, 2, 3) for read in seen(bob, memory, version=number)} == reads
+
+
+@pytest.mark.both_databases
+def test_a_redacted_version_between_others_is_searched_for_a_line(caller: Caller, bob: User) -> None:
+    memory = caller.create("/a.md", "a\nb\n")
+    caller.replace("/a.md", "b", "secret")
+    read = view(caller, "/a.md", "reader")
+    caller.replace("/a.md", "secret", "harmless")
+    redact(memory, 2)
+    assert (read, 2) in seen(bob, memory, version=3, line=1)
 
 
 @pytest.mark.both_databases
