@@ -7,7 +7,7 @@ and checksums that do not match, ZIP64, encryption, links and devices.
 import stat
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from memoryhub.transfer import reading
@@ -29,10 +29,12 @@ OWN_ENTRIES = 2
 
 
 class Entry(NamedTuple):
-    """One entry of the central directory. `name` is its name as it is in the archive, in bytes."""
+    """One entry of the central directory. `name` is its name as it is in the archive, in bytes, and `place` the same
+    in NFC. Whether it may be there, and is a text at all, is not checked yet."""
 
     place: str
     name: bytes
+    attributes: int
     flags: int
     method: int
     crc: int
@@ -42,21 +44,46 @@ class Entry(NamedTuple):
     is_directory: bool
 
 
-def files(data: Data, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
-    """Yield (place, content) of each entry that is not a directory, in order. Raises Refused, possibly after some
-    entries."""
-    reading.require_size(data, bounds)
-    entries, end = _entries(data, bounds)
-    reading.require_apart(entry.place for entry in entries)
-    starts = _starts(data, entries, end)
-    total = 0
+class Archive:
+    """An archive of which every byte belongs to one entry. Raises Refused."""
+
+    def __init__(self, data: Data, bounds: Bounds) -> None:
+        reading.require_size(data, bounds)
+        self.data, self.bounds = data, bounds
+        self.entries, end = _entries(data)
+        self.starts = _starts(data, self.entries, end)
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The places of all entries; those of directories end with a slash."""
+        return frozenset(entry.place for entry in self.entries)
+
+    def files(self, passed: Container[str] = ()) -> Iterator[tuple[str, bytes]]:
+        """Yield (place, content) of each entry that is not a directory, in order. Those at the places `passed` are not
+        looked at. Raises Refused, possibly after some entries."""
+        entries = [entry for entry in self.entries if entry.place not in passed]
+        _require_all(entries, self.bounds)
+        total = 0
+        for entry in entries:
+            content = _unpacked(self.data, entry, self.starts[entry.offset], self.bounds.unpacked - total)
+            total += len(content)
+            if total > self.bounds.small and total > len(self.data) * self.bounds.ratio:
+                raise Refused(_too_tight(self.bounds))
+            if not entry.is_directory:
+                yield entry.place, content
+
+
+def _require_all(entries: list[Entry], bounds: Bounds) -> None:
+    """Raise Refused unless these entries are few, each is a text or a directory, and all are apart."""
+    if len(entries) > bounds.entries + OWN_ENTRIES:
+        raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are taken.")
     for entry in entries:
-        content = _unpacked(data, entry, starts[entry.offset], bounds.unpacked - total)
-        total += len(content)
-        if total > bounds.small and total > len(data) * bounds.ratio:
-            raise Refused(_too_tight(bounds))
-        if not entry.is_directory:
-            yield entry.place, content
+        shown = entry.name.decode("utf-8")
+        _require_kind(shown, entry)
+        reading.require_place(shown.rstrip("/") if entry.is_directory and shown.strip("/") else shown)
+    if (size := sum(entry.size for entry in entries)) > bounds.unpacked:
+        raise Refused(f"It unpacks to {size:,} bytes; at most {bounds.unpacked:,} are taken.")
+    reading.require_apart(entry.place for entry in entries)
 
 
 def _too_tight(bounds: Bounds) -> str:
@@ -66,7 +93,7 @@ def _too_tight(bounds: Bounds) -> str:
 # ------------------------------------------------------------------------------------------------ its directory
 
 
-def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
+def _entries(data: Data) -> tuple[list[Entry], int]:
     """Return all entries, and the offset of the central directory. Raises Refused."""
     at = _end_of(data)
     _, disk, first_disk, here, count, size, offset, _ = _END.unpack_from(data, at)
@@ -74,8 +101,6 @@ def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
         raise Refused("The archive uses ZIP64, which nothing of this size needs.")
     if disk or first_disk or here != count:
         raise Refused("The archive is one part of several.")
-    if count > bounds.entries + OWN_ENTRIES:
-        raise Refused(f"The archive has {count:,} entries; at most {bounds.entries:,} are taken.")
     if offset + size != at:
         raise Refused("The archive's directory is not where the archive says.")
     found, place = [], offset
@@ -84,8 +109,6 @@ def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
         found.append(entry)
     if place != at:
         raise Refused("The archive's directory is longer than its entries.")
-    if (size := sum(entry.size for entry in found)) > bounds.unpacked:
-        raise Refused(f"It unpacks to {size:,} bytes; at most {bounds.unpacked:,} are taken.")
     return found, offset
 
 
@@ -131,22 +154,20 @@ def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
     if method not in (_STORED, _DEFLATED):
         raise Refused(f"The entry {visible(shown)} uses an unsupported compression ({method}).")
     is_directory = shown.endswith("/")
-    _require_kind(shown, attributes, is_directory)
-    if is_directory and (size or packed > 2):
-        raise Refused(f"The directory {visible(shown)} has data.")
-    place_ = reading.require_place(shown.rstrip("/") if is_directory and shown.strip("/") else shown)
-    entry = Entry(place_ + ("/" if is_directory else ""), name, flags, method, crc, packed, size, offset, is_directory)
-    return entry, behind
+    place_ = reading.composed(shown.rstrip("/") + "/" if is_directory else shown)
+    return Entry(place_, name, attributes, flags, method, crc, packed, size, offset, is_directory), behind
 
 
-def _require_kind(name: str, attributes: int, is_directory: bool) -> None:
+def _require_kind(name: str, entry: Entry) -> None:
     """Raise Refused unless an entry is a regular file or a directory."""
-    kind = stat.S_IFMT(attributes >> 16)
-    if kind == stat.S_IFLNK or attributes & _REPARSE:
+    kind, is_directory = stat.S_IFMT(entry.attributes >> 16), entry.is_directory
+    if is_directory and (entry.size or entry.packed > 2):
+        raise Refused(f"The directory {visible(name)} has data.")
+    if kind == stat.S_IFLNK or entry.attributes & _REPARSE:
         raise Refused(f"The entry {visible(name)} is a symbolic link.")
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise Refused(f"The entry {visible(name)} is a device, a pipe or a socket.")
-    if not is_directory and (kind == stat.S_IFDIR or attributes & 0x10):
+    if not is_directory and (kind == stat.S_IFDIR or entry.attributes & 0x10):
         raise Refused(f"The entry {visible(name)} says that it is a directory, but its name has no final slash.")
 
 

@@ -4,36 +4,30 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 from memoryhub import strict_json
-from memoryhub.transfer import histories, jsonl_read, reading
-from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer import git_commits, histories, jsonl_read, reading, tree_read
+from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer.git_commits import Commit
 from memoryhub.transfer.git_stream_lines import Lines, unquoted
 from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
+from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 FORMAT = "memoryhub-git"
 MOST_LOOKED_AT = 500_000
 """How many texts all moves and removals of directories may examine in total."""
-_PERSON = re.compile(rb"(?:author|committer) ?(?P<name>[^<>\n]*?) ?<(?P<mail>[^<>\n]*)> (?P<at>-?\d{1,12}) [+-]\d{4}")
-_TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
+_SQUARE = 1_000
+"""A change at a place of 100 names counts as 10 texts that are examined, at a place of 1,000 names as 1,000 texts."""
 _MODES = {b"100644", b"644", b"100755", b"755"}
 _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b"040000": "a directory"}
 
 
 @dataclass(slots=True)
-class Commit:
-    """One commit. `changed` is {path: bytes written there}."""
-
-    author: Author | None = None
-    at: datetime | None = None
-    message: str = ""
-    changed: dict[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class _Told:
-    """What is known of a memory so far: its versions, and the reason why it cannot be imported (None: it can)."""
+    """What is known of a memory so far: its versions, and the reason why it cannot be imported (None: it can).
+
+    `path` is in NFC, as paths are stored; the stream knows the name as git has it.
+    """
 
     id: str | None
     path: str
@@ -41,27 +35,38 @@ class _Told:
     why: str | None = None
 
 
-def read(data: Data, bounds: Bounds) -> Read:
-    """Return the memories of a stream with their versions; raises Refused."""
+def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
+    """Return the memories of a stream with their versions; raises Refused.
+
+    From the hub's own stream nothing is left out by name. In another one, the newest path of a text counts.
+    """
     reading.require_size(data, bounds)
-    stream = _Stream(data, bounds)
+    stream = _Stream(data, bounds, exclude)
     stream.run()
-    for one in stream.told:
-        if not stream.ours and reading.is_marker(one.path):
-            one.why = reading.MARKED
-    readable = [BundledMemory(one.id, one.path, tuple(one.versions)) for one in stream.told if one.why is None]
+    all_told = stream.told if stream.ours else _chosen(stream.told, only_memory_files, exclude)
+    readable = [BundledMemory(one.id, one.path, tuple(one.versions)) for one in all_told if one.why is None]
     memories, left = histories.checked(readable, bounds)
     if stream.ours and not stream.history:
         memories = tuple(histories.newest_alone(memory) for memory in memories)
-    broken = tuple(Left(one.path, one.why) for one in stream.told if one.why is not None)
+    broken = tuple(Left(one.path, one.why) for one in all_told if one.why is not None)
     return reading.require_some(Read(Bundle("git", memories, stream.name, stream.description), (*broken, *left)))
+
+
+def _chosen(told: list[_Told], only_memory_files: bool, exclude: Exclude) -> list[_Told]:
+    """Return the texts of another repository that are imported, as they were chosen by their paths."""
+    kept = [one for one in told if not exclude.has(one.path[1:])]
+    taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
+    for one in kept:
+        if reading.is_marker(one.path):
+            one.why = reading.MARKED
+    return [one for one in kept if one.path[1:] in taken]
 
 
 class _Stream:
     """A reader of one stream. `ours` becomes true when a comment says that a hub wrote the stream."""
 
-    def __init__(self, data: Data, bounds: Bounds) -> None:
-        self.lines, self.bounds = Lines(data), bounds
+    def __init__(self, data: Data, bounds: Bounds, exclude: Exclude) -> None:
+        self.lines, self.bounds, self.exclude = Lines(data), bounds, exclude
         self.blobs: dict[bytes, bytes] = {}
         self.marks: set[bytes] = set()
         self.last_mark: bytes | None = None
@@ -168,7 +173,7 @@ class _Stream:
             raise Refused("The stream has a merge; only a linear history is supported.")
         self.branch, self.last_mark = branch, mark
         self.marks |= {mark} if mark else set()
-        trailers = _trailers(commit.message) if self.ours else {}
+        trailers = git_commits.trailers(commit.message) if self.ours else {}
         if self.ours and "Version" not in trailers:
             raise Refused("A commit of the stream does not name its version.")
         self._changes(commit, tells=not self.ours)
@@ -184,7 +189,7 @@ class _Stream:
             raise Refused("A commit of the stream has no committer.")
         if (encoding := self.lines.optional(b"encoding ")) is not None and encoding.lower() not in (b"utf-8", b"utf8"):
             raise Refused("The message of a commit in the stream is not UTF-8.")
-        who, at = _person(author or committer)
+        who, at = git_commits.person(author or committer)
         return Commit(who, at, self.lines.blob().decode("utf-8", "replace")), mark
 
     # -------------------------------------------------------------------------------------------- what a commit changes
@@ -204,7 +209,7 @@ class _Stream:
             elif line == b"deleteall":
                 self._remove_all(commit, tells)
             elif tells and word == b"D ":
-                self._remove(reading.require_place(unquoted(line[2:])[0], posix=True), commit)
+                self._remove(self._place(unquoted(line[2:])[0]), commit)
             elif tells:
                 self._move(line[2:], commit, copies=word == b"C ")
         if self.lines.peek() == b"":
@@ -215,21 +220,38 @@ class _Stream:
         reference, _, name = rest.partition(b" ")
         place = unquoted(name)[0]
         if tells:  # in the hub's own streams the path is in a trailer, and the place in the tree is escaped
-            place = reading.require_place(place, posix=True)
-        if mode in _WRONG_MODES:
+            place = self._place(place)
+        passed = mode in _WRONG_MODES and tells and self.exclude.has(reading.composed(place))
+        if mode in _WRONG_MODES and not passed:
             raise Refused(f"The place {visible(place)} of the stream is {_WRONG_MODES[mode]}.")
-        if mode not in _MODES:
+        if mode not in _MODES and not passed:
             raise Refused(f"The place {visible(place)} of the stream has an unsupported mode.")
         if reference == b"inline":
             content = self.lines.blob()
         elif reference in self.blobs:
             content = self.blobs[reference]
+        elif passed:
+            content = b""
         else:
             raise Refused(f"The place {visible(place)} has a text that is not in the stream.")
+        if passed:
+            self._remove(place, commit)
+            return
         commit.changed[place] = content
         self._count(len(content))
         if tells:
             self._write(place, content, commit)
+
+    def _place(self, name: str) -> str:
+        """Return a place as git has it, where names in two Unicode forms are two names. Raises Refused."""
+        reading.require_place(name, posix=True)
+        self._look(name.count("/") ** 2 // _SQUARE)
+        return name
+
+    def _look(self, count: int) -> None:
+        self.looked_at += count
+        if self.looked_at > MOST_LOOKED_AT:
+            raise Refused("The stream moves too many texts too often.")
 
     def _count(self, size: int) -> None:
         self.size += size
@@ -239,8 +261,7 @@ class _Stream:
     def _write(self, place: str, content: bytes, commit: Commit) -> None:
         """Write a text at a place. A directory at this place is removed, and so are texts at the places of its parent
         directories."""
-        parts = place.split("/")
-        for above in ("/".join(parts[:end]) for end in range(1, len(parts))):
+        for above in _above(place):
             if above in self.there:
                 self._remove(above, commit)
         if place not in self.there and self.directories[place]:
@@ -249,7 +270,7 @@ class _Stream:
             told, _ = self.there[place]
             operation = "modified"
         else:
-            told, operation = _Told(None, "/" + place), "created"
+            told, operation = _Told(None, "/" + reading.composed(place)), "created"
             self._new(told)
             self._put(place, told, "")
         text = reading.text_of(content)
@@ -257,31 +278,29 @@ class _Stream:
             told.why = told.why or reading.why_no_text(content)
         elif operation == "created" or self.there[place][1] != text:
             self.there[place] = (told, text)
-            self._version(told, operation, "/" + place, text, commit)
+            self._version(told, operation, place, text, commit)
 
     def _new(self, told: _Told) -> None:
         self.told.append(told)
         if len(self.told) > self.bounds.entries:
             raise Refused(f"It has more than {self.bounds.entries:,} memories.")
 
-    def _version(self, told: _Told, operation: str, path: str, content: str | None, commit: Commit) -> None:
+    def _version(self, told: _Told, operation: str, place: str, content: str | None, commit: Commit) -> None:
         self.versions += 1
         if self.versions > self.bounds.versions:
             raise Refused(f"It has more than {self.bounds.versions:,} versions.")
-        told.path = path
+        told.path = "/" + reading.composed(place)
         number = len(told.versions) + 1
-        told.versions.append(BundledVersion(None, number, operation, path, content, commit.at, commit.author))
+        told.versions.append(BundledVersion(None, number, operation, told.path, content, commit.at, commit.author))
 
     def _put(self, place: str, told: _Told, content: str) -> None:
         self.there[place] = (told, content)
-        parts = place.split("/")
-        for end in range(1, len(parts)):
-            self.directories["/".join(parts[:end])] += 1
+        for above in _above(place):
+            self.directories[above] += 1
 
     def _take(self, place: str) -> tuple[_Told, str]:
-        parts = place.split("/")
-        for end in range(1, len(parts)):
-            self.directories["/".join(parts[:end])] -= 1
+        for above in _above(place):
+            self.directories[above] -= 1
         return self.there.pop(place)
 
     def _beneath(self, place: str) -> list[str]:
@@ -289,16 +308,14 @@ class _Stream:
         if place in self.there:
             self.looked_at += 1
             return [place]
-        self.looked_at += len(self.there) if self.directories[place] else 1
-        if self.looked_at > MOST_LOOKED_AT:
-            raise Refused("The stream moves too many texts too often.")
+        self._look(len(self.there) if self.directories[place] else 1)
         return [one for one in self.there if one.startswith(place + "/")] if self.directories[place] else []
 
     def _remove(self, place: str, commit: Commit) -> None:
         for one in self._beneath(place):
             told, _ = self._take(one)
             if told.versions:
-                self._version(told, "deleted", "/" + one, None, commit)
+                self._version(told, "deleted", one, None, commit)
 
     def _remove_all(self, commit: Commit, tells: bool) -> None:
         for place in list(self.there) if tells else []:
@@ -307,9 +324,9 @@ class _Stream:
     def _move(self, rest: bytes, commit: Commit, *, copies: bool) -> None:
         old, behind = unquoted(rest, ends=b" ")
         new, _ = unquoted(behind)
-        old, new = reading.require_place(old, posix=True), reading.require_place(new, posix=True)
+        old, new = self._place(old), self._place(new)
         for one in self._beneath(old):
-            place = reading.require_place(new + one[len(old) :], posix=True)
+            place = self._place(new + one[len(old) :])
             if copies:
                 self._count(len(self.there[one][1].encode()))
                 self._write(place, self.there[one][1].encode(), commit)
@@ -318,7 +335,7 @@ class _Stream:
             self._remove(place, commit)
             self._put(place, told, content)
             self._count(len(content.encode()))
-            self._version(told, "modified", "/" + place, content, commit)
+            self._version(told, "modified", place, content, commit)
 
     # -------------------------------------------------------------------------------------------- our own commits
 
@@ -332,7 +349,7 @@ class _Stream:
         except (KeyError, ValueError):
             raise Refused("A commit of the stream lacks facts about its version.") from None
         redacted = trailers.get("Redacted") == "yes"
-        content = None if redacted or operation == "deleted" else _only(commit)
+        content = None if redacted or operation == "deleted" else git_commits.only_text(commit)
         author = None
         if "Actor" in trailers or "Label" in trailers:
             type, _, id = trailers.get("Actor", "").partition(" ")
@@ -349,38 +366,9 @@ class _Stream:
         )
 
 
-def _only(commit: Commit) -> str | None:
-    """Return the text of a commit of the hub's own stream. Raises Refused unless the commit writes exactly one text."""
-    if len(commit.changed) != 1:
-        raise Refused("A commit of the stream does not write exactly one text.")
-    (content,) = commit.changed.values()
-    text = reading.text_of(content)
-    if text is None:
-        raise Refused("A commit of the stream writes bytes that are not a text.")
-    return text
-
-
-def _trailers(message: str) -> dict[str, str]:
-    """Return {name: value} of the trailers in a message. Raises Refused if one of them is repeated."""
-    found: dict[str, str] = {}
-    for line in message.rstrip("\n").rpartition("\n\n")[2].split("\n"):
-        if match := _TRAILER.fullmatch(line):
-            if match[1] in found:
-                raise Refused("A commit of the stream repeats a fact about its version.")
-            found[match[1]] = match[2]
-    return found
-
-
-def _person(line: bytes) -> tuple[Author | None, datetime]:
-    match = _PERSON.fullmatch(line)
-    if match is None:
-        raise Refused("A commit of the stream has an author in an unknown form.")
-    try:
-        at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(match["at"]))
-    except OverflowError:
-        raise Refused("A commit of the stream has an impossible time.") from None
-    label = match["name"].decode("utf-8", "replace")[:1000]
-    return (Author("", "", label) if label else None), at
+def _above(place: str) -> list[str]:
+    """Return the directories that a place is in, the highest first."""
+    return [place[: match.start()] for match in re.finditer("/", place)]
 
 
 def is_one(data: Data) -> bool:

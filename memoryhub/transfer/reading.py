@@ -19,8 +19,7 @@ MARKED = "The name .anthropic-memory-store is reserved."
 name."""
 
 MOST_PLACE = 4_096
-"""The most bytes of a place. It is more than a path may have, because an export escapes characters and shortens names
-only to 200 bytes."""
+"""The most bytes of a place: as many as a path of a file can have. Composing a longer one could take long."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ARCHIVES = (
@@ -73,7 +72,7 @@ def require_size(data: Data, bounds: Bounds) -> None:
 
 def require_place(name: str, *, posix: bool = False) -> str:
     """Return a place in an archive or stream, in NFC. Raises Refused for a place that is not relative or leads
-    elsewhere.
+    elsewhere. Whether a memory can be there is for `refusal_of` to say.
 
     `posix`: only a slash separates names, as in git's trees and in a directory on this machine. There `a: b.md` is a
     name, whereas in an archive `a:` may be a drive.
@@ -94,22 +93,28 @@ def require_place(name: str, *, posix: bool = False) -> str:
         raise Refused(f"The place {shown} leads out of its directory (..).")
     if "." in parts or "" in parts:
         raise Refused(f"The place {shown} has an empty name or a single dot in it.")
-    if len(parts) > paths.MOST_NAMES:
-        raise Refused(f"The place {shown} is deeper than {paths.MOST_NAMES} levels.")
-    if len(name.encode()) > MOST_PLACE or any(len(part.encode()) > paths.MOST_BYTES_OF_NAME for part in parts):
-        raise Refused(f"The place {shown} is longer than {MOST_PLACE} bytes (or 255 a name).")
+    return composed(name)
+
+
+def composed(name: str) -> str:
+    """Return a place in NFC, as paths are stored. Raises Refused for a very long one."""
+    if len(name.encode("utf-8", "surrogatepass")) > MOST_PLACE:
+        raise Refused(f"The place {visible(name)} is longer than {MOST_PLACE:,} bytes.")
     return unicodedata.normalize("NFC", name)
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Raise Refused if a name occurs twice, or if it is both a text and a directory of another."""
+    """Raise Refused if a place, which is in NFC, occurs twice, or if it is both a text and a directory of another."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise Refused(f"The place {visible(name)} is there twice.")
+            forms = "" if name.isascii() else ", perhaps in two Unicode forms, which are one name here"
+            raise Refused(f"The place {visible(name)} is there twice{forms}.")
         seen.add(name)
     for name in seen:
         parts = name.split("/")
+        if len(parts) > paths.MOST_NAMES:  # no memory can be there
+            continue
         for end in range(1, len(parts)):
             if "/".join(parts[:end]) in seen:
                 raise Refused(f"The place {visible('/'.join(parts[:end]))} is both a text and a directory.")

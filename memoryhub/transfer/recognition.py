@@ -20,7 +20,7 @@ def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False,
     if data[:7] == b'{"type"' or name.lower().endswith((".jsonl", ".ndjson")):
         return jsonl_read.read(data, bounds)
     if git_read.is_one(data):
-        return git_read.read(data, bounds)
+        return git_read.read(data, bounds, only_memory_files, exclude)
     if name.lower().endswith((".md", ".txt", ".markdown")):
         memories, left = reading.memories_of([(reading.require_place(name), data[:])])
         return reading.require_some(Read(Bundle("text", memories), left))

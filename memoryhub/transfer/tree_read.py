@@ -1,10 +1,13 @@
 """Chooses the memories among the texts of a directory or an archive: by rules, or by the manifest of a hub's export."""
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 
+from memoryhub.protocol import paths
 from memoryhub.transfer import archive_read, histories, jsonl_read, reading
 from memoryhub.transfer.bundle import Bundle, Refused
 from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
@@ -40,16 +43,12 @@ class Exclude:
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}
         return replace(self, kept=frozenset(kept | above))
 
-    def has_name(self, name: str) -> bool:
-        """Return whether a file or directory with this name is ignored anywhere."""
-        return any(fnmatchcase(name, pattern) for pattern in self.patterns if "/" not in pattern)
-
     def has(self, place: str) -> bool:
         """Return whether a place is ignored, or a directory above it."""
         if place in self.kept:
             return False
         parts = place.split("/")
-        if any(map(self.has_name, parts)):
+        if any(map(_pattern(self.patterns).match, parts)):
             return True
         whole = [pattern.strip("/") for pattern in self.patterns if "/" in pattern]
         above = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)] if whole else []
@@ -57,6 +56,12 @@ class Exclude:
 
 
 DEFAULT = Exclude()
+
+
+@lru_cache(maxsize=64)
+def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return one pattern for all names that these shell patterns match; those with a slash match no name."""
+    return re.compile("|".join(translate(pattern) for pattern in patterns if "/" not in pattern) or "(?!)")
 
 
 def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
@@ -69,18 +74,37 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
     above = parts[:-1]
     if ".claude" in above:
         return bool(MEMORY_DIRECTORIES & set(above[above.index(".claude") + 1 :]))
-    return any("/".join(parts[:end]) in beside for end in range(len(parts)))
+    return any("/".join(parts[:end]) in beside for end in range(min(len(parts), paths.MOST_NAMES)))
+
+
+def chosen(places: Collection[str], only_memory_files: bool) -> list[str]:
+    """Return the places to import, sorted. Raises Refused if only memories of coding agents are, and there is none."""
+    if not only_memory_files:
+        return sorted(places)
+    beside = frozenset(place.rpartition("/")[0] for place in places if place.rpartition("/")[2] == "MEMORY.md")
+    taken = sorted(place for place in places if is_memory(place, beside))
+    if not taken:
+        raise Refused("It has no CLAUDE.md, MEMORY.md or other text that agents keep as memory.")
+    return taken
+
+
+def excluded(count: int) -> tuple[Left, ...]:
+    """Return the line that says how many texts are left out by their names, if there are any."""
+    why = f"{count:,} that are excluded by their names (.git, .obsidian, databases and others)."
+    return (Left("", why),) if count else ()
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a ZIP archive. They come from its history if it is an unchanged export, otherwise from its
-    texts."""
-    return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip", exclude)
+    texts. Of an export, nothing is excluded."""
+    archive = archive_read.Archive(data, bounds)
+    is_export = MANIFEST in archive.places and not only_memory_files
+    passed = frozenset() if is_export else frozenset(filter(exclude.has, archive.places))
+    read = read_texts(dict(archive.files(passed)), bounds, only_memory_files, "zip")
+    return replace(read, left=read.left + excluded(sum(not place.endswith("/") for place in passed)))
 
 
-def read_texts(
-    texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
-) -> Read:
+def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
     """Return the memories in {place: bytes}. The dictionary is emptied on the way, so that no text is in memory twice.
 
     If the texts are an export of a hub, packed or unpacked, its manifest says at which paths they are.
@@ -88,18 +112,7 @@ def read_texts(
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))
         return replace(read, bundle=replace(read.bundle, source=source))
-    beside = frozenset(place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md")
-    count = len(texts)
-    kept = [place for place in sorted(texts) if not exclude.has(place)]
-    taken = [place for place in kept if not only_memory_files or is_memory(place, beside)]
-    memories, left = reading.memories_of((place, texts.pop(place)) for place in taken)
-    if passed := count - len(kept):
-        left = (
-            *left,
-            Left("", f"{passed:,} that are excluded by their names (.git, .obsidian, databases and others)."),
-        )
-    if only_memory_files and not memories:
-        raise Refused("It has no CLAUDE.md, MEMORY.md or other text that agents keep as memory.")
+    memories, left = reading.memories_of((place, texts.pop(place)) for place in chosen(texts, only_memory_files))
     histories.require_bounds(memories, bounds)
     return reading.require_some(Read(Bundle(source, memories), left))
 

@@ -53,7 +53,9 @@ def of_directory(
 
     If an export of a hub was unpacked there, none of its texts is left out by its name, unless `exclude` says so.
     """
-    bounds, texts, left, size = bounds or importing.bounds(), {}, [], 0
+    bounds, left, size = bounds or importing.bounds(), [], 0
+    texts: dict[str, bytes] = {}
+    twice: list[str] = []
     exported = frozenset() if only_memory_files else _exported(root, bounds)
     exclude = exclude.except_for(exported)
     for place, path in _walk(root, exclude):
@@ -62,7 +64,9 @@ def of_directory(
             why = "It is a symbolic link, and links are not followed." if stat.S_ISLNK(mode) else "It is no text."
             left.append(Left("/" + place, why))
             continue
-        texts[reading.require_place(place, posix=True)] = content = _content(path, bounds.unpacked - size)
+        if place in texts:
+            twice.append(place)
+        texts[place] = content = _content(path, bounds.unpacked - size)
         size += len(content)
         if len(texts) + len(left) > bounds.entries + OWN_ENTRIES:
             count = sum(1 for _ in _walk(root, exclude))
@@ -72,23 +76,27 @@ def of_directory(
             raise Refused(
                 f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are taken."
             )
+    reading.require_apart([*texts, *twice])
     whole = hashlib.sha256()
     for place, content in sorted(texts.items()):
         whole.update(f"{place}\0{len(content)}\0".encode() + content)
-    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory", exclude)
+    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory")
     return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/", whole.hexdigest())
 
 
 def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
-    """Yield (place, path) of everything that is not a directory, sorted by name. Excluded names are left out."""
-    for directory, directories, names in os.walk(root):
+    """Yield (place, path) of everything that is not a directory, sorted by name. Excluded names are left out.
+
+    A place is in NFC, so two files may have the same. Raises Refused, and OSError for what cannot be read.
+    """
+    for directory, directories, names in os.walk(root, onerror=_raised):
         above = Path(directory)
         links = [name for name in directories if (above / name).is_symlink()]
-        places = {name: (above / name).relative_to(root).as_posix() for name in directories}
+        places = {name: reading.composed((above / name).relative_to(root).as_posix()) for name in directories}
         directories[:] = sorted(name for name in directories if not exclude.has(places[name]) and name not in links)
         for name in sorted([*names, *links]):
             path = above / name
-            place = path.relative_to(root).as_posix()
+            place = reading.composed(path.relative_to(root).as_posix())
             if exclude.has(place):
                 continue
             try:
@@ -96,6 +104,10 @@ def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
             except UnicodeEncodeError:
                 raise Refused(f"The name {reading.visible(place)} is not UTF-8.") from None
             yield place, path
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
