@@ -144,23 +144,30 @@ def allow(run_id: str, act: Act) -> None:
 def cancel(run_id: str, act: Act) -> None:
     """End an open run. What it has removed stays removed. Raises NotOpen."""
     with writing():
-        run, store = _opened(run_id, act, *OPEN)
-        details = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
-        run.state, run.ended_at = RunState.CANCELLED, act.at
-        run.save(update_fields=["state", "ended_at"])
-        _tell(store, act, run, "cancel_run", details)
-    _plans.forget(run_id)
+        _cancel(*_opened(run_id, act, *OPEN), act)
+
+
+def _cancel(run: Run, store: tree.Tree | None, act: Act) -> None:
+    details = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
+    run.state, run.ended_at = RunState.CANCELLED, act.at
+    run.save(update_fields=["state", "ended_at"])
+    _tell(store, act, run, "cancel_run", details)
+    _plans.forget(run.pk)
 
 
 def undo(run_id: str, act: Act) -> int:
     """Restore what the run expired and is still in the trash, if the path is free; return how many memories.
 
-    An open run is cancelled first. The entries list the memories that could not be restored (`taken`).
+    An open run is cancelled first. The entries list the memories that could not be restored (`taken`). For an archived
+    store, ToolError is raised, and the run goes on.
     """
-    run = Run.objects.get(pk=run_id)
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
-    if run.state in OPEN:
-        cancel(run_id, act)
+    with writing():
+        run, store = _opened(run_id, act, *RunState)
+        if store is not None:
+            tree.require_active(store)
+        if run.state in OPEN:
+            _cancel(run, store, act)
     return run_undo.restore(run, act) if run.store_id else 0
 
 

@@ -7,10 +7,12 @@ import pytest
 from memoryhub.actions.core import holds
 from memoryhub.actions.retention import policies, rehearsal, runs
 from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.stores import stores
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import (
     AuditChain,
     AuditEntry,
+    Door,
     HoldKind,
     Memory,
     MemoryStore,
@@ -23,8 +25,9 @@ from memoryhub.models import (
 )
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.commands import Create, Delete, StrReplace, View
+from memoryhub.protocol.errors import ToolError
 from tests.actions.gardens import LATER, expire, garden, live, newest, no_plans, started, to_the_end, told
-from tests.actions.retention.stores import AGENT, BEGIN, DAY, act, do, done_by, finished, memory
+from tests.actions.retention.stores import AGENT, BEGIN, DAY, PERSON, act, do, done_by, finished, memory
 
 __all__ = ["garden", "no_plans"]
 pytestmark = pytest.mark.django_db
@@ -211,6 +214,22 @@ def test_undoing_a_run_that_goes_on_ends_it(garden: MemoryStore, monkeypatch: py
     assert runs.undo(run.pk, act(LATER)) == 1
     run.refresh_from_db()
     assert run.state == RunState.CANCELLED and len(live(garden)) == 3 and not runs.step(run.pk, LATER)
+
+
+@pytest.mark.both_databases
+def test_the_undo_of_a_run_that_goes_on_in_an_archived_store_is_refused_and_the_run_goes_on(
+    garden: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST", 1)
+    expire(garden)
+    run = started(garden)
+    runs.step(run.pk, LATER)
+    stores.set_archived(garden, True, actor=PERSON, door=Door.WEB, at=LATER)
+    with pytest.raises(ToolError, match="archived"):
+        runs.undo(run.pk, act(LATER))
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING and newest(garden).command == "archive_store"
+    assert to_the_end(run).expired == 3
 
 
 # ------------------------------------------------------------------------------------------------ looking ahead
