@@ -60,9 +60,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """What the hub's policies would remove from one store; `url` is its rehearsal."""
+    """What the hub's policies would remove from one store; `url` is its rehearsal. `store` None means the hub's
+    own audit, which has no such page."""
 
-    store: MemoryStore
+    store: MemoryStore | None
     totals: Totals
     going: int
     staying: int
@@ -71,7 +72,8 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class OfHub:
-    """What the hub's policies would remove from each store; `is_cut` says that there are more stores."""
+    """What the hub's policies would remove from each store, archived or not, and from the hub's own audit; `is_cut`
+    says that there are more stores."""
 
     at: datetime
     stores: Sequence[InStore]
@@ -104,17 +106,18 @@ def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, aga
 
 def outlook_of_hub(at: datetime, tried: Sequence[Policy]) -> OfHub:
     """Return the outlook of the hub's policies `tried`; in each store, its own policies take precedence."""
-    stores = list(MemoryStore.objects.active().by_name()[: MOST_STORES + 1])
-    found = [_in_store(store, at, tried) for store in stores[:MOST_STORES]]
-    sums = Totals(*(sum(column) for column in zip(*(one.totals for one in found), strict=True))) if found else None
-    return OfHub(at, found, sums or Totals(*(0,) * len(Totals._fields)), len(stores) > MOST_STORES)
+    stores = list(MemoryStore.objects.by_name()[: MOST_STORES + 1])
+    found = [_in_store(store, at, tried) for store in (*stores[:MOST_STORES], None)]
+    sums = Totals(*(sum(column) for column in zip(*(one.totals for one in found), strict=True)))
+    return OfHub(at, found, sums, len(stores) > MOST_STORES)
 
 
-def _in_store(store: MemoryStore, at: datetime, tried: Sequence[Policy]) -> InStore:
-    own = [policy for policy in policies.concerning(store.pk) if policy.store]
-    items = list(rehearsal.rehearse(store.pk, at, policies=[*own, *tried]))
-    going, staying = differences(rehearsal.rehearse(store.pk, at), items)
-    url = reverse("rehearsal", args=[store.pk])
+def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) -> InStore:
+    store_id = store.pk if store else None
+    own = [policy for policy in policies.concerning(store_id) if policy.store]
+    items = list(rehearsal.rehearse(store_id, at, policies=[*own, *tried]))
+    going, staying = differences(rehearsal.rehearse(store_id, at), items)
+    url = reverse("rehearsal", args=[store_id]) if store_id else ""
     return InStore(store, rehearsal.totals(items), len(going), len(staying), url)
 
 
