@@ -3,11 +3,12 @@
 import secrets
 import zoneinfo
 from collections.abc import Callable
+from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponseRedirect
 from django.middleware.gzip import GZipMiddleware
-from django.urls import is_valid_path
+from django.urls import is_valid_path, reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.encoding import escape_uri_path, iri_to_uri
@@ -150,14 +151,39 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
+def back_to_the_page(get_response: GetResponse) -> GetResponse:
+    """Lead a person whose sign-in has expired back to the page they were on, if they asked for a part of it or sent a
+    form: the address of such a request may be no page."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if not _leads_to_sign_in(response) or (request.method in ("GET", "HEAD") and not _is_for_a_part(request)):
+            return response
+        page = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
+        if page.path and page.netloc == request.get_host():
+            response.headers["Location"] = reverse("sign_in", query={"next": urlunsplit(("", "", *page[2:4], ""))})
+        return response
+
+    return middleware
+
+
+def _leads_to_sign_in(response: HttpResponseBase) -> bool:
+    return response.status_code == 302 and response.headers["Location"].startswith(reverse("sign_in"))
+
+
+def _is_for_a_part(request: HttpRequest) -> bool:
+    """Return whether htmx, or a script like it, asks for a part of a page."""
+    return bool(getattr(request, "htmx", False) and not request.htmx.history_restore_request)  # type: ignore[attr-defined]
+
+
 def answers_to_htmx(get_response: GetResponse) -> GetResponse:
     """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show the page of an error in the alerts."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         patch_vary_headers(response, ["HX-Request"])
-        if getattr(request, "htmx", False) and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
-            if response.status_code == 302 and "/sign-in" in response.headers.get("Location", ""):
+        if _is_for_a_part(request):
+            if _leads_to_sign_in(response):
                 redirect = HttpResponse()
                 redirect.headers["HX-Redirect"] = response.headers["Location"]
                 return redirect

@@ -171,6 +171,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "memoryhub.middleware.answers_to_htmx",
+    "memoryhub.middleware.back_to_the_page",
     "memoryhub.middleware.wrong_methods",
 ]
 

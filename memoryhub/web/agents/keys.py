@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -63,12 +63,24 @@ def issued(request: Request, key: Key, secret: str) -> HttpResponse:
 
 
 @never_cache
-@signed_in
 @require_safe
 def first_call(request: Request, key_id: str) -> HttpResponse:
-    """Show whether a new key has been used, and its first call, in a part of the page that asks again by itself."""
+    """Show whether a new key has been used, in a part of the page that asks again by itself; without htmx redirect to
+    the agent's page.
+
+    If the sign-in has expired, the page stays, because it shows the key only once.
+    """
+    if request.htmx and not request.user.is_authenticated:
+        return render(request, "agents/_first_call.html", {"back": request.path})
+    return _first_call_of(request, key_id)
+
+
+@signed_in
+def _first_call_of(request: Request, key_id: str) -> HttpResponse:
     user = person(request)
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
+    if not request.htmx:
+        return redirect("agent", key.agent_id)
     call = _first_call(key, user) if key.last_used_at else None
     shown = {"key": key, "call": call, "words": act_words(call.command) if call and call.ok else ""}
     return render(request, "agents/_first_call.html", shown)

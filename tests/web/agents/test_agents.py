@@ -77,9 +77,9 @@ def test_every_address_of_agents_is_in_these_tests(agent: Agent, store: MemorySt
 def test_who_may(agent: Agent, store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User) -> None:
     key = issue(agent, store)
     expected = {
-        superuser: [200, 200, 200, 200, 200, 200, 200],
-        alice: [200, 403, 200, 403, 403, 200, 200],
-        bob: [200, 403, 200, 403, 403, 403, 200],
+        superuser: [200, 200, 200, 200, 200, 200, 302],
+        alice: [200, 403, 200, 403, 403, 200, 302],
+        bob: [200, 403, 200, 403, 403, 403, 302],
         charlie: [200, 403, 404, 403, 403, 404, 404],
     }
     for user, codes in expected.items():

@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -15,6 +16,8 @@ from memoryhub.web.agents import keys
 from tests.fixtures import BY, signed_in
 
 pytestmark = pytest.mark.django_db
+
+HTMX = {"hx-request": "true"}
 
 
 def steps(client: Client) -> list[bool]:
@@ -98,14 +101,27 @@ def test_the_page_of_a_new_key_waits_for_the_first_call_and_shows_it(alice: User
     issued, page = new_key(client, store)
     address = reverse("first_call", args=[issued.pk])
     assert "Waiting for the first call" in page.content.decode() and f'hx-get="{address}"' in page.content.decode()
-    assert "Waiting for the first call" in client.get(address).content.decode()
+    assert "Waiting for the first call" in client.get(address, headers=HTMX).content.decode()
     secret = secret_on(page)
     called(store, secret, command="view", path="/memories")
     called(store, secret, command="create", path="/memories/later.md", file_text="x")
-    html = client.get(address).content.decode()
+    html = client.get(address, headers=HTMX).content.decode()
     assert "The first call has arrived." in html and "support-assistant viewed" in html and "hx-get" not in html
     first = AuditEntry.objects.of_chain(store.pk).filter(command="view").get()
     assert reverse("entry", args=[store.pk, first.seq]) in html
+
+
+@pytest.mark.both_databases
+def test_the_page_of_a_new_key_stays_when_the_sign_in_ends_and_leads_to_the_agent(
+    alice: User, store: MemoryStore
+) -> None:
+    client = signed_in(alice)
+    issued, _ = new_key(client, store)
+    address = reverse("first_call", args=[issued.pk])
+    html = Client().get(address, headers=HTMX).content.decode()
+    assert "You are signed out." in html and f"/sign-in?next={quote(address, '')}" in html and "hx-get" not in html
+    assert client.get(address).headers["Location"] == reverse("agent", args=[issued.agent_id])
+    assert Client().get(address).headers["Location"] == f"/sign-in?next={address}"
 
 
 def test_a_call_that_may_not_be_the_first_is_not_called_so(
@@ -116,7 +132,7 @@ def test_a_call_that_may_not_be_the_first_is_not_called_so(
     issued, page = new_key(client, store)
     for _ in range(3):
         called(store, secret_on(page), command="view", path="/memories")
-    html = client.get(reverse("first_call", args=[issued.pk])).content.decode()
+    html = client.get(reverse("first_call", args=[issued.pk]), headers=HTMX).content.decode()
     assert "The first call has arrived." in html and "Show the call" not in html
 
 
@@ -133,7 +149,7 @@ def test_a_first_call_that_was_refused_says_so(alice: User, store: MemoryStore) 
     client = signed_in(alice)
     issued, page = new_key(client, store)
     assert called(store, secret_on(page), command="view", path="/memories/no")["is_error"]
-    assert "The hub refused it." in client.get(reverse("first_call", args=[issued.pk])).content.decode()
+    assert "The hub refused it." in client.get(reverse("first_call", args=[issued.pk]), headers=HTMX).content.decode()
 
 
 def test_who_may_not_see_the_store_learns_nothing_of_the_key(alice: User, charlie: User, store: MemoryStore) -> None:
