@@ -1,7 +1,7 @@
 """Rehearsals: exactly what a run would remove, what a policy would have removed, and what it will remove."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
@@ -65,6 +65,14 @@ class Rules:
     policies: Sequence[Policy]
     choose: Chooser
     holds: Holds
+    held: set[str] = field(default_factory=set)
+
+    def holds_back(self, item: Item) -> bool:
+        """Return whether a hold or a pin prevents a removal; if so, add the memory to `held`."""
+        if self.holds.stops_policies(item.memory, item.path) is None:
+            return False
+        self.held.add(item.memory)
+        return True
 
     @classmethod
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
@@ -73,12 +81,16 @@ class Rules:
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
 
 
-def rehearse(store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None) -> Iterator[Item]:
+def rehearse(
+    store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None, held: set[str] | None = None
+) -> Iterator[Item]:
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
     For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
+    `held` gets the ids of the memories of which only a hold or a pin prevents a removal.
     """
     rules = Rules.of(store_id, at, policies)
+    rules.held = rules.held if held is None else held
     purged: set[str] = set()
     if store_id is not None:
         yield from _expiring(rules)
@@ -142,14 +154,13 @@ def _expiring(rules: Rules) -> Iterator[Item]:
             continue
         if not cutoff.is_due(created_at, updated_at, last_read_at, restored_at):
             continue
-        if rules.holds.stops_policies(memory, path) is not None:
-            continue
         facts = Facts(path, created_at, updated_at, last_read_at, restored_at)
         due = retention_rules.due(policy, facts, rules.at)
-        if due is not None:
-            yield Item(
-                Removal.EXPIRE, memory, path, policy.id, due.rule, due.days, due.since, due.at, 1, size, last_read_at
-            )
+        if due is None:
+            continue
+        item = Item(Removal.EXPIRE, memory, path, policy.id, *due, 1, size, last_read_at)
+        if not rules.holds_back(item):
+            yield item
 
 
 def _ending(rules: Rules) -> Iterator[Item]:
@@ -160,9 +171,12 @@ def _ending(rules: Rules) -> Iterator[Item]:
             policy = rules.choose.of(path)
             facts = Facts(path, deleted_at, deleted_at, deleted_at=deleted_at, expired=expired_by is not None)
             due = retention_rules.due(policy, facts, rules.at)
-            if due is not None and rules.holds.stops_policies(memory, path) is None:
-                id = policy.id if policy else ""
-                found.append(Item(Removal.PURGE, memory, path, id, *due, last_read_at=last_read_at))
+            if due is None:
+                continue
+            id = policy.id if policy else ""
+            item = Item(Removal.PURGE, memory, path, id, *due, last_read_at=last_read_at)
+            if not rules.holds_back(item):
+                found.append(item)
         sizes = _sizes(str(rules.store), [item.memory for item in found])
         for item in found:
             item.bytes = sizes.get(item.memory, 0)
@@ -208,7 +222,7 @@ def _pruned(rules: Rules) -> Iterator[Item]:
         if policy is None or not policy.prunes or row[7] - row[8] <= (policy.keep_versions or 1):
             continue
         facts = Facts(*row[:1], *row[2:6])
-        if retention_rules.due(policy, facts, rules.at) or rules.holds.stops_policies(row[1], row[0]):
+        if retention_rules.due(policy, facts, rules.at):
             continue
         rows.append((row, policy))
         if len(rows) >= 500:
@@ -223,7 +237,8 @@ def _pruned_of(rules: Rules, rows: Sequence[tuple[Row, Policy]]) -> Iterator[Ite
         item = prunable(policy, versions.get(row[1], []), rules.at)
         if item is not None:
             item.memory, item.path, item.last_read_at = row[1], row[0], row[4]
-            yield item
+            if not rules.holds_back(item):
+                yield item
 
 
 class Version(NamedTuple):
@@ -259,17 +274,9 @@ def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item 
     moments = {version.facts.number: version.facts.created_at for version in versions}
     since, due_at = retention_rules.pruned_since(policy, going[-1], moments)
     return Item(
-        Removal.VERSIONS,
-        "",
-        "",
-        policy.id,
-        retention_rules.VERSIONS,
-        policy.keep_version_days or 0,
-        since,
-        due_at,
-        len(going),
-        sum(sizes.values()),
-    )
+        Removal.VERSIONS, "", "", policy.id, retention_rules.VERSIONS, policy.keep_version_days or 0, since, due_at,
+        len(going), sum(sizes.values()),
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------ audit entries
@@ -292,17 +299,9 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
     since = AuditEntry.objects.values_list("at", flat=True).get(chain=chain.pk, seq=last)
     due_at = retention_rules.later(since, policy.keep_entry_days) or since
     return Item(
-        Removal.ENTRIES,
-        "",
-        "",
-        policy.id,
-        retention_rules.ENTRIES,
-        policy.keep_entry_days,
-        since,
-        due_at,
-        last - chain.start_seq,
-        up_to=last,
-    )
+        Removal.ENTRIES, "", "", policy.id, retention_rules.ENTRIES, policy.keep_entry_days, since, due_at,
+        last - chain.start_seq, up_to=last,
+    )  # fmt: skip
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:

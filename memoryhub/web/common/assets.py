@@ -34,7 +34,7 @@ JOINED = {
         "css/agents/clients.css", "css/today/today.css", "css/common/utilities.css",
     ),
     SCRIPTS: (
-        "js/common/alerts.js", "js/common/panels.js", "js/common/copy.js", "js/common/lines.js",
+        "js/common/alerts.js", "js/common/panels.js", "js/common/copy.js", "js/common/lines.js", "js/common/ticks.js",
         "js/common/changes.js", "js/memories/tree.js", "js/review/review.js", "js/history/moments.js",
         "js/history/changes.js",
         "js/search/palette.js", "js/memories/selection.js", "js/memories/drafts.js", "js/audit/tail.js",

@@ -28,7 +28,8 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
     if now.exact_from is not None:
         says += " " + _("What happened before %(day)s is only partly known.") % {"day": _day(now.exact_from)}
     empty = _("In the last 12 weeks nothing would have expired.")
-    return _picture("past", PAST, _("What it would have removed each week"), says, empty, now, before)
+    title = _("What all policies together would have removed each week")
+    return _picture("past", PAST, title, says, empty, now, before)
 
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
@@ -45,7 +46,7 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
             "count": number(now.before)
         }
     empty = _("In the next 12 weeks nothing more will expire.")
-    return _picture("coming", COMING, _("What it will remove each week"), says, empty, now, before)
+    return _picture("coming", COMING, _("What all policies together will remove each week"), says, empty, now, before)
 
 
 def _picture(name: str, colour: int, title: str, says: str, empty: str, now: Weeks, before: Weeks | None) -> Picture:

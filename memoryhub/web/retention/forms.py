@@ -86,6 +86,14 @@ class PolicyForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = dict(self.cleaned_data)
+        if not any(given.get(f"use_{number}") for number, _label, _suggested in RULES):
+            self.add_error(
+                None,
+                gettext(
+                    "No rule is ticked, so this policy would remove nothing. Tick at least one box and type its "
+                    "number. To keep memories from other policies, use “Pin or hold” on their directory instead."
+                ),
+            )
         for number, _label, _suggested in RULES:
             if not given.pop(f"use_{number}", False):
                 given[number] = None

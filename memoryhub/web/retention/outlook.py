@@ -50,10 +50,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What policies would remove from a store at a moment, and in the weeks before and after it."""
+    """What policies would remove from a store at a moment, and in the weeks before and after it.
+
+    `held` is the number of memories that a hold or a pin keeps from this.
+    """
 
     at: datetime
     all: Some
+    held: int
     difference: Difference | None
     pictures: Sequence[Picture]
 
@@ -88,7 +92,8 @@ def outlook(
 
     `against_saved` adds the difference from the saved policies, and `weeks` adds the charts.
     """
-    items = list(rehearsal.rehearse(store_id, at, policies=tried))
+    held: set[str] = set()
+    items = list(rehearsal.rehearse(store_id, at, policies=tried, held=held))
     difference = None
     if against_saved:
         going, staying = differences(rehearsal.rehearse(store_id, at), items)
@@ -96,7 +101,7 @@ def outlook(
             _some(store_id, at, going, MOST_DIFFERENT), _some(store_id, at, staying, MOST_DIFFERENT)
         )
     shown = pictures(store_id, at, tried, against_saved=against_saved) if weeks else ()
-    return Outlook(at, _some(store_id, at, items, MOST), difference, shown)
+    return Outlook(at, _some(store_id, at, items, MOST), len(held), difference, shown)
 
 
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:

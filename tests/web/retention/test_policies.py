@@ -46,7 +46,8 @@ class TestRehearse:
         html = post(client, url("new_policy", store.pk), act="rehearse", **UNREAD)
         assert "What it would do" in html and "Would also be removed" in html and "<b>3</b> memories" in html
         assert html.count("/old/0.md") >= 2 and "never read since it was created or restored on 3 November 2025" in html
-        assert "What it would have removed each week" in html and "What it will remove each week" in html
+        for words in ("would have removed", "will remove"):
+            assert f"What all policies together {words} each week" in html
         assert "Save this policy?" not in html and ">Save this policy<" in html
         assert not RetentionPolicy.objects.exists() and AuditEntry.objects.count() == before
         assert Memory.objects.live().count() == 3
@@ -67,6 +68,21 @@ class TestRehearse:
         holds.place(store.pk, act(), kind=HoldKind.PIN, reason="needed", memory=kept.pk)
         html = post(client, url("new_policy", store.pk), act="rehearse", **UNREAD)
         assert "<b>1</b> memory to the trash" in html and kept.pk not in html
+
+    @pytest.mark.both_databases
+    def test_it_says_how_many_memories_only_a_hold_or_a_pin_keeps(self, client: Client, store: MemoryStore) -> None:
+        first, second, third = some(store, 3)
+        some(store, 1, "/other")
+        rules = UNREAD | {"pattern": "/old/"}
+        holds.place(store.pk, act(), kind=HoldKind.PIN, reason="needed", memory=first.pk)
+        assert "1 more memory is held" in post(client, url("new_policy", store.pk), act="rehearse", **rules)
+        holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", path="/other")
+        holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", memory=second.pk)
+        html = post(client, url("new_policy", store.pk), act="rehearse", **rules)
+        assert "2 more memories are held" in html and third.pk in html and url("holds", store.pk) in html
+        holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", memory=third.pk)
+        html = post(client, url("new_policy", store.pk), act="rehearse", **rules)
+        assert "Only held memories" in html and "3 memories are held" in html and "Nothing has expired" not in html
 
     def test_the_draft_can_be_downloaded_whole(self, client: Client, store: MemoryStore) -> None:
         some(store, 2)
@@ -145,6 +161,13 @@ class TestSave:
         assert "Another policy has this pattern already." in html
         assert RetentionPolicy.objects.count() == 1
 
+    def test_a_policy_without_any_rule_is_refused(self, client: Client, store: MemoryStore, superuser: User) -> None:
+        typed = {name: value for name, value in UNREAD.items() if not name.startswith("use_")}
+        for acted in ("rehearse", "save"):
+            html = post(client, url("new_policy", store.pk), act=acted, **typed)
+            assert "No rule is ticked" in html and "Nothing expires" not in html and "Save this policy" not in html
+        assert "No rule is ticked" in post(signed_in(superuser), url("new_hub_policy"), act="save", **typed)
+
     def test_a_number_without_its_tick_does_not_count(self, client: Client, store: MemoryStore) -> None:
         saved(client, url("new_policy", store.pk), **(UNREAD | {"expire_older_days": "5", "trash_days": "rubbish"}))
         (made,) = RetentionPolicy.objects.all()
@@ -191,9 +214,9 @@ class TestRehearsalPage:
         fields = UNREAD | {"expire_unread_days": str(in_days(20))}
         html = post(client, url("new_policy", store.pk), act="rehearse", **fields)
         (address,) = re.findall(r'hx-get="([^"]*weeks[^"]*)"', html)
-        assert "What it will remove" not in html
+        assert "will remove each week" not in html
         part = client.get(unescape(address), headers={"hx-request": "true"}).content.decode()
-        assert "What it will remove each week" in part and "<html" not in part and "With this draft" in part
+        assert "together will remove each week" in part and "<html" not in part and "With this draft" in part
         assert "<html" in page(client, unescape(address))
         assert "With this draft" not in page(client, url("rehearsal_weeks", store.pk) + "?name=x&pattern=wrong")
 

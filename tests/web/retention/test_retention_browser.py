@@ -133,3 +133,16 @@ def test_it_works_without_script(browser: Browser, live_server: LiveServer, stor
     desk.get_by_role("button", name="Remove the pin").click()
     assert Hold.objects.active(timezone.now()).count() == 0
     context.close()
+
+
+def test_typing_a_number_ticks_its_box(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
+    desk.goto(live_server.url + url("new_policy", store.pk))
+    box = desk.get_by_role("checkbox", name="Expire memories that no agent has read for")
+    number = desk.get_by_role("spinbutton", name="Expire memories that no agent has read for")
+    expect(box).not_to_be_checked()
+    number.fill("90")
+    expect(box).to_be_checked()
+    box.uncheck()
+    number.focus()
+    expect(box).not_to_be_checked()
+    expect(desk.get_by_role("checkbox", name="Empty the trash")).not_to_be_checked()
