@@ -117,6 +117,7 @@ _ALL = (
         "refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), event="proposal.decided",
         did=_("refused a proposal"),
     ),
+    Command("reopen_proposal", _("opened proposal #%(number)s by %(agent)s again"), did=_("opened a proposal again")),
     Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
     Command(
         "view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
@@ -168,9 +169,7 @@ _ALL = (
         "edit_store", _("changed the store’s settings: %(changes)s"), _("could not change the store’s settings"),
         event="memory_store.updated",
     ),
-    Command(
-        "archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived"
-    ),
+    Command("archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived"),
     Command(
         "unarchive_store", _("unarchived the store"), _("tried to unarchive the store"), event="memory_store.unarchived"
     ),

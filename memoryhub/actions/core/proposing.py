@@ -95,13 +95,8 @@ def _open(store: Tree) -> Proposal | None:
 
 
 def _opened(store: Tree) -> Proposal:
-    everything = Proposal.objects.of_store(store.store)
-    actor, waiting = store.act.actor, everything.of_state(ProposalState.OPEN)
-    count, of_agent = waiting.count(), waiting.filter(agent=str(actor.author_id)).count()
-    if of_agent >= MOST_OF_AGENT:
-        raise ToolError(results.too_many_proposals_of_agent(of_agent))
-    if count >= MOST_OPEN:
-        raise ToolError(results.too_many_proposals(count))
+    everything, actor = Proposal.objects.of_store(store.store), store.act.actor
+    require_room(store, str(actor.author_id))
     number = (everything.aggregate(newest=Max("number"))["newest"] or 0) + 1
     return Proposal.objects.create(
         id=ids.new_id(ids.PROPOSAL, store.at),
@@ -113,6 +108,16 @@ def _opened(store: Tree) -> Proposal:
         opened_at=store.at,
         changed_at=store.at,
     )
+
+
+def require_room(store: Tree, agent: str) -> None:
+    """Raise ToolError if no further proposal of an agent may be open."""
+    waiting = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN)
+    count, of_agent = waiting.count(), waiting.filter(agent=agent).count()
+    if of_agent >= MOST_OF_AGENT:
+        raise ToolError(results.too_many_proposals_of_agent(of_agent))
+    if count >= MOST_OPEN:
+        raise ToolError(results.too_many_proposals(count))
 
 
 def _name(change: Wanted) -> str:

@@ -1,6 +1,7 @@
 """Reads from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,38 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
         if undo in by and targets & passed:
             passed |= {by[undo], *undos[by[undo]]}
     return frozenset(passed)
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What became of an act: the newest undo of it that is in force, and how many `of` its versions are undone."""
+
+    seq: int
+    count: int
+    of: int
+
+
+def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
+    """Return {seq of an entry: what undid it} of those of these entries that undos in force undid, whole or in part."""
+    made, here = dict[str, int](), dict[str, str]()
+    for part in in_parts(sorted(set(seqs))):
+        rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
+        made |= {pk: seq for pk, seq, _ in rows}
+        here |= {pk: memory for pk, _, memory in rows}
+    steps: list[tuple[str, int, str]] = []
+    for memories in in_parts(sorted(set(here.values()))):
+        later = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories, seq__gt=min(seqs))
+        steps += later.filter(review_state=None).values_list("pk", "seq", "memory_id")
+    here |= {pk: memory for pk, _, memory in steps}
+    taken, by = taken_out(store_id, [seq for _, seq, _ in steps]), dict[str, int]()
+    for pk, seq, memory in sorted(steps, key=lambda step: -step[1]):
+        if pk not in by:
+            by |= {target: seq for target in taken.get(seq, ()) if here.get(target) == memory}
+    gone: dict[int, list[int]] = {}
+    for pk in made.keys() & by.keys():
+        gone.setdefault(made[pk], []).append(by[pk])
+    of = Counter(made.values())
+    return {seq: Undoing(max(undos), len(undos), of[seq]) for seq, undos in gone.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from memoryhub.actions.core import audit, plans, tree
+from memoryhub.actions.core import audit, plans, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Choice, PlanChanged
 from memoryhub.actions.history import apply_plan
@@ -12,10 +12,11 @@ from memoryhub.actions.proposals.selected import WHOLE, Parts, selected
 from memoryhub.models import Proposal, ProposalState
 
 MERGE, EDIT_AND_MERGE, REFUSE = "merge_proposal", "edit_and_merge_proposal", "refuse_proposal"
+REOPEN = "reopen_proposal"
 
 
 class AlreadyDecided(Exception):
-    """Someone has already decided about the proposal. `proposal` is its row."""
+    """Someone has already decided about the proposal, or opened it again. `proposal` is its row."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__("already decided")
@@ -84,6 +85,23 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
         close(proposal, ProposalState.REFUSED, store.seq, store.act)
         details = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
         return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(details))), ProposalState.REFUSED, 0)
+
+
+def reopen(store_id: str, number: int, act: Act) -> None:
+    """Open a refused proposal again. A merged one stays closed, because its entry leads from a version to its texts.
+
+    Raises AlreadyDecided if the proposal is not refused, Proposal.DoesNotExist, and ToolError if too many are open.
+    """
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        proposal = Proposal.objects.of_store(store_id).get(number=number)
+        if proposal.state != ProposalState.REFUSED:
+            raise AlreadyDecided(proposal)
+        proposing.require_room(store, proposal.agent)
+        proposal.state, proposal.seq, proposal.decided_at, proposal.reason = ProposalState.OPEN, None, None, ""
+        proposal.save(update_fields=["state", "seq", "decided_at", "reason"])
+        details = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
+        tree.commit(store, Record(REOPEN, input=audit.to_json(details)))
 
 
 def seen_of(proposal: Proposal) -> str:

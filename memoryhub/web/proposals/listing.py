@@ -9,6 +9,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of
+from memoryhub.web.proposals.afterwards import undone_of
 from memoryhub.web.proposals.rows import rows_of
 
 PAGE = 25
@@ -24,14 +25,14 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     after = number_of(request, "after")
     found = _decided(store, after) if is_decided else _open(store, after)
     shown = found[:PAGE]
-    entries = pages.entries(store, *(one.seq for one in shown))
+    entries, undone = pages.entries(store, *(one.seq for one in shown)), undone_of(store, shown)
     return render(
         request,
         "proposals/list.html",
         pages.context(
             request,
             store,
-            rows=[(row, entries.get(row.proposal.seq or 0)) for row in rows_of(shown)],
+            rows=[(row, entries.get(row.proposal.seq or 0), undone.get(row.proposal.pk)) for row in rows_of(shown)],
             is_decided=is_decided,
             is_first=after is None,
             next=shown[-1].number if len(found) > PAGE else None,

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -30,6 +31,7 @@ from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
+from memoryhub.web.proposals.afterwards import MERGED, undone_of
 from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
 from memoryhub.web.proposals.hunks import Outcomes, ticks
 from memoryhub.web.proposals.preview import Row
@@ -37,7 +39,7 @@ from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.proposals.trust import query_of, rules_of
 from memoryhub.web.undo.form import MOST_NOTE, Given
 
-MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
+REOPEN = "reopen"
 MOST_CALLS = 20
 """The most calls whose entries are named."""
 
@@ -73,7 +75,9 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
             return _editing(request, store, proposal, given, parts)
         return _decided(request, store, proposal, given, parts)
     except AlreadyDecided:
-        messages.warning(request, _("Nothing was done: someone has already decided about this proposal."))
+        messages.warning(
+            request, _("Nothing was done: someone has already decided about this proposal, or opened it again.")
+        )
         return _back(request, proposal)
     except PlanChanged:
         return _page(request, store, proposal, given, _since_opened(), replace(parts, left_out={}))
@@ -87,7 +91,7 @@ def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         return _("Nothing was done: this memory store is archived.")
     if len(given.note) > MOST_NOTE:
         return _("The reason is too long. Use at most 1,000 characters.")
-    if request.POST.get("decision") not in ("merge", "refuse") and not {EDIT, DISCARD} & {*request.POST}:
+    if request.POST.get("decision") not in ("merge", "refuse", REOPEN) and not {EDIT, DISCARD} & {*request.POST}:
         return _("Nothing was done: the form does not say whether to merge or to refuse the proposal.")
     return ""
 
@@ -116,12 +120,16 @@ def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
 
 def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
     """Carry out the decision and return to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
+    if request.POST.get("decision") == REOPEN:
+        return _reopened(request, store, proposal)
     if not proposal.is_open:
         raise AlreadyDecided(proposal)
     number, plan = proposal.number, proposal_plan(proposal)
     if request.POST.get("decision") == "refuse":
         decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""))
-        messages.success(request, _("Refused proposal #%(number)s.") % {"number": number})
+        said = _("Refused proposal #%(number)s.") % {"number": number}
+        link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
+        messages.success(request, format_html(link, said, f"{_url(proposal)}#reopen", _("Undo…")))
         return _back(request, proposal)
     choices = given.for_plan(plan)
     count = selected(as_shown(plan, given.digest), choices, parts).count
@@ -137,9 +145,20 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     return _back(request, proposal)
 
 
+def _reopened(request: Request, store: MemoryStore, proposal: Proposal) -> HttpResponse:
+    """Open a refused proposal again and return to its page. Raises AlreadyDecided and ToolError."""
+    decide.reopen(store.pk, proposal.number, act(request))
+    messages.success(request, _("Proposal #%(number)s is open again.") % {"number": proposal.number})
+    return see_other(_url(proposal))
+
+
 def _back(request: Request, proposal: Proposal) -> HttpResponse:
     """Return to the page from which the proposal was opened, or to its own."""
-    return see_other(came_from(request) or reverse("proposal", args=[proposal.store_id, proposal.number]))
+    return see_other(came_from(request) or _url(proposal))
+
+
+def _url(proposal: Proposal) -> str:
+    return reverse("proposal", args=[proposal.store_id, proposal.number])
 
 
 def _said(number: int, done: Decided, count: int, of: int) -> str:
@@ -165,7 +184,9 @@ def _page(
     parts: Parts = WHOLE,
     opened: str = "",
 ) -> HttpResponse:
-    may_decide = May.of(request.role, store).write and proposal.is_open
+    may_write = May.of(request.role, store).write
+    may_decide = may_write and proposal.is_open
+    undone = undone_of(store, [proposal]).get(proposal.pk)
     entry = _entry(store, proposal)
     details = _told(entry)
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
@@ -181,12 +202,13 @@ def _page(
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
-        may_decide=may_decide, entry=entry, calls=heading.seqs[:MOST_CALLS],
+        may_decide=may_decide, may_reopen=may_write and proposal.state == ProposalState.REFUSED, entry=entry,
+        undone=undone, calls=heading.seqs[:MOST_CALLS],
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
-        trust=_trust(store, heading),
+        trust=None if undone else _trust(store, heading),
         next=came_from(request),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)

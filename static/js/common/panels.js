@@ -1,5 +1,5 @@
 // Elements that open over the page: dialogs by [data-dialog="id"], and menus that close when the person clicks or moves the
-// focus elsewhere.
+// focus elsewhere. Fields that a person unfolds at the end of the view are moved above the bar that covers them.
 
 const openMenus = () => document.querySelectorAll("details[data-menu][open]");
 
@@ -41,4 +41,10 @@ document.addEventListener("focusin", (event) => {
   for (const menu of openMenus()) {
     if (!menu.contains(event.target)) closeMenu(menu, false);
   }
+});
+
+document.addEventListener("click", (event) => {
+  const folded = event.target.closest("summary")?.parentElement;
+  if (!folded || folded.open || folded.matches("[data-menu]") || !folded.querySelector("input, textarea, select")) return;
+  folded.addEventListener("toggle", () => folded.scrollIntoView({ block: "nearest" }), { once: true });
 });

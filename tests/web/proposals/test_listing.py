@@ -35,7 +35,7 @@ def curator(alice: User) -> Client:
 
 
 def numbers(client: Client, url: str) -> list[int]:
-    return [row.proposal.number for row, _entry in client.get(url).context["rows"]]
+    return [row.proposal.number for row, *_ in client.get(url).context["rows"]]
 
 
 def propose_in_sessions(caller: Caller, count: int) -> None:
@@ -52,7 +52,7 @@ def test_a_row_tells_who_proposes_what(caller: Caller, store: MemoryStore, curat
         proposes(caller, "create", f"/policies/{name}.md", file_text="new\n")
     page = curator.get(listed(store))
     html = page.content.decode()
-    ((row, _entry),) = page.context["rows"]
+    ((row, *_),) = page.context["rows"]
     assert row.kinds == [("created", 2), ("modified", 1), ("moved", 1)]
     assert all(said in html for said in ("#1", "Support bot", "run-7", "2 new", "1 edited", "and 1 more"))
     assert url_of(store) in html

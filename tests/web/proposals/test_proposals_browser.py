@@ -116,3 +116,22 @@ def test_a_hunk_is_left_out_by_keys(
         press(page, keys)
     expect(page.get_by_text("Merged a part of proposal #1.")).to_be_visible()
     assert texts(store)[A] == LINES.replace("two", "2")
+
+
+def test_on_a_telephone_the_reason_is_above_the_bar_and_a_refusal_can_be_taken_back(
+    desk: Page, live_server: LiveServer, store: MemoryStore
+) -> None:
+    desk.set_viewport_size({"width": 390, "height": 700})
+    desk.goto(live_server.url + url_of(store))
+    desk.locator("summary", has_text="Refuse").click()
+    button, bar = desk.get_by_role("button", name="Refuse the proposal"), desk.locator(".topnav")
+    desk.wait_for_function("document.querySelector('.proposal-refuse').open")
+    over = "([button, bar]) => button.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top"
+    assert desk.evaluate(over, [button.element_handle(), bar.element_handle()])
+    fits(desk)
+    button.click()
+    desk.get_by_role("link", name="Undo…").click()
+    desk.get_by_role("button", name="Open it again").click()
+    expect(desk.get_by_text("Proposal #1 is open again.")).to_be_visible()
+    axe(desk)
+    assert state(store) == ("open", "")

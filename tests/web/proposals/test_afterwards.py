@@ -1,0 +1,105 @@
+"""What a proposal says after the decision: a merge that was undone, and a refusal that is taken back."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.core import proposing
+from memoryhub.models import Memory, MemoryStore, User
+from tests.fixtures import signed_in
+from tests.web.browser_forms import form_with
+from tests.web.history.versions import Caller
+from tests.web.proposals.proposing import begun, moves, newest, proposes, refuse, replaces, send, state, texts, url_of
+
+pytestmark = pytest.mark.django_db
+
+REFUNDS, OLD, LEAVES = "/policies/refunds.md", "/policies/old.md", "/policies/leaves.md"
+
+
+@pytest.fixture
+def proposal(store: MemoryStore, key: str) -> Caller:
+    """A proposal that edits, makes, deletes and moves."""
+    caller = begun(store, key, REFUNDS, OLD, LEAVES)
+    replaces(caller, REFUNDS, "two", "2")
+    proposes(caller, "create", "/policies/new.md", file_text="brand new\\n")
+    proposes(caller, "delete", OLD)
+    moves(caller, LEAVES, "/policies/moved.md")
+    return caller
+
+
+@pytest.fixture
+def curator(alice: User) -> Client:
+    return signed_in(alice)
+
+
+def id_of(path: str) -> str:
+    return str(Memory.objects.at(path).get().pk)
+
+
+def shown(client: Client, store: MemoryStore) -> str:
+    response = client.get(url_of(store))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def undo(client: Client, store: MemoryStore, seq: int, **given: str) -> int:
+    """Undoes an entry as a browser would; returns the number of the undo's entry."""
+    address = reverse("undo_entry", args=[store.pk, seq])
+    fields = form_with(client.get(address).content.decode(), "digest")
+    client.post(address, fields | given)
+    return newest(store).seq
+
+
+@pytest.mark.both_databases
+def test_an_undone_merge_says_so_keeps_its_text_and_is_merged_again(
+    proposal: Caller, store: MemoryStore, curator: Client
+) -> None:
+    before = texts(store)
+    send(curator, store)
+    merged, seq = texts(store), newest(store).seq
+    undone = undo(curator, store, seq)
+    assert texts(store) == before
+    html = shown(curator, store)
+    assert re.search(r"undone\s*</span> by Alice", html) and f"/{undone}" in html and "Merge it again" in html
+    assert "brand new" in html and "Write a path rule" not in html
+    listed = curator.get(reverse("proposals", args=[store.pk]), {"state": "decided"}).content.decode()
+    assert re.search(r"undone\s*</span> by Alice", listed)
+    undo(curator, store, undone)
+    assert texts(store) == merged and "undone" not in shown(curator, store)
+
+
+def test_a_merge_that_was_undone_in_part_says_of_how_many_memories(
+    proposal: Caller, store: MemoryStore, curator: Client
+) -> None:
+    send(curator, store)
+    undo(curator, store, newest(store).seq, leave_out=id_of(REFUNDS))
+    assert "undone in 3 of 4 memories" in shown(curator, store)
+
+
+@pytest.mark.both_databases
+def test_a_refused_proposal_can_be_opened_and_merged_again(
+    proposal: Caller, store: MemoryStore, curator: Client, bob: User
+) -> None:
+    said = refuse(curator, store, note="not now").content.decode()
+    assert "Undo…" in said and f'{url_of(store)}#reopen"' in said
+    viewer = signed_in(bob)
+    assert "Open it again" in shown(curator, store) and "Open it again" not in shown(viewer, store)
+    assert viewer.post(url_of(store), {"decision": "reopen"}).status_code == 403
+    page = curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
+    assert "Proposal #1 is open again." in page and state(store) == ("open", "")
+    assert newest(store).command == "reopen_proposal"
+    assert "opened it again" in curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
+    assert "Merged proposal #1." in send(curator, store).content.decode()
+    assert "opened it again" in curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
+    assert state(store) == ("merged", "")
+
+
+def test_too_many_open_proposals_of_an_agent_are_said_when_one_is_opened_again(
+    proposal: Caller, store: MemoryStore, curator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(curator, store)
+    monkeypatch.setattr(proposing, "MOST_OF_AGENT", 0)
+    page = curator.post(url_of(store), {"decision": "reopen"}).content.decode()
+    assert "Too many proposals of this agent" in page and state(store)[0] == "refused"
