@@ -45,8 +45,8 @@ ROOMS = {
         "verification": "erasure history memories retention review stores",
     },
     "web": {
-        "common": "", "agents": "", "comments": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
-        "accounts": "agents", "stores": "accounts agents dashboards",
+        "common": "", "agents": "path_rules", "comments": "", "retention": "", "transfer": "", "webhooks": "",
+        "background": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "audit": "retention", "path_rules": "retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments retention transfer",
         "history": "audit comments memories", "erasure": "history", "sessions": "audit history",

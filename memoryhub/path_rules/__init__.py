@@ -128,6 +128,7 @@ class Mismatch(StrEnum):
 
     WHO = "who"
     VERB = "verb"
+    SIGHT = "sight"
     PATTERN = "pattern"
     CONDITION = "condition"
     OVER = "over"
@@ -214,8 +215,9 @@ class PathRules:
                 return Decision(number, rule)
         return Decision(0, None)
 
-    def mismatches(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
-        """Return one value for each rule: why it does not match, or None if it matches."""
+    def mismatches(self, doer: Doer, verb: Verb | None, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
+        """Return one value for each rule: why it does not match, or None if it matches. None as `verb` asks whether the
+        memory is seen."""
         pairs = enumerate(zip(self.rules, self.matchers, strict=True))
         return [
             Mismatch.OVER if at in self.over else _mismatch(rule, matcher, doer, verb, path, met)
@@ -238,10 +240,12 @@ def _ends(wanted: str) -> tuple[str, str]:
     return wanted.partition("*")[0], wanted.rpartition("*")[2]
 
 
-def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: str, met: Met) -> Mismatch | None:
+def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb | None, path: str, met: Met) -> Mismatch | None:
     if rule.who not in ("", doer.agent, doer.key):
         return Mismatch.WHO
-    if verb not in rule.verbs:
+    if verb is None and not rule.decides_sight:
+        return Mismatch.SIGHT
+    if verb is not None and verb not in rule.verbs:
         return Mismatch.VERB
     if not matcher.matches(path):
         return Mismatch.PATTERN

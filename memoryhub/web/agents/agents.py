@@ -16,6 +16,7 @@ from memoryhub.web.agents.rows import agent_rows, key_rows
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, see_other
+from memoryhub.web.path_rules.naming import rules_naming
 
 SESSIONS = 20
 
@@ -68,6 +69,7 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
         "last_used": max((row.key.last_used_at for row in rows if row.key.last_used_at), default=None),
         "sessions": Session.objects.visible_to(user).latest_of(found)[:SESSIONS],
         "own_stores": _administered(user),
+        "naming": rules_naming(user, [found.pk, *(row.key.pk for row in rows)]),
     }
     return render(request, "agents/agent.html", shown)
 

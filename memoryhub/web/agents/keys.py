@@ -20,6 +20,7 @@ from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import asked, fresh_form, see_other, spend_form
+from memoryhub.web.path_rules.naming import rules_naming
 
 LOOK = 50
 """How many entries of an agent are searched in each store for the first call with a new key."""
@@ -119,4 +120,5 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
             return see_other(request, "agent", key.agent_id)
         form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
     row = key_rows([key], user, timezone.now())[0]
-    return render(request, "agents/revoke.html", {"form": form, "row": row, "key": key})
+    shown = {"form": form, "row": row, "key": key, "naming": rules_naming(user, [key.pk])}
+    return render(request, "agents/revoke.html", shown)

@@ -26,6 +26,7 @@ from memoryhub.web.path_rules.forms import Rows
 from memoryhub.web.path_rules.replay import replay
 from memoryhub.web.path_rules.rules import saved_by
 from memoryhub.web.path_rules.sentences import Names, names_in, sentence
+from memoryhub.web.retention.explain import about_patterns
 
 SAVE, TRY = "save", "try"
 
@@ -39,12 +40,14 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     names = names_in(store, saved)
     seen = request.POST.get("opened", path_rules.digest(saved))
     if request.method != "POST":
-        return _page(request, store, names, forms.unbound(forms.of_rules(_draft(request, store, saved)), names), seen)
+        return _page(
+            request, store, names, forms.unbound(forms.of_rules(_draft(request, store, saved)), names, store), seen
+        )
     asked = request.POST.get("act", TRY)
     if asked not in (SAVE, TRY):
         rows, shown = forms.rearranged(forms.typed(request.POST), asked)
-        return _page(request, store, names, forms.unbound(rows, names), seen, shown=shown)
-    form = forms.bound(request.POST, names)
+        return _page(request, store, names, forms.unbound(rows, names, store), seen, shown=shown)
+    form = forms.bound(request.POST, names, store)
     if not form.is_valid():
         return _page(request, store, names, form, seen)
     rules = [row.rule() for row in form]
@@ -110,6 +113,9 @@ def _page(
     """Show the form. `tried` rules are replayed; `shown` is the row, from 0, that gets the focus."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["now"] = [sentence(rule, names) for rule in now]
+    context["examples"] = [(f"example-{name}", words) for name, (words, _rows) in forms.EXAMPLES.items()]
+    patterns = [str(row["pattern"].value() or "") for row in form]
+    context["rows"] = list(zip(form, about_patterns(store, patterns), strict=True))
     if tried is not None:
         outcome = replay(store.pk, PathRules(tried, day_of(timezone.now())), timezone.now())
         groups = [

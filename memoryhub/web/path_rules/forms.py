@@ -5,9 +5,11 @@ from typing import Any, TypeAlias
 
 from django import forms
 from django.http import QueryDict
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub import retention_rules
+from memoryhub.models import MemoryStore
 from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Condition, Effect, PathRule, Verb, can_be_id
 from memoryhub.retention_rules import BadPattern
 from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices
@@ -23,11 +25,34 @@ EFFECTS = (
     (Effect.ALLOW.value, _("Allow")),
     (Effect.HIDE.value, _("Hide: it does not exist for the agent")),
 )
-NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": [verb.value for verb in Verb], "pattern": "/", "who": ""}
+ALL = [verb.value for verb in Verb]
+EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {
+    "see-only": (
+        _("Show an agent only /team/: allow /team/, then hide everything else"),
+        ({"effect": Effect.ALLOW.value, "pattern": "/team/"}, {"effect": Effect.HIDE.value, "pattern": "/"}),
+    ),
+    "write-only": (
+        _("Let an agent write only in /tickets/: allow /tickets/, then refuse everything else"),
+        ({"effect": Effect.ALLOW.value, "pattern": "/tickets/"}, {"effect": Effect.REFUSE.value, "pattern": "/"}),
+    ),
+    "hide": (_("Hide /salaries/ from agents"), ({"effect": Effect.HIDE.value, "pattern": "/salaries/"},)),
+    "ask": (
+        _("Ask a person before /policies/ loses lines: the rest is written at once"),
+        (
+            {
+                "effect": Effect.PROPOSE.value, "pattern": "/policies/",
+                "only_if": Condition.REMOVES_LINES.value,
+            },
+        ),
+    ),
+}  # fmt: skip
+"""{name: what a ready example does, and its rows}"""
+NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": ALL, "pattern": "/", "who": ""}
 
 
 class PathRuleForm(forms.Form):
-    """The form of one rule. `names` are the agents and keys to which the rule can apply."""
+    """The form of one rule. `names` are the agents and keys to which the rule can apply; `pattern_url` says which
+    memories a pattern matches."""
 
     effect = forms.ChoiceField(label=_("Effect"), choices=EFFECTS, widget=forms.RadioSelect)
     who = forms.ChoiceField(label=_("Who"), required=False)
@@ -61,8 +86,12 @@ class PathRuleForm(forms.Form):
         }),
     )  # fmt: skip
 
-    def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, names: Names, pattern_url: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["pattern"].widget.attrs |= {
+            "hx-get": pattern_url, "hx-trigger": "input changed delay:400ms", "hx-target": "next .pattern-says",
+            "hx-swap": "outerHTML",
+        }  # fmt: skip
         own = self["who"].value() or ""
         known = {**names, own: names.get(own, own)} if own and can_be_id(own) else names
         who = self.fields["who"]
@@ -130,11 +159,13 @@ def typed(data: QueryDict) -> list[Row]:
 def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
-    The act is `add`, `up-N`, `down-N` or `remove-N`. N is an index, from 0.
+    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES.
     """
-    if act == "add":
-        return ([*rows, dict(NEW_ROW)], len(rows)) if len(rows) < MOST_RULES else (rows, len(rows) - 1)
     name, _dash, text = act.partition("-")
+    more = EXAMPLES[text][1] if name == "example" and text in EXAMPLES else ({},) if act == "add" else ()
+    if more:
+        fits = len(rows) + len(more) <= MOST_RULES
+        return ([*rows, *(NEW_ROW | one for one in more)], len(rows)) if fits else (rows, len(rows) - 1)
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else len(rows)
     other = {"up": number - 1, "down": number + 1}.get(name, number)
     if not (0 <= number < len(rows) and 0 <= other < len(rows)):
@@ -146,11 +177,15 @@ def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
     return moved, other
 
 
-def unbound(rows: Sequence[Mapping[str, Any]], names: Names) -> Rows:
+def unbound(rows: Sequence[Mapping[str, Any]], names: Names, store: MemoryStore) -> Rows:
     """Return the form with these rows, not yet checked."""
-    return PathRuleRows(initial=[dict(row) for row in rows], form_kwargs={"names": names})
+    return PathRuleRows(initial=[dict(row) for row in rows], form_kwargs=_of(names, store))
 
 
-def bound(data: QueryDict, names: Names) -> Rows:
+def bound(data: QueryDict, names: Names, store: MemoryStore) -> Rows:
     """Return the form as it was submitted."""
-    return PathRuleRows(data, form_kwargs={"names": names})
+    return PathRuleRows(data, form_kwargs=_of(names, store))
+
+
+def _of(names: Names, store: MemoryStore) -> dict[str, Any]:
+    return {"names": names, "pattern_url": reverse("retention_pattern", args=[store.pk], query={"brief": 1})}

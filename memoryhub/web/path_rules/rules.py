@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from memoryhub import ids
 from memoryhub.actions.core.path_rules import of_agent, of_memories
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
-from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Role
+from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, Role
 from memoryhub.path_rules import Condition, Decision, Doer, Met, PathRule, PathRules, Verb, of_json
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
@@ -24,8 +26,8 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
 
 LONGEST = 1024
-ONLY_ADDS = "only_adds"
-"""The verb of a question about a change that removes no lines."""
+ONLY_ADDS, SEE = "only_adds", "see"
+"""The verbs of questions about a change that removes no lines, and about seeing a memory."""
 MOST_EARLIER = 20
 """The most earlier lists that the page shows; the audit has them all."""
 
@@ -48,8 +50,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to the rules, as typed: may this agent or key do this at this path? `verb` is a Verb or ONLY_ADDS;
-    `problem` says what is wrong with the path."""
+    """A question to the rules, as typed: may this agent or key do this at this path? `verb` is a Verb, ONLY_ADDS or
+    SEE; `problem` says what is wrong with the path."""
 
     who: str
     verb: str
@@ -139,13 +141,13 @@ def _asked(request: Request) -> Asked | None:
         return None
     verb = request.GET.get("verb", "")
     problem = "" if path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
-    return Asked(request.GET.get("who", ""), verb if verb in {*Verb, ONLY_ADDS} else Verb.EDIT, path, problem)
+    return Asked(request.GET.get("who", ""), verb if verb in {*Verb, ONLY_ADDS, SEE} else Verb.EDIT, path, problem)
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:
     """Return the verbs that a question can have, with their words. It matters only to some rules whether a change
     removes lines."""
-    words: dict[str, Any] = {verb.value: words for verb, words in VERBS.items()}
+    words: dict[str, Any] = {SEE: _("see"), **{verb.value: words for verb, words in VERBS.items()}}
     if Condition.REMOVES_LINES in rules.conditions:
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
     return words
@@ -153,17 +155,34 @@ def _verbs(rules: PathRules) -> dict[str, Any]:
 
 def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) -> dict[str, Any]:
     """Return the template's context for the answer: which rule decides, and why each other rule does not."""
-    doer, verb = _doer(asked.who), Verb.EDIT if asked.verb == ONLY_ADDS else Verb(asked.verb)
+    doer, verb = _doer(asked.who), _VERBS[asked.verb]
     met = _met(store, rules, doer, asked)
     sight = rules.sight(doer, asked.path)
-    decision = sight if sight.hides else rules.decide(doer, verb, asked.path, met)
+    decision = sight if sight.hides or verb is None else rules.decide(doer, verb, asked.path, met)
     shown = [
         Shown(number, rule, sentence(rule, names), _why(number, decision, mismatch), number == decision.number)
         for number, (rule, mismatch) in enumerate(
             zip(rules.rules, rules.mismatches(doer, verb, asked.path, met), strict=True), 1
         )
     ]
-    return {"rules": shown, "decision": decision}
+    return {"rules": shown, "decision": decision, "sees": verb is None, "barred": _barred(store, asked)}
+
+
+_VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_ADDS: Verb.EDIT, SEE: None}
+"""What the rules are asked about a verb of the form; None asks what is seen."""
+
+
+def _barred(store: MemoryStore, asked: Asked) -> str:
+    """Return why the key, or every key of the agent, cannot do it whatever the rules say; "" if one can."""
+    found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
+    if not asked.who or not found.exists():
+        return ""
+    usable, is_key = found.usable(timezone.now()), asked.who.startswith(ids.KEY)
+    if not usable.exists():
+        return _("This key does not work any more.") if is_key else _("No key of this agent works here now.")
+    if asked.verb == SEE or usable.exclude(access=Access.READ).exists():
+        return ""
+    return _("This key may only read.") if is_key else _("The keys of this agent may only read here.")
 
 
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:

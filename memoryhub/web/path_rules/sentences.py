@@ -19,6 +19,7 @@ VERBS = {
 MISMATCHES = {
     Mismatch.WHO: gettext_lazy("It is for another agent."),
     Mismatch.VERB: gettext_lazy("It is about other changes."),
+    Mismatch.SIGHT: gettext_lazy("It is only about changes, so it neither shows nor hides anything."),
     Mismatch.PATTERN: gettext_lazy("It is about other paths."),
     Mismatch.CONDITION: gettext_lazy("Its condition is not met."),
     Mismatch.OVER: gettext_lazy("Its last day is over."),
@@ -57,7 +58,9 @@ def choices(names: Names) -> list[tuple[str, str]]:
 
 
 def name_of_key(key: Key) -> str:
-    return _("%(agent)s with the key …%(hint)s") % {"agent": key.agent.name, "hint": key.hint}
+    """Return a name for a key, with the one that a person gave it, if any, and the end of its secret."""
+    words = _("%(agent)s with the key %(name)s (…%(hint)s)") if key.name else _("%(agent)s with the key …%(hint)s")
+    return words % {"agent": key.agent.name, "name": key.name, "hint": key.hint}
 
 
 def sentence(rule: PathRule, names: Names) -> str:

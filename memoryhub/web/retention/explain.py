@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from memoryhub import retention_rules
 from memoryhub.actions.retention import policies
-from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.models import Directory, Memory, MemoryStore, Role
 from memoryhub.retention_rules import Policy
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
@@ -75,34 +75,51 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
-    """Answer with the fragment of the form that explains a pattern and shows examples."""
-    given = unicodedata.normalize("NFC", request.GET.get("pattern", "").strip().replace("\0", "")[:LONGEST])
-    return render(request, "retention/_pattern.html", {"store": store, **about_pattern(store, given)})
+    """Answer with the fragment of a form that explains a pattern and shows examples; with `brief` only their number.
+
+    A form of several patterns sends a field with a number, as `form-0-pattern`.
+    """
+    typed = next((request.GET[name] for name in request.GET if name.endswith("pattern")), "")
+    given = unicodedata.normalize("NFC", typed.strip().replace("\0", "")[:LONGEST])
+    shown = {"store": store, **about_pattern(store, given), "is_brief": "brief" in request.GET}
+    return render(request, "retention/_pattern.html", shown)
 
 
-def about_pattern(store: MemoryStore, given: str) -> dict[str, object]:
-    """Return the template context for the fragment that explains a pattern."""
+def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> dict[str, object]:
+    """Return the template context for the fragment that explains a pattern. `most` paths are compared with it."""
     problem = retention_words.pattern_problem(given)
+    given = given if given != "/" else ""
     return {
         "pattern": given,
         "pattern_problem": problem,
         "pattern_words": retention_words.pattern_words(given),
-        "examples": None if problem else examples(store, given),
+        "examples": None if problem else examples(store, given, most),
     }
 
 
-def examples(store: MemoryStore, given: str) -> Examples:
-    """Return matches among the first MOST_LOOKED_AT paths with the pattern's fixed prefix.
+def about_patterns(store: MemoryStore, given: Sequence[str]) -> list[dict[str, object]]:
+    """Return the template contexts for the fragments of several patterns, which share the most paths compared."""
+    return [about_pattern(store, one.strip(), MOST_LOOKED_AT // len(given)) for one in given]
 
-    An empty pattern means every memory: then only the count is returned.
+
+def examples(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> Examples:
+    """Return matches among the first `most` paths with the pattern's fixed prefix.
+
+    An empty pattern means every memory: then only the count is returned. The count of a directory is exact.
     """
     if not given:
         return Examples((), store.memory_count, False)
     start = given.partition("*")[0]
     found = Memory.objects.live().filter(store=store, path__gte=start, path__lt=start + "\U0010ffff")
-    looked_at = list(found.order_by("path").values_list("path", flat=True)[: MOST_LOOKED_AT + 1])
-    matching = [path for path in looked_at[:MOST_LOOKED_AT] if retention_rules.matches(given, path)]
-    return Examples(matching[:MOST_EXAMPLES], len(matching), len(looked_at) > MOST_LOOKED_AT)
+    paths = found.order_by("path").values_list("path", flat=True)
+    if given.endswith("/") and start == given:
+        counts = (
+            Directory.objects.at(given.removesuffix("/")).filter(store=store).values_list("memory_count", flat=True)
+        )
+        return Examples(list(paths[:MOST_EXAMPLES]), counts.first() or 0, False)
+    looked_at = list(paths[: most + 1])
+    matching = [path for path in looked_at[:most] if retention_rules.matches(given, path)]
+    return Examples(matching[:MOST_EXAMPLES], len(matching), len(looked_at) > most)
 
 
 def _explained(request: Request, store: MemoryStore, path: str) -> dict[str, object]:

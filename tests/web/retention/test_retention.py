@@ -151,7 +151,7 @@ class TestPattern:
             write(store, f"/tickets/{number}.md")
         write(store, "/other.md")
         html = page(client, url("retention_pattern", store.pk) + "?pattern=/tickets/")
-        assert "This policy applies to everything under /tickets/." in html and "10 memories match now" in html
+        assert "Applies to everything under /tickets/." in html and "10 memories match now" in html
         assert "/tickets/0.md" in html and "and 2 more" in html and "/other.md" not in html
         assert "11 memories match now" in page(client, url("retention_pattern", store.pk) + "?pattern=")
         assert "1 memory matches now" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")
