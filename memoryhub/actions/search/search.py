@@ -19,6 +19,7 @@ from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.models import Memory, MemoryText
 from memoryhub.protocol import paths
 from memoryhub.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found_lines, spans, window
+from memoryhub.text.word_endings import Forms, forms, missing, texts_of
 
 LONGEST_QUERY, MOST_WORDS = 500, 8
 SECONDS = 0.1
@@ -66,12 +67,13 @@ class Found:
     goes_on: str | None = None
 
 
-def words_of(query: str) -> tuple[str, ...]:
-    """Return the folded words of a query. A phrase in double quotes is one word. Raises BadQuery."""
+def words_of(query: str) -> tuple[Forms, ...]:
+    """Return the forms of the folded words of a query. A phrase in double quotes is one word with one form. Raises
+    BadQuery."""
     if len(query) > LONGEST_QUERY:
         raise BadQuery(f"`query` must have at most {LONGEST_QUERY} characters.")
-    typed = ((match[2] if match[1] is None else match[1]).strip() for match in _WORD.finditer(query))
-    words = tuple(dict.fromkeys(fold(word) for word in typed if word))
+    typed = [(fold((match[1] or match[2] or "").strip()), match[1] is None) for match in _WORD.finditer(query)]
+    words = tuple(dict.fromkeys(forms(word) if is_plain else (word,) for word, is_plain in typed if word))
     if not words:
         raise BadQuery("`query` must have a word to look for.")
     if len(words) > MOST_WORDS:
@@ -109,7 +111,7 @@ def search(
 
 
 def _look(
-    store_id: str, words: Sequence[str], directory: str, limit: int, after: str | None, sight: Sight | None
+    store_id: str, words: Sequence[Forms], directory: str, limit: int, after: str | None, sight: Sight | None
 ) -> Found:
     clock = time.perf_counter
     until = clock() + SECONDS
@@ -117,7 +119,7 @@ def _look(
     rows = _texts(store_id, directory, after, sight)
     for memory, text in rows:
         if _has_all(words, memory.path, text) and not paths.is_sync_marker(memory.path):
-            found.matches.append(_match(memory, text, words))
+            found.matches.append(_match(memory, text, texts_of(words)))
         if len(found.matches) >= limit or clock() >= until:
             found.goes_on = memory.path if next(rows, None) else None
             break
@@ -155,14 +157,10 @@ def _some(rows: Sequence[Memory]) -> list[str]:
     return ids
 
 
-def _has_all(words: Sequence[str], path: str, text: str) -> bool:
+def _has_all(words: Sequence[Forms], path: str, text: str) -> bool:
     """Return whether every word is in the path or in the text."""
-    folded = fold(path)
-    left = [word for word in words if word not in folded]
-    if left:
-        folded = fold(text)
-        left = [word for word in left if word not in folded]
-    return not left
+    left = missing(fold(path), words)
+    return not left or not missing(fold(text), left)
 
 
 def _match(memory: Memory, text: str, words: Sequence[str]) -> Match:

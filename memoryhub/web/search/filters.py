@@ -7,6 +7,8 @@ from django.utils.translation import gettext as _
 
 from memoryhub.models import User
 from memoryhub.text.filter_words import NOT, Word
+from memoryhub.text.folding import fold
+from memoryhub.text.word_endings import Forms, forms
 from memoryhub.web.common.filter_keys import KEYS as EVERY
 from memoryhub.web.common.filters import KeyValues, Malformed
 from memoryhub.web.common.mark_filter import mark_filter
@@ -61,6 +63,12 @@ class Query(KeyValues):
     def finds_everything(self) -> bool:
         """Return whether the search has no words and no filter that narrows it."""
         return not self.text and not self.values.keys() - WIDENING
+
+    @property
+    def forms(self) -> tuple[Forms, ...]:
+        """Return the forms of each word. A phrase in quotes has one form, so it is found exactly."""
+        plain = (term for term in self.typed if not term.key)
+        return tuple((fold(term.value),) if term.written.startswith('"') else forms(fold(term.value)) for term in plain)
 
     def looks_in(self, place: str) -> bool:
         return self.values.get("in", place) == place

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from memoryhub.models import AuditEntry, MemoryText
 from memoryhub.text.folding import fold
+from memoryhub.text.word_endings import Forms, missing
 from memoryhub.web.audit.filters import is_excluded
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common import masking
@@ -33,12 +34,12 @@ _SALT = "memoryhub.search"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The criteria of a search: folded words, where to look for them, and conditions on a version and its entry.
+    """The criteria of a search: the forms of its words, where to look for them, conditions on a version and its entry.
 
     In the stores of `masked`, masked values are not searched: a person could guess a value digit by digit.
     """
 
-    words: Sequence[str]
+    words: Sequence[Forms]
     contents: bool = True
     paths: bool = True
     notes: bool = True
@@ -261,14 +262,9 @@ def _has_words(wanted: Wanted, hit: Hit) -> bool:
     """Return whether each word occurs in the path, the note or the text."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
-        left = _missing(hit.row.path, left)
+        left = missing(fold(hit.row.path), left)
     if left and wanted.notes and hit.note:
-        left = _missing(hit.note, left)
+        left = missing(fold(hit.note), left)
     if left and wanted.contents and hit.text is not None:
-        left = _missing(hit.text, left)
+        left = missing(fold(hit.text), left)
     return not left
-
-
-def _missing(text: str, words: Sequence[str]) -> list[str]:
-    folded = fold(text)
-    return [word for word in words if word not in folded]

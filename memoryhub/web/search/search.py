@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import Directory, MemoryStore, User
+from memoryhub.text.word_endings import texts_of
 from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.common.access import person, signed_in
@@ -77,7 +78,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         part = scan(wanted, list(stores), began, *bounds)
     going = "" if part.ended else "?" + query.query(at=str(part.place))
     return {
-        "results": results(part.hits, stores, wanted.words),
+        "results": results(part.hits, stores, texts_of(wanted.words)),
         "part": part,
         "place": part.place,
         "share": min(part.place.looked, part.place.total),
@@ -112,7 +113,7 @@ def wanted_of(query: Query, stores: Sequence[str], user: str) -> Wanted:
     known = {key: value for key, value in values.items() if base(key) in AUDITED}
     target = resolved(Filter(known), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
     return Wanted(
-        words=query.folded,
+        words=query.forms,
         contents=query.looks_in(CONTENTS),
         paths=query.looks_in(PATHS),
         notes=query.looks_in(NOTES),

@@ -50,7 +50,7 @@ def _fits(wanted: Wanted, version: MemoryVersion, entry: AuditEntry) -> bool:
     beneath = wanted.path is None or version.path == wanted.path or str(version.path).startswith(wanted.path + "/")
     return (
         beneath
-        and all(any(word in fold(text) for text in texts) for word in wanted.words)
+        and all(any(word in fold(text) for text in texts for word in forms) for forms in wanted.words)
         and wanted.author in (None, entry.author_id)
         and (wanted.start is None or version.created_at >= wanted.start)
         and (wanted.end is None or version.created_at < wanted.end)
@@ -117,7 +117,7 @@ def _do_something(store: MemoryStore, chance: random.Random, number: int) -> Non
 
 @pytest.mark.parametrize("words", QUERIES)
 def test_a_search_finds_what_looking_at_everything_finds(stores: list[str], words: tuple[str, ...]) -> None:
-    folded = [fold(word) for word in words]
+    folded = [(fold(word),) for word in words]
     for old, trash in ((False, False), (True, False), (False, True), (True, True)):
         for places in ({}, {"contents": False}, {"paths": False, "notes": False}, {"contents": False, "paths": False}):
             wanted = Wanted(folded, old=old, trash=trash, **places)
@@ -130,7 +130,7 @@ def test_a_search_finds_what_looking_at_everything_finds(stores: list[str], word
 def test_slices_of_one_row_find_the_same_in_the_same_order(
     stores: list[str], rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = Wanted(["acme"], old=True, trash=True)
+    wanted = Wanted([("acme",)], old=True, trash=True)
     whole = found(wanted, stores, 10)
     monkeypatch.setattr(search_scan, "FIRST_ROWS", rows)
     monkeypatch.setattr(search_scan, "MOST_ROWS", rows)
@@ -142,7 +142,7 @@ def test_slices_of_one_row_find_the_same_in_the_same_order(
 def test_filters_by_path_and_time_leave_out_the_rest(stores: list[str]) -> None:
     moments = sorted(MemoryVersion.objects.values_list("created_at", flat=True))
     for path in ("/acme", "/顧客", "/acme/Notes", "/nowhere"):
-        wanted = Wanted(["a"], path=path, old=True, trash=True)
+        wanted = Wanted([("a",)], path=path, old=True, trash=True)
         assert set(found(wanted, stores, 10)) == everything(wanted, stores)
     wanted = Wanted([], start=moments[0], end=moments[-1], old=True, trash=True)
     assert set(found(wanted, stores, 10)) == everything(wanted, stores)
@@ -156,7 +156,7 @@ def test_a_path_is_a_directory_and_no_beginning_of_a_name(store: MemoryStore) ->
 
 
 def test_the_progress_counts_memories_and_versions(stores: list[str]) -> None:
-    *_, last = parts(Wanted(["nothing at all"], old=True, trash=True), stores, 0)
+    *_, last = parts(Wanted([("nothing at all",)], old=True, trash=True), stores, 0)
     assert last.ended
     assert last.place.looked == Memory.objects.count()
     assert last.place.old == MemoryVersion.objects.count()
@@ -166,9 +166,9 @@ def test_the_progress_counts_memories_and_versions(stores: list[str]) -> None:
 def test_a_page_is_full_after_thirty_memories(store: MemoryStore) -> None:
     for number in range(35):
         write(store, f"/{number:02}.md", "the same text")
-    part = scan(Wanted(["same"]), [store.id], Place(), 10)
+    part = scan(Wanted([("same",)]), [store.id], Place(), 10)
     assert (len(part.hits), part.place.is_full, part.ended) == (30, True, False)
-    rest = scan(Wanted(["same"]), [store.id], part.place.on_a_new_page(), 10)
+    rest = scan(Wanted([("same",)]), [store.id], part.place.on_a_new_page(), 10)
     assert (len(rest.hits), rest.ended, rest.place.found) == (5, True, 35)
 
 
@@ -177,34 +177,34 @@ def test_a_page_is_full_after_many_versions_of_one_memory(store: MemoryStore) ->
     for number in range(120):
         memory.refresh_from_db()
         curation.edit(store.id, memory.id, f"same {number + 1}", memory.sha256, act())
-    hits = found(Wanted(["same"], old=True), [store.id], 10)
+    hits = found(Wanted([("same",)], old=True), [store.id], 10)
     assert len(hits) == 121
-    assert len(scan(Wanted(["same"], old=True), [store.id], Place(), 10).hits) == search_scan.MOST_VERSIONS
+    assert len(scan(Wanted([("same",)], old=True), [store.id], Place(), 10).hits) == search_scan.MOST_VERSIONS
 
 
 def test_the_clock_is_looked_at_after_every_text(store: MemoryStore) -> None:
     for number in range(12):
         write(store, f"/{number}.md", "x" * 90_000)
-    part = scan(Wanted(["nothing"]), [store.id], Place(), 0)
+    part = scan(Wanted([("nothing",)]), [store.id], Place(), 0)
     assert part.place.looked == 1
 
 
 def test_what_was_written_while_one_searches_is_neither_lost_nor_shown_twice(store: MemoryStore) -> None:
     for number in range(10):
         write(store, f"/{number}.md", "same")
-    part = scan(Wanted(["same"]), [store.id], Place(), 10, most=4)
+    part = scan(Wanted([("same",)]), [store.id], Place(), 10, most=4)
     write(store, "/00.md", "same")
     write(store, "/77.md", "same")
     curation.delete(store.id, "/3.md", act())
-    rest = scan(Wanted(["same"]), [store.id], Place.of(str(part.place)), 10)
+    rest = scan(Wanted([("same",)]), [store.id], Place.of(str(part.place)), 10)
     paths = [hit.row.path for hit in part.hits + rest.hits]
     assert paths == sorted({f"/{number}.md" for number in range(10)} | {"/77.md"})
 
 
 def test_a_store_that_is_gone_meanwhile_is_passed_over(stores: list[str]) -> None:
     first, second = sorted(stores)
-    part = scan(Wanted(["acme"]), [first, second], Place(), 10, most=1)
-    rest = scan(Wanted(["acme"]), [second], part.place, 10)
+    part = scan(Wanted([("acme",)]), [first, second], Place(), 10, most=1)
+    rest = scan(Wanted([("acme",)]), [second], part.place, 10)
     assert {hit.row.store for hit in rest.hits} == {second}
 
 

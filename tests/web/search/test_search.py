@@ -72,6 +72,17 @@ def test_all_words_must_occur_and_a_phrase_in_one_line(store: MemoryStore, bob: 
     assert "Nothing was found" in asked(bob, '"fox blue"')
 
 
+@pytest.mark.both_databases
+def test_word_endings_hide_nothing_and_a_phrase_is_exact(store: MemoryStore, bob: User) -> None:
+    write(store, "/a.md", "We refund in 30 days.\n")
+    write(store, "/b.md", "Refunds are slow. See the policies.\n")
+    for word in ("refund", "refunds", "refunded", "REFUNDS"):
+        assert "2 memories found." in text_of(asked(bob, word)), word
+    assert "<mark>Refund</mark>s are slow. See the <mark>policies</mark>" in asked(bob, "refunds policy")
+    assert "1 memory found." in text_of(asked(bob, '"refunds"'))
+    assert "Nothing was found" in asked(bob, '"refunded"')
+
+
 def test_where_is_looked_can_be_chosen(store: MemoryStore, bob: User) -> None:
     note = act()
     curation.create(store.id, "/apple.md", "pear", type(note)(note.actor, note.door, note.at, note="a plum"))

@@ -1,0 +1,49 @@
+"""Word endings: a searched word finds its other forms, and little else."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from memoryhub.text.word_endings import forms, missing, texts_of
+
+SAME = [
+    ("refund", "refunds", "refunded", "refunding"),
+    ("policy", "policies"),
+    ("reply", "replies", "replied"),
+    ("box", "boxes"),
+    ("batch", "batches"),
+    ("class", "classes"),
+    ("price", "prices", "priced", "pricing"),
+    ("delete", "deletes", "deleted", "deleting"),
+    ("control", "controls", "controlled", "controlling"),
+    ("key", "keys"),
+    ("support-bot", "support-bots"),
+    ("/policies/refund", "/policies/refunds"),
+]
+
+
+@pytest.mark.parametrize("words", SAME)
+def test_each_form_of_a_word_finds_the_others(words: tuple[str, ...]) -> None:
+    for searched in words:
+        assert [text for text in words if missing(text, [forms(searched)])] == [], searched
+
+
+@pytest.mark.parametrize(("searched", "other"), [
+    ("reply", "replace"), ("testing", "latest"), ("status", "statute"), ("pending", "depends"), ("string", "strong"),
+    ("this", "thing"),
+])  # fmt: skip
+def test_words_that_only_look_alike_are_not_found(searched: str, other: str) -> None:
+    assert missing(other, [forms(searched)])
+
+
+@pytest.mark.parametrize("word", ["顧客", "ids", "404s", "v1.2", "日本s", "", "ß"])
+def test_what_is_no_english_word_stays_as_it_is(word: str) -> None:
+    assert forms(word) == (word,)
+
+
+@given(st.from_regex(r"[a-z]{1,5}(s|es|ies|ied|y|ed|ing|e|ings)?", fullmatch=True))
+def test_a_word_always_finds_itself(word: str) -> None:
+    assert not missing(word, [forms(word)])
+
+
+def test_the_texts_to_mark_are_all_forms() -> None:
+    assert texts_of([forms("policies"), forms("refunds")]) == ("policy", "policie", "refund")
