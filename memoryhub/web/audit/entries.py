@@ -47,7 +47,15 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
         problem = _("This link is out of date. Start again from the newest entries.")
     context = pages.context(request, store) if store else {}
     context |= {
-        **bar_of(wanted, parameters, named(wanted, chains), here=request.path, hidden=("store",) if store else ()),
+        **bar_of(
+            wanted,
+            parameters,
+            named(wanted, chains),
+            user=person(request),
+            here=request.path,
+            hidden=("store",) if store else (),
+            with_hub=person(request).is_superuser,
+        ),
         "here": request.path,
         "rows": rows_of(page.entries, wanted),
         "newer": page.newer and _on(wanted, "after", page.newer, page),

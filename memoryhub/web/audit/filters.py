@@ -141,7 +141,7 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
             _("Several stores have the name “%(name)s”. Filter by the id of one of them.") % {"name": value}
         )
     if not found:
-        raise Malformed(_("There is no store “%(name)s”, or you may not see its audit.") % {"name": value})
+        raise Malformed(_("There is no store “%(name)s”, or you may not see it.") % {"name": value})
     return found
 
 

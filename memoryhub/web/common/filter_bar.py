@@ -1,12 +1,16 @@
 """The bar above a list: the words of its filter, the filters that are on as chips, and fields for those to add."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
+from memoryhub.models import HUB, User
 from memoryhub.text.filter_words import NOT
 from memoryhub.web.common.filter_keys import KEYS, Choices, base, shown
+from memoryhub.web.common.filter_names import choices_for
 from memoryhub.web.common.filters import SEVERAL, KeyValues
 
 
@@ -44,18 +48,24 @@ def bar_of(
     parameters: Mapping[str, str],
     words: Mapping[str, str],
     *,
+    user: User,
     here: str,
     hidden: Collection[str] = (),
     extra: Collection[str] = (),
+    with_hub: bool = False,
 ) -> dict[str, Any]:
     """Return the template context of a list with a filter.
 
     `words` are the values of the filters in words. `hidden` are the keys that the page does not offer. `extra` are the
-    keys for which the page has its own controls.
+    keys for which the page has its own controls. With `with_hub`, the hub itself can be chosen like a store.
     """
     offered = [key for key in wanted.KEYS if key not in hidden]
     several = {key for key in SEVERAL if "," in parameters.get(key, "")}
-    fields = [_field(key, parameters.get(key, "")) for key in offered if key not in {*extra, *several}]
+    fields = [
+        _field(key, parameters.get(key, ""), _choices(key, user, with_hub=with_hub))
+        for key in offered
+        if key not in {*extra, *several}
+    ]
     named = {field.key for field in fields} | set(extra)
     carried = {key: parameters[key] for key in wanted.every_key() if parameters.get(key) and key not in named}
     return {
@@ -102,9 +112,18 @@ def _chip(wanted: KeyValues, key: str, value: str, said: str) -> Chip:
 _HAS_KEY = re.compile(r"-?\w+:")
 
 
-def _field(key: str, value: str) -> Field:
+def _choices(key: str, user: User, *, with_hub: bool) -> Choices:
+    fixed = KEYS[key].choices
+    if fixed is not None:
+        return fixed()
+    hub = [(HUB, gettext("The hub itself"))] if key == "store" and with_hub else []
+    named = choices_for(user, key)
+    return [*hub, *named] if named else []
+
+
+def _field(key: str, value: str, choices: Choices) -> Field:
     spec = KEYS[key]
-    choices: Sequence[tuple[str, str]] = spec.choices() if spec.choices else []
+    value = next((id for id, name in choices if value and name == value), value)
     if value and choices and value not in dict(choices):
         choices = [*choices, (value, shown(key, value))]
     return Field(key, str(spec.label), value, spec.example, choices)

@@ -1,6 +1,8 @@
 """The names of authors that a person may use in a filter: agents and people whom the person may see."""
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -8,8 +10,11 @@ from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.models.access import fold_email
 from memoryhub.text.filter_words import Names
+from memoryhub.web.common.filter_keys import Choices
 
 MOST_LOOKUPS = 4
+MOST_LISTED = 200
+"""The most names that a field lists to choose from; where there are more, one is typed."""
 
 
 def people_visible_to(user: User) -> QuerySet[User]:
@@ -18,6 +23,23 @@ def people_visible_to(user: User) -> QuerySet[User]:
     if user.is_superuser:
         return people
     return people.filter(memberships__store__in=MemoryStore.objects.visible_to(user)).distinct()
+
+
+def choices_for(user: User, key: str) -> Choices:
+    """Return the ids and names that a person may choose from as the value of a filter; none if there are too many."""
+    rows: QuerySet[Any, tuple[str, str]]
+    if key == "store":
+        rows = MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")
+    elif key == "agent":
+        rows = Agent.objects.visible_to(user).by_name().values_list("id", "name")
+    elif key in ("person", "assigned"):
+        rows = people_visible_to(user).values_list("id", "email")
+    else:
+        return []
+    listed = list(rows[: MOST_LISTED + 1])
+    often = Counter(name for _id, name in listed)
+    named = [(id, name if often[name] == 1 else f"{name} ({id})") for id, name in listed]
+    return named if len(named) <= MOST_LISTED else []
 
 
 def names_for(user: User | None) -> Names:

@@ -64,7 +64,7 @@ def _shown(request: Request, stores: Sequence[str], here: str, hidden: Sequence[
         problem = _("This link is out of date. Start again from the newest.")
     items = items_of(found.ids, person(request), timezone.now())
     return {
-        **bar_of(wanted, parameters, named(wanted, stores), here=here, hidden=hidden),
+        **bar_of(wanted, parameters, named(wanted, stores), user=person(request), here=here, hidden=hidden),
         "items": items,
         "problem": problem,
         "page": found,

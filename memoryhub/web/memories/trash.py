@@ -119,7 +119,13 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             problem=problem,
             older=shown.older,
             older_url=shown.older and "?" + typed.query(before=shown.older),
-            **bar_of(typed, parameters, named(audit.Filter(typed.values), [store.id]), here=request.path),
+            **bar_of(
+                typed,
+                parameters,
+                named(audit.Filter(typed.values), [store.id]),
+                user=person(request),
+                here=request.path,
+            ),
         ),
     )
 

@@ -67,7 +67,7 @@ def review(request: Request) -> HttpResponse:
         request,
         "review/_page.html" if further else "review/inbox.html",
         {
-            **bar_of(wanted, parameters, named(wanted, stores), here=request.path),
+            **bar_of(wanted, parameters, named(wanted, stores), user=user, here=request.path),
             "groups": groups(found.rows, items, proposals, wanted.group),
             "items": items,
             "has_rows": bool(items or proposals),

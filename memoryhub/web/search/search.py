@@ -59,7 +59,7 @@ def search(request: Request) -> HttpResponse:
     query = context["query"]
     stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True)) if query.values else []
     words = named(Filter(query.values), stores)
-    bar = bar_of(query, parameters, words, here=request.path, extra=("in", "versions", "trash"))
+    bar = bar_of(query, parameters, words, user=user, here=request.path, extra=("in", "versions", "trash"))
     return render(request, "search/search.html", context | bar | {"parameters": parameters, "is_new": not parameters})
 
 
@@ -89,11 +89,17 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "searched_words": " ".join(query.text),
         "without_filters": urlencode({"q": " ".join(query.text)}),
         "with_everything": query.query(versions="all", trash="yes"),
+        "with_earlier_changes": query.query(versions="all") if _is_by_last_author(query) else "",
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
         "erasable": _erasable(user, query),
     }
+
+
+def _is_by_last_author(query: Query) -> bool:
+    """Return whether a query names an author, but does not look at the versions before the last change."""
+    return bool(query.values.keys() & {"agent", "person", "session"}) and "versions" not in query.values
 
 
 def _erasable(user: User, query: Query) -> str:

@@ -9,8 +9,9 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from memoryhub.actions.memories import curation
-from memoryhub.models import MemoryStore, User
+from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.text.folding import found_lines
+from memoryhub.web.common import filter_names
 from memoryhub.web.search import scan as search_scan, search as search
 from memoryhub.web.search.filters import Query
 from memoryhub.web.search.results import excerpt
@@ -78,9 +79,43 @@ def test_word_endings_hide_nothing_and_a_phrase_is_exact(store: MemoryStore, bob
     write(store, "/b.md", "Refunds are slow. See the policies.\n")
     for word in ("refund", "refunds", "refunded", "REFUNDS"):
         assert "2 memories found." in text_of(asked(bob, word)), word
-    assert "<mark>Refund</mark>s are slow. See the <mark>policies</mark>" in asked(bob, "refunds policy")
+    assert "<mark>Refund</mark>s are slow. See the <mark>policie</mark>s" in asked(bob, "refunds policy")
     assert "1 memory found." in text_of(asked(bob, '"refunds"'))
     assert "Nothing was found" in asked(bob, '"refunded"')
+
+
+@pytest.mark.both_databases
+def test_stores_agents_and_people_are_chosen_from_a_list(store: MemoryStore, agent: Agent, key: str, bob: User) -> None:
+    fields = re.split("<label ", asked(bob, "x", agent=agent.name))
+    lists = {match[1]: field for field in fields if (match := re.search('select name="([^"]*)"', field))}
+    assert f'<option value="{store.id}">{store.name}</option>' in lists["store"]
+    assert f'<option value="{agent.id}" selected>{agent.name}</option>' in lists["agent"]
+    assert f'<option value="{bob.id}">{bob.email}</option>' in lists["person"]
+
+
+def test_where_there_are_too_many_a_name_is_typed(
+    store: MemoryStore, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filter_names, "MOST_LISTED", 0)
+    assert '<input name="store"' in asked(bob)
+
+
+def test_a_filter_by_author_says_that_it_means_the_last_change(store: MemoryStore, alice: User, bob: User) -> None:
+    memory = write(store, "/a.md", "one\n")
+    curation.edit(store.id, memory.id, "two\n", memory.sha256, act(alice))
+    assert "Nothing was found" in asked(alice, f"person:{bob.email}")
+    page = asked(alice, f"person:{alice.email}")
+    assert "A memory is found by who changed it last." in page
+    link = htmllib.unescape(str(re.search(r'<a href="\?([^"]*)">Find every change', page)[1]))  # type: ignore[index]
+    everything = signed_in(alice).get(f"{reverse('search')}?{link}").content.decode()
+    assert "A memory is found by who" not in everything
+    assert "A memory is found by who" not in asked(alice, "one")
+
+
+def test_a_store_that_one_may_not_see_is_unknown_and_nothing_is_said_of_audits(store: MemoryStore, bob: User) -> None:
+    page = text_of(asked(bob, "x", store="Elsewhere"))
+    assert "There is no store “Elsewhere”, or you may not see it." in page
+    assert "audit" not in page.split("There is no store")[1]
 
 
 def test_where_is_looked_can_be_chosen(store: MemoryStore, bob: User) -> None:
