@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import models
-from django.db.models import Expression, F, Max, Min, Q, Sum, Value
+from django.db.models import Case, Exists, Expression, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce, Length, Substr
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
@@ -78,6 +78,19 @@ class AuditChain(models.Model):
 BECAME_A_PROPOSAL = f'"{PROPOSED}'
 """The beginning of the message of a call that became part of a proposal."""
 
+
+def was_refused_with(*beginnings: str) -> Q:
+    """Return the condition that a call was refused, and that its answer, or that of the call which it repeats, begins
+    with one of these texts."""
+    begins = Q(*(Q(message__startswith=f'"{text}') for text in beginnings), _connector=Q.OR)
+    repeated = Q(message__isnull=True, replay_of__isnull=False) & Exists(_first_call().filter(begins))
+    return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
+
+
+def _first_call() -> models.QuerySet[AuditEntry]:
+    return AuditEntry.objects.filter(chain=OuterRef("chain"), seq=OuterRef("replay_of"))
+
+
 UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
 UNINDEXED_NEW_PATH = Coalesce(F("new_path"), Value("", output_field=PathField()))
 UNINDEXED_TIME = Coalesce(F("at"), Value(datetime.min.replace(tzinfo=UTC)))
@@ -121,9 +134,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message."""
-        long = ("input", "message", "salts", "commitments")
-        return self.defer(*long).annotate(message_start=Substr("message", 1, 400))
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message. A
+        repeated call that was refused has those of the first call."""
+        long, start = ("input", "message", "salts", "commitments"), Substr("message", 1, 400)
+        refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
+        return self.defer(*long).annotate(message_start=Case(refused, default=start))
 
     def between(self, low: int, high: int) -> AuditEntryQuerySet:
         """Return the entries whose seq is from `low` to `high`, both included."""

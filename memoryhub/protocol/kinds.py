@@ -71,6 +71,11 @@ def kind_of(message: str | None) -> Kind:
     return Kind.OTHER
 
 
+def beginnings_of(kind: Kind) -> tuple[str, ...]:
+    """Return the beginnings of the sentences of a kind. OTHER has those of no other kind: for it, return all."""
+    return tuple(beginning for beginning, each in _BEGINNINGS if kind in (each, Kind.OTHER))
+
+
 _NUMBER_OF_PROPOSAL = re.compile(re.escape(PROPOSED) + r"([0-9]{1,18})\b")
 
 

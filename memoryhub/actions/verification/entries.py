@@ -16,14 +16,15 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memoryhub.models import AuditChain, AuditEntry, Door, MemoryVersion
 from memoryhub.models.audit import (
-    BECAME_A_PROPOSAL,
     UNINDEXED_NEW_PATH,
     UNINDEXED_PATH,
     AuditEntryQuerySet,
     at_or_beneath,
     by_path_alone,
+    was_refused_with,
 )
 from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.protocol.kinds import Kind, beginnings_of
 
 MOST = 300
 """The most entries that a search checks for one page."""
@@ -65,6 +66,7 @@ class Search:
     door: str | None = None
     ok: bool | None = None
     proposed: bool | None = None
+    error: Kind | None = None
     memory: str | None = None
     start: datetime | None = None
     end: datetime | None = None
@@ -105,6 +107,7 @@ class Search:
             self.door,
             self.ok,
             self.proposed,
+            self.error,
             self.memory,
         )
         return sum(value is not None for value in filters)
@@ -187,6 +190,8 @@ class _Looking:
             found = found.that_ended(self.search.ok)
         if self.search.proposed is not None:
             found = found.filter(_became_a_proposal(self.search.proposed))
+        if self.search.error is not None:
+            found = found.filter(_is_of_kind(self.search.error))
         if self.search.memory is not None:
             found = found.of_memory(self.search.memory)
         for excluded in self.search.excluded:
@@ -205,13 +210,21 @@ def _matches(search: Search, chain: str) -> Q:
     condition = Q(**{name: value for name, value in values.items() if value is not None})
     if search.proposed is not None:
         condition &= _became_a_proposal(search.proposed)
+    if search.error is not None:
+        condition &= _is_of_kind(search.error)
     return condition if search.path is None else condition & _about(chain, search.path)
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:
     """Return the condition that an error is that a change became part of a proposal, or that it is another error."""
-    became = Q(ok=False, message__isnull=False, message__startswith=BECAME_A_PROPOSAL)
+    became = was_refused_with(*beginnings_of(Kind.PROPOSED))
     return became if is_proposed else ~became
+
+
+def _is_of_kind(kind: Kind) -> Q:
+    """Return the condition that a call was refused with an error of a kind."""
+    known = was_refused_with(*beginnings_of(kind))
+    return Q(ok=False) & ~known if kind == Kind.OTHER else known
 
 
 def _about(chain: str, path: str) -> Q:

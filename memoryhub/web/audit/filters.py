@@ -14,13 +14,29 @@ from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import Agent, Door, Key, MemoryStore, Session, User
 from memoryhub.models.access import fold_email
+from memoryhub.protocol.kinds import Kind
 from memoryhub.text.filter_words import NOT, Term
 from memoryhub.text.periods import ago, is_date, period
 from memoryhub.web.audit.queries import Search
+from memoryhub.web.common.error_kinds import WORDS as ERRORS
 from memoryhub.web.common.filter_keys import base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
-KEYS = ("store", "agent", "key", "person", "session", "command", "path", "outcome", "door", "when", "from", "to")
+KEYS = (
+    "store",
+    "agent",
+    "key",
+    "person",
+    "session",
+    "command",
+    "path",
+    "outcome",
+    "error",
+    "door",
+    "when",
+    "from",
+    "to",
+)
 OUTCOMES = ("ok", "error", "proposed")
 MOST_NAMED = 10
 """How many agents with the same name are listed."""
@@ -91,7 +107,7 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
     author = _author(values, chains)
     start, end = _period(values.get("when"), now, zone)
     first, last = _moment("from", values.get("from"), now, zone), _moment("to", values.get("to"), now, zone)
-    key, outcome = _key(values.get("key")), _outcome(values.get("outcome"))
+    key, outcome, error = _key(values.get("key")), _outcome(values.get("outcome")), _error(values.get("error"))
     return Search(
         author=author if key is None or author else _agent_of(key),
         key=key,
@@ -99,7 +115,8 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
         command=_command(values.get("command")),
         path=_path(values.get("path")),
         door=_door(values.get("door")),
-        ok=None if outcome is None else outcome == "ok",
+        ok=outcome == "ok" if outcome else None if error is None else False,
+        error=error,
         proposed=None if outcome in (None, "ok") else outcome == "proposed",
         start=max(filter(None, (start, first)), default=None),
         end=min(filter(None, (end, last)), default=None),
@@ -229,6 +246,17 @@ def _outcome(value: str | None) -> str | None:
             _("The outcome of an entry is “ok”, “error” or “proposed”, not “%(value)s”.") % {"value": value}
         )
     return value
+
+
+def _error(value: str | None) -> Kind | None:
+    if value is None:
+        return None
+    if value not in list(ERRORS):
+        kinds = ", ".join(ERRORS)
+        raise Malformed(
+            _("“%(value)s” is not a kind of error. The kinds are %(kinds)s.") % {"value": value, "kinds": kinds}
+        )
+    return Kind(value)
 
 
 def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:

@@ -11,6 +11,7 @@ from memoryhub.models import Door
 from memoryhub.sensitive import KINDS
 from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED
 from memoryhub.text.periods import NAMED, ago
+from memoryhub.web.common.error_kinds import WORDS
 from memoryhub.web.common.kinds import GROUP_WORDS, label
 
 Choices = Sequence[tuple[str, str]]
@@ -73,6 +74,7 @@ KEYS: Mapping[str, Key] = {
     ),
     "command": Key(gettext_lazy("Command"), choices=lambda: [(name, name) for name in COMMANDS]),
     "outcome": Key(gettext_lazy("Outcome"), choices=_words(_OUTCOMES)),
+    "error": Key(gettext_lazy("Error"), choices=_words({kind.value: words for kind, words in WORDS.items()})),
     "door": Key(gettext_lazy("Came in through"), choices=lambda: [(value, value) for value in Door.values]),
     "what": Key(gettext_lazy("What waits"), choices=_words(_WAITING), can_exclude=False),
     "is": Key(gettext_lazy("State"), choices=_words(_MARKS)),

@@ -13,6 +13,7 @@ from memoryhub.actions.figures import Delta
 from memoryhub.models.figures import OK
 from memoryhub.protocol.kinds import Kind
 from memoryhub.templatetags.look import size
+from memoryhub.web.common.error_kinds import WORDS
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Row, Series, number
 from memoryhub.web.dashboards.figures import ERROR, PROPOSED, READ, WRITES, Figures
 from memoryhub.web.dashboards.links import Links, days
@@ -224,11 +225,9 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
     """Return the list of errors by kind. Calls that became part of a proposal are none; the picture says how many."""
     order = [kind for kind, count in found.errors.most_common() if count]
     most = max(found.errors.values(), default=0)
-    url = links.audit(**days(since), outcome="error")
-    items = [
-        Row(kind_name(kind), url, number(found.errors[kind]), charts.share(found.errors[kind], most)) for kind in order
-    ]
-    rows = [[Cell(kind, kind_name(kind), url), Cell(found.errors[kind], number(found.errors[kind]))] for kind in order]
+    named = {kind: (str(WORDS.get(Kind(kind), kind)), links.audit(**days(since), error=kind)) for kind in order}
+    items = [Row(*named[kind], number(found.errors[kind]), charts.share(found.errors[kind], most)) for kind in order]
+    rows = [[Cell(kind, *named[kind]), Cell(found.errors[kind], number(found.errors[kind]))] for kind in order]
     total = sum(found.errors.values())
     proposed = found.proposed.total()
     said = [
@@ -243,19 +242,6 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
         empty="" if items else _("No call was refused in these days."),
         more=(_("What was proposed"), links.audit(**days(since), outcome="proposed")) if proposed else None,
     )  # fmt: skip
-
-
-def kind_name(kind: str) -> str:
-    """Return the label of a kind of error."""
-    words = {
-        Kind.NOT_FOUND: _("Path does not exist"), Kind.EXISTS: _("Path is taken"),
-        Kind.NO_MATCH: _("Text to replace was not found"), Kind.SEVERAL: _("Text to replace was found several times"),
-        Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is invalid"), Kind.LIMIT: _("Limit reached"),
-        Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"),
-        Kind.HELD: _("Legal hold"), Kind.RULE: _("Path rule"), Kind.PROPOSED: _("Became a proposal"),
-        Kind.PRECONDITION: _("Precondition failed"), Kind.OTHER: _("Something else"),
-    }  # fmt: skip
-    return words.get(Kind(kind) if kind in list(Kind) else Kind.OTHER, kind)
 
 
 def _by_column(

@@ -70,11 +70,26 @@ def test_a_key_finds_what_was_done_with_it_and_not_what_its_agent_did_with_anoth
 
 
 @pytest.mark.both_databases
+def test_a_proposed_change_that_is_sent_again_is_proposed_too(bob: User, caller: Caller) -> None:
+    holds_back(caller.store)
+    for _ in range(2):
+        caller.call("create", id="toolu_1", path="/memories/policies/a.md", file_text="one\n")
+    for words in ("outcome:proposed", "command:create"):
+        found = page(signed_in(bob), caller.store, q=words)
+        assert [(row.is_proposed, row.error != "") for row in found.context["rows"]] == [(True, True)] * 2
+    assert seqs(page(signed_in(bob), caller.store, q="outcome:error")) == []
+
+
+@pytest.mark.both_databases
 def test_a_change_that_became_a_proposal_is_no_error(bob: User, caller: Caller) -> None:
     holds_back(caller.store)
     for path in ("/policies/a.md", "/b.md", "/b.md"):
         caller.call("create", path=f"/memories{path}", file_text="one\n")
     client = signed_in(bob)
+    assert commands(page(client, caller.store, q="error:already_exists")) == ["create"]
+    assert len(seqs(page(client, caller.store, q="command:create -error:already_exists"))) == 2
+    assert seqs(page(client, caller.store, q="error:other")) == []
+    assert "is not a kind of error" in page(client, caller.store, q="error:nothing").context["problem"]
 
     def paths(words: str) -> list[str | None]:
         return [row.entry.path for row in page(client, caller.store, q=words).context["rows"] if row.entry.path]

@@ -83,7 +83,8 @@ class TestPictures:
             r'row-link" href="([^"]*)".*?bar-value num">(\d+)', section(text, "authors"), re.DOTALL
         ):
             assert entries_at(client, url) == int(shown)
-        assert entries_at(client, cells(text, "errors")[0][0][1]) == 2
+        for (_kind, url), (count, _none) in cells(text, "errors"):
+            assert entries_at(client, url) == int(count)
 
     @pytest.mark.both_databases
     def test_every_mark_of_every_picture_leads_somewhere(self, today: Caller, alice: User) -> None:
@@ -115,6 +116,31 @@ class TestPictures:
         newest = cells(text, "memories")[0]
         assert newest[1][0] == str(caller.store.memory_count) == "1"
         assert cells(text, "bytes")[0][1][0] == f"{caller.store.total_bytes} B"
+
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("counted", [True, False])
+    def test_each_kind_of_error_leads_to_its_entries(
+        self, today: Caller, agent: Agent, alice: User, counted: bool
+    ) -> None:
+        holds_back(today.store)
+        for _ in range(2):  # sent twice: a repeated call ends as the first one
+            today.call("create", id="toolu_held", path="/memories/policies/a.md", file_text="one\n")
+            today.call("view", id="toolu_missing", path="/memories/nowhere.md")
+        today.call("view", path="/elsewhere")
+        today.call("sing")
+        client = signed_in(alice)
+        if counted:
+            figures.catch_up()
+        rows = cells(text_of(client, "store_overview", "", today.store.id), "errors")
+        assert {row[0][0]: row[1][0] for row in rows} == {
+            "Path does not exist": "2", "Path refused": "1", "Call is invalid": "1",
+        }  # fmt: skip
+        for (_kind, url), (count, _none) in rows:
+            assert entries_at(client, url) == int(count)
+        text = text_of(client, "store_overview", "", today.store.id)
+        tile = re.search('<a href="([^"]*)">Errors since yesterday</a>', text)
+        assert tile
+        assert entries_at(client, tile[1]) == 4
 
     def test_errors_are_told_apart_by_kind(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\none\n")
