@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.http import QueryDict
 
 from memoryhub.models import AuditEntry, Member, MemoryStore, MemoryVersion, Role, User
@@ -40,7 +41,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with what happened in it lately, and its newest version: its time, entry and author (None: none)."""
+    """A store with what happened in it lately, and its last change: its time, entry and author (None: none).
+
+    An import is a change of the time of the import, whatever the times of the imported versions are.
+    """
 
     store: MemoryStore
     role: Role
@@ -82,10 +86,9 @@ def _chosen(stores: MemoryStoreQuerySet, chosen: Filter) -> MemoryStoreQuerySet:
 def _with_last_change(stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
     newest = MemoryVersion.objects.filter(store=OuterRef("pk")).order_by("-seq")
     entry = AuditEntry.objects.filter(chain=OuterRef("pk"), seq=OuterRef("changed_seq"))
-    stores = stores.annotate(
-        changed_at=Subquery(newest.values("created_at")[:1]), changed_seq=Subquery(newest.values("seq")[:1])
-    )
-    return stores.annotate(changed_by=Subquery(entry.values("label")[:1]))
+    stores = stores.annotate(changed_seq=Subquery(newest.values("seq")[:1]))
+    made = Coalesce(Subquery(entry.values("at")[:1]), Subquery(newest.values("created_at")[:1]))
+    return stores.annotate(changed_at=made, changed_by=Subquery(entry.values("label")[:1]))
 
 
 def _roles(user: User, stores: Sequence[MemoryStore]) -> dict[str, Role]:

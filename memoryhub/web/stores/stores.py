@@ -19,7 +19,7 @@ from memoryhub.web.common.forms import NameTypedForm
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.stores import listing as stores_listing
+from memoryhub.web.stores import listing as stores_listing, usage
 from memoryhub.web.stores.forms import GENERAL, StoreForm
 
 
@@ -36,6 +36,8 @@ def listing(request: Request) -> HttpResponse:
     ]
     tabs = [(label, chosen.query(state=state), state == chosen.state) for state, label in states]
     found = {"chosen": chosen, "page": page, "tabs": tabs, "without_words": chosen.query(q="")}
+    if chosen == stores_listing.Filter():
+        found["near_limits"] = usage.nearest(person(request))
     if page.next:
         found["next"] = chosen.query(after=page.next)
     return render(request, "stores/list.html", found)

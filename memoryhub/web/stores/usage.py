@@ -10,11 +10,16 @@ from django.utils.translation import gettext
 
 from memoryhub.actions.core import limits
 from memoryhub.limits import LIMITS
-from memoryhub.models import AuditChain, CallWindow, HubSettings, MemoryStore
+from memoryhub.models import AuditChain, CallWindow, HubSettings, MemoryStore, User
 from memoryhub.templatetags.look import size
 
 NEAR = 80
 """The usage in per cent of a limit from which a meter warns."""
+
+MOST_STORES, MOST_NEAR = 1_000, 6
+"""The most stores that are checked, and the most meters that are shown, in the list of stores."""
+
+_HELD = ("memories", "total_bytes", "audit_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,37 @@ class Meter:
 
 def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
     """Return the meters for memories and bytes, and the meter for the audit if that is near its limit or full."""
-    memories, total, recorded = (_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes"))
+    memories, total, recorded = (_meter(name, store, hub, _USED[name](store)) for name in _HELD)
     return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 
 
 def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
     """Return all meters; the one for the calls of the busiest key only if calls are limited."""
-    found = [_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes")]
-    return [*found, *([_meter("calls", store, hub, now)] if _limit(store, hub, "calls") is not None else [])]
+    found = [_meter(name, store, hub, _USED[name](store)) for name in _HELD]
+    calls = _limit(store, hub, "calls") is not None
+    return [*found, *([_meter("calls", store, hub, _busiest(store, now))] if calls else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory store that is near one of its limits."""
+
+    store: MemoryStore
+    meter: Meter
+
+
+def nearest(user: User, most: int = MOST_NEAR) -> list[Near]:
+    """Return the active stores of a person that are near a limit or have reached it, the fullest first."""
+    hub = HubSettings.current()
+    stores = list(MemoryStore.objects.visible_to(user).active().by_name()[:MOST_STORES])
+    recorded = dict(AuditChain.objects.filter(pk__in=[store.pk for store in stores]).values_list("pk", "bytes"))
+    found = [
+        Near(store, meter)
+        for store in stores
+        for name, used in zip(_HELD, (store.memory_count, store.total_bytes, recorded.get(store.pk, 0)), strict=True)
+        if (meter := _meter(name, store, hub, used)).level != "ok"
+    ]
+    return sorted(found, key=lambda near: -near.meter.percent)[:most]
 
 
 def _busiest(store: MemoryStore, now: datetime) -> int:
@@ -68,16 +96,15 @@ def _busiest(store: MemoryStore, now: datetime) -> int:
     return max((limits.calls_within(window, now) for window in windows), default=0)
 
 
-_USED: dict[str, Callable[[MemoryStore, Any], int]] = {
-    "memories": lambda store, _: store.memory_count,
-    "total_bytes": lambda store, _: store.total_bytes,
-    "audit_bytes": lambda store, _: AuditChain.objects.filter(pk=store.pk).values_list("bytes", flat=True).first() or 0,
-    "calls": _busiest,
+_USED: dict[str, Callable[[MemoryStore], int]] = {
+    "memories": lambda store: store.memory_count,
+    "total_bytes": lambda store: store.total_bytes,
+    "audit_bytes": lambda store: AuditChain.objects.filter(pk=store.pk).values_list("bytes", flat=True).first() or 0,
 }
 
 
-def _meter(name: str, store: MemoryStore, hub: HubSettings, now: datetime | None = None) -> Meter:
-    limit, most, used = LIMITS[name], _limit(store, hub, name), _USED[name](store, now)
+def _meter(name: str, store: MemoryStore, hub: HubSettings, used: int) -> Meter:
+    limit, most = LIMITS[name], _limit(store, hub, name)
     shown = size if limit.is_bytes else _number
     return Meter(
         gettext(limit.meter), used, most, shown(used), "" if most is None else shown(most), gettext(limit.full)

@@ -1,6 +1,7 @@
 """The pages of limits: who sees and sets them, what the meters say, and what the audit keeps."""
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -136,6 +137,22 @@ class TestMeters:
         assert 'data-level="near"' not in page(admin, url(store))
         limit(store, limit_total_bytes=100)
         assert 'data-level="near"' in page(admin, url(store))
+
+    @pytest.mark.both_databases
+    def test_the_list_of_stores_begins_with_those_near_a_limit_the_fullest_first(
+        self, admin: Client, alice: User, store: MemoryStore
+    ) -> None:
+        other = stores.create_store(stores.StoreSettings("Fuller"), admin=alice, **BY)
+        assert "Near a limit" not in page(admin, "/stores")
+        for one, most in ((store, 5), (other, 4)):
+            for name in "abcd":
+                curation.create(one.id, f"/{name}", "x", ACT)
+            limit(one, limit_memories=most)
+        shown = page(admin, "/stores").split("Near a limit")[1].split("</section>")[0]
+        assert re.findall('data-level="([^"]*)"', shown) == ["full", "near"]
+        assert re.findall(r'href="/stores/([^/]*)/limits"', shown) == [other.id, store.id]
+        assert "<b>4</b> of 5" in shown
+        assert "Near a limit" not in page(admin, "/stores?q=Fuller")
 
     @pytest.mark.both_databases
     def test_the_busiest_key_is_told_where_calls_are_limited(self, admin: Client, store: MemoryStore, key: str) -> None:

@@ -14,6 +14,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Member, MemoryStore, Role, User
 from tests.fixtures import AT, BY, signed_in
+from tests.transfer import trips
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 
@@ -41,6 +42,17 @@ def test_the_list_tells_the_last_change_and_by_whom(alice: User, store: MemorySt
     html = signed_in(alice).get("/stores").content.decode()
     assert f"/audit/{store.id}/{done.seq}" in html
     assert "Alice" in html
+
+
+@pytest.mark.both_databases
+def test_an_import_is_a_change_of_its_own_time(alice: User, store: MemoryStore) -> None:
+    source = trips.new_store()
+    curation.create(source.id, "/a.md", "text", trips.act(1))
+    job = trips.run(trips.prepared(store, trips.exported(source, "jsonl"), minute=60 * 24 * 20), minute=60 * 24 * 20)
+    assert job.state == "done"
+    row = signed_in(alice).get("/stores").context["page"].rows[0]
+    assert row.store == store
+    assert row.changed_at == trips.act(60 * 24 * 20).at
 
 
 @pytest.mark.both_databases
