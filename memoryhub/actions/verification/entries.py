@@ -32,6 +32,12 @@ MOST = 300
 FEW = 3_000
 """The entries under a directory are sorted if there are at most this many."""
 
+WRITES = frozenset((
+    "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
+    "revert", "take_out", "merge_proposal", "edit_and_merge_proposal", "import",
+))  # fmt: skip
+"""The commands with which agents and people write memories."""
+
 _FIRST_PART, _PART = 100, 1_000
 
 Seqs = Callable[[int, int, int], Sequence[int]]
@@ -67,6 +73,7 @@ class Search:
     ok: bool | None = None
     proposed: bool | None = None
     error: Kind | None = None
+    writes: bool | None = None
     memory: str | None = None
     start: datetime | None = None
     end: datetime | None = None
@@ -108,6 +115,7 @@ class Search:
             self.ok,
             self.proposed,
             self.error,
+            self.writes,
             self.memory,
         )
         return sum(value is not None for value in filters)
@@ -192,6 +200,8 @@ class _Looking:
             found = found.filter(_became_a_proposal(self.search.proposed))
         if self.search.error is not None:
             found = found.filter(_is_of_kind(self.search.error))
+        if self.search.writes:
+            found = found.filter(command__in=WRITES)
         if self.search.memory is not None:
             found = found.of_memory(self.search.memory)
         for excluded in self.search.excluded:
@@ -212,6 +222,8 @@ def _matches(search: Search, chain: str) -> Q:
         condition &= _became_a_proposal(search.proposed)
     if search.error is not None:
         condition &= _is_of_kind(search.error)
+    if search.writes:
+        condition &= Q(command__in=WRITES)
     return condition if search.path is None else condition & _about(chain, search.path)
 
 

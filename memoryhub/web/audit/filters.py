@@ -19,7 +19,7 @@ from memoryhub.text.filter_words import NOT, Term
 from memoryhub.text.periods import ago, is_date, period
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.error_kinds import WORDS as ERRORS
-from memoryhub.web.common.filter_keys import base, shown
+from memoryhub.web.common.filter_keys import ACTIVE, WRITING, base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
 KEYS = (
@@ -60,7 +60,7 @@ class Filter(KeyValues):
             return "outcome"
         if value.startswith(ids.KEY):
             return "key"
-        return "command" if value in COMMANDS else None
+        return "command" if value in (WRITING, *COMMANDS) else None
 
     @classmethod
     def meant(cls, term: Term) -> Term:
@@ -107,12 +107,14 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
     author = _author(values, chains)
     start, end = _period(values.get("when"), now, zone)
     first, last = _moment("from", values.get("from"), now, zone), _moment("to", values.get("to"), now, zone)
+    command = _command(values.get("command"))
     key, outcome, error = _key(values.get("key")), _outcome(values.get("outcome")), _error(values.get("error"))
     return Search(
         author=author if key is None or author else _agent_of(key),
         key=key,
         session=_session(values.get("session"), author if "agent" in values else None),
-        command=_command(values.get("command")),
+        command=command if command != WRITING else None,
+        writes=True if command == WRITING else None,
         path=_path(values.get("path")),
         door=_door(values.get("door")),
         ok=outcome == "ok" if outcome else None if error is None else False,
@@ -152,6 +154,8 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
         return chains
     if value in chains:
         return [value]
+    if value == ACTIVE:
+        return list(MemoryStore.objects.active().filter(pk__in=chains).order_by("pk").values_list("pk", flat=True))
     found = list(MemoryStore.objects.filter(name=value, pk__in=chains).values_list("id", flat=True)[:2])
     if len(found) == 2:
         raise Malformed(

@@ -30,6 +30,12 @@ _MARKS: Mapping[str, str | Promise] = {
 _OUTCOMES: Mapping[str, str | Promise] = {
     "ok": gettext_lazy("ok"), "error": gettext_lazy("error"), "proposed": gettext_lazy("became a proposal"),
 }  # fmt: skip
+WRITING = "writes"
+"""The value of the filter `command` for all commands that write memories."""
+
+ACTIVE = "active"
+"""The value of the filter `store` for all active memory stores."""
+
 VERSION, PROPOSAL = "version", "proposal"
 _WAITING: Mapping[str, str | Promise] = {
     VERSION: gettext_lazy("versions that await review"), PROPOSAL: gettext_lazy("proposals"),
@@ -58,6 +64,10 @@ def _periods() -> Choices:
     return [*((name, str(_PERIODS[name])) for name in NAMED), *((value, shown("when", value)) for value in _LENGTHS)]
 
 
+def _commands() -> Choices:
+    return [(WRITING, _("all that write memories")), *((name, name) for name in COMMANDS)]
+
+
 _LENGTHS = ("24h", "7d", "30d")
 
 KEYS: Mapping[str, Key] = {
@@ -72,7 +82,10 @@ KEYS: Mapping[str, Key] = {
     "group": Key(
         gettext_lazy("Group"), choices=lambda: [(group.value, str(words)) for group, words in GROUP_WORDS.items()]
     ),
-    "command": Key(gettext_lazy("Command"), choices=lambda: [(name, name) for name in COMMANDS]),
+    "command": Key(
+        gettext_lazy("Command"),
+        choices=_commands,
+    ),
     "outcome": Key(gettext_lazy("Outcome"), choices=_words(_OUTCOMES)),
     "error": Key(gettext_lazy("Error"), choices=_words({kind.value: words for kind, words in WORDS.items()})),
     "door": Key(gettext_lazy("Came in through"), choices=lambda: [(value, value) for value in Door.values]),

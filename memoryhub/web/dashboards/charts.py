@@ -10,12 +10,14 @@ from django.utils.translation import gettext as _, ngettext
 from memoryhub import charts
 from memoryhub.actions.core.commands import COMMANDS as COMMANDS_IN_WORDS
 from memoryhub.actions.figures import Delta
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models.figures import OK
 from memoryhub.protocol.kinds import Kind
 from memoryhub.templatetags.look import size
 from memoryhub.web.common.error_kinds import WORDS
+from memoryhub.web.common.filter_keys import WRITING
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Row, Series, number
-from memoryhub.web.dashboards.figures import ERROR, PROPOSED, READ, WRITES, Figures
+from memoryhub.web.dashboards.figures import ERROR, PROPOSED, READ, Figures
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.period import Column, place
 
@@ -91,7 +93,7 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
     drawn = charts.mirrored(reads, writes)
 
     def link(column: int, series: int) -> str:
-        return links.column(among[column], outcome="ok", **({} if series else {"command": READ}))
+        return links.column(among[column], outcome="ok", command=WRITING if series else READ)
 
     names = (_("read"), _("written"))
     marks = [
@@ -120,7 +122,7 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
         ticks=ticks_of(drawn.ticks, lambda value: number(abs(value))),
         legend=[
             Series(9, _("Reads"), number(total[0]), links.audit(**since, command=READ, outcome="ok")),
-            Series(10, _("Writes"), number(total[1]), links.audit(**since, outcome="ok")),
+            Series(10, _("Writes"), number(total[1]), links.audit(**since, command=WRITING, outcome="ok")),
         ],
     )  # fmt: skip
 
@@ -189,6 +191,7 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
     rows = [
         [
             Cell(_name_of(author, names)[1], _name_of(author, names)[1]),
+            _writes(found, author, since, links),
             *(Cell(count := found.authors[author, end], number(count)) for end in (OK, ERROR, PROPOSED)),
         ]
         for author in order[:500]
@@ -196,7 +199,7 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
     return Picture(
         "authors", "list", _("By agent and person"), _("How much each agent and person did, and how "
                                                        "often they got an error or proposed a change."),
-        [_("Who"), _("Succeeded"), _("Errors"), _("Proposed")], rows, items=items, series=9,
+        [_("Who"), _("Writes"), _("Succeeded"), _("Errors"), _("Proposed")], rows, items=items, series=9,
         empty="" if items else _("Nothing happened in these days."),
     )  # fmt: skip
 
@@ -206,7 +209,9 @@ def _of_author(
 ) -> Row:
     ok, wrong, proposed = (found.authors[author, ended] for ended in (OK, ERROR, PROPOSED))
     kind, name = _name_of(author, names)
+    writes = found.writes[author]
     notes = [
+        ngettext("%(count)s write", "%(count)s writes", writes) % {"count": number(writes)} if writes else "",
         ngettext("%(count)s error", "%(count)s errors", wrong) % {"count": number(wrong)} if wrong else "",
         _("%(count)s proposed") % {"count": number(proposed)} if proposed else "",
     ]
@@ -215,6 +220,13 @@ def _of_author(
         name, url, number(ok + wrong + proposed), charts.share(ok, most), charts.share(wrong, most),
         charts.share(proposed, most), ", ".join(filter(None, notes)), kind,
     )  # fmt: skip
+
+
+def _writes(found: Figures, author: str, since: date, links: Links) -> Cell:
+    """Return the number of an author's writes, with a link to them."""
+    count = found.writes[author]
+    url = links.audit(author=author, command=WRITING, outcome="ok", **days(since)) if author and count else ""
+    return Cell(count, number(count), url)
 
 
 def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, str]:

@@ -11,16 +11,12 @@ from django.db.models import Min, Q, Sum
 from memoryhub import models
 from memoryhub.actions import figures
 from memoryhub.actions.figures import Counted, Delta
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Activity, Growth
 from memoryhub.models.figures import ALL, OK
 from memoryhub.protocol.kinds import Kind
 
 READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
-WRITES = frozenset((
-    "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
-    "revert", "take_out",
-))  # fmt: skip
-"""The commands with which agents and people write memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +36,14 @@ class Figures:
 
     `all` and `ok` count operations by (day, command): all of them, and those without an error. `proposed` counts by day
     the calls that became part of a proposal, which are no errors. `authors` counts operations by (author, how they
-    ended: OK, PROPOSED or ERROR), and `errors` counts errors by kind.
+    ended: OK, PROPOSED or ERROR), `writes` counts successful writes by author, and `errors` counts errors by kind.
     """
 
     all: Counter[tuple[date, str]] = field(default_factory=Counter)
     ok: Counter[tuple[date, str]] = field(default_factory=Counter)
     proposed: Counter[date] = field(default_factory=Counter)
     authors: Counter[tuple[str, str]] = field(default_factory=Counter)
+    writes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
 
     def on(self, day: date, commands: Collection[str]) -> int:
@@ -104,6 +101,8 @@ def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = ""
         _add_error(found, at, str(outcome), _number(total))  # type: ignore[arg-type]
     for who, outcome, total in there.by_author().summed("author", "outcome"):
         found.authors[str(who), ended(str(outcome))] += _number(total)
+    for who, total in there.exclude(author=ALL).filter(command__in=WRITES, outcome=OK).summed("author"):
+        found.writes[str(who)] += _number(total)
     for counted in more.counted.values():
         _add(found, counted, start, author)
     return found
@@ -130,6 +129,7 @@ def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
         if day < start:
             continue
         found.authors[who, ended(outcome)] += count
+        found.writes[who] += count if outcome == OK and command in WRITES else 0
         if author in ("", who):
             found.all[day, command] += count
             found.ok[day, command] += count if outcome == OK else 0

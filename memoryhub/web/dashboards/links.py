@@ -6,14 +6,16 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from memoryhub import ids
+from memoryhub.web.common.filter_keys import ACTIVE
 from memoryhub.web.dashboards.period import Column
 
 
 class Links:
-    """URLs of the audit of one store or of all visible ones, for one author or all."""
+    """URLs of the audit of one store or of all active ones that the person may see, for one author or all."""
 
     def __init__(self, store: str = "", author: str = "") -> None:
         self._place = reverse("store_audit", args=[store]) if store else reverse("audit")
+        self._stores = {} if store else {"store": ACTIVE}
         self._author = author
         self._columns: dict[Column, str] = {}
 
@@ -22,6 +24,7 @@ class Links:
         chosen = author or self._author
         if chosen:
             filters["person" if chosen.startswith(ids.USER) else "agent"] = chosen
+        filters |= self._stores
         return self._place + ("?" + urlencode(filters) if filters else "")
 
     def column(self, column: Column, **filters: str) -> str:

@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import charts
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import MemoryStore
 from memoryhub.templatetags.look import size
-from memoryhub.web.common.filter_keys import VERSION
+from memoryhub.web.common.filter_keys import VERSION, WRITING
 from memoryhub.web.common.pictures import number
 from memoryhub.web.dashboards import stores as dashboards_stores
-from memoryhub.web.dashboards.figures import READ, WRITES, Figures
+from memoryhub.web.dashboards.figures import READ, Figures
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.lists import review_url
 
@@ -77,7 +78,7 @@ def _since_yesterday(found: Figures, today: date, links: Links) -> list[Tile]:
             "pencil",
             _("Writes since yesterday"),
             number(found.between(yesterday, today, WRITES)),
-            links.audit(outcome="ok", **since),
+            links.audit(command=WRITING, outcome="ok", **since),
             points([found.on(day, WRITES) for day in week]),
         ),
         Tile(
