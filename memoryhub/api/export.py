@@ -8,13 +8,14 @@ from pydantic import Field
 
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import refusals
 from memoryhub.actions.memories.api_requests import on_store
+from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
 from memoryhub.api.frame import NOT_WHOLE, call_of, needs
 from memoryhub.api.schemas import Body, answers
 from memoryhub.machines.errors import Problem
+from memoryhub.machines.requests import note_refusal
 from memoryhub.models import Access, Door
 
 router = Router()
@@ -59,7 +60,7 @@ def export_memory_store(request: HttpRequest, memory_store_id: str, body: Export
     call = call_of(request)
     wanted = Wanted(body.format, exporting.directory_of(body.path_prefix or ""), history=body.history)
     if wanted.audit and not call.caller.access.includes(Access.MANAGE):
-        refusals.note(call.caller, memory_store_id, 403, door=Door.API, at=call.at)
+        note_refusal(request, call.caller, Refusal(memory_store_id, 403, AUDIT), door=Door.API, at=call.at)
         raise Problem.forbidden(AUDIT)
     if wanted.path and not wanted.path.startswith("/"):
         raise Problem.invalid("`path_prefix` must begin with `/`.")

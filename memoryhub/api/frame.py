@@ -19,9 +19,9 @@ from memoryhub.actions.accounts import keys_and_roles as access_actions
 from memoryhub.actions.core.sight import sight_in
 from memoryhub.actions.core.transactions import my_turn
 from memoryhub.actions.core.tree import NoSuchStore
-from memoryhub.actions.memories import refusals
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.actions.memories.calls import Caller, NotRun
+from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.api import queries
 from memoryhub.api.declared import Declared
 from memoryhub.api.refusals import problem_of
@@ -33,7 +33,6 @@ from memoryhub.protocol.errors import ToolError
 
 Json = dict[str, Any]
 
-LONGEST_SESSION = 128
 MAY = {
     Access.READ: "This needs a key with `read` access.",
     Access.WRITE: "This needs a key with `write` access to the memory store.",
@@ -129,7 +128,7 @@ class _Run:
             caller = self._caller(request, path.get("memory_store_id"), at)
             requests.require_size(body, caller)
             values = self._values(request, body)
-            session = requests.visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
+            session = requests.session_of(request)
             store = path.get("memory_store_id", "")
             request.auth = Call(caller, store, at, elapsed, session, body)  # type: ignore[attr-defined]
             return _answer(_translated(self.call, request, path, values))
@@ -153,7 +152,7 @@ class _Run:
             why = NOT_WHOLE
         else:
             return caller
-        refusals.note(caller, store_id or "", 403, door=Door.API, at=at)
+        requests.note_refusal(request, caller, Refusal(store_id or "", 403, why), door=Door.API, at=at)
         raise Problem.forbidden(why)
 
     def _values(self, request: HttpRequest, body: bytes) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.transactions import my_turn, require_own_thread
 from memoryhub.actions.memories import calls
 from memoryhub.actions.memories.calls import Caller
+from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.api.openapi_tool import TOOL_CALLS
 from memoryhub.machines import requests
-from memoryhub.machines.errors import Problem, reused
+from memoryhub.machines.errors import REUSED, Problem, reused
+from memoryhub.models import Door
 from memoryhub.tool import ToolResult, ToolUse
 
 router = Router()
@@ -25,7 +27,6 @@ router = Router()
 TOOL_NAME = "memory"
 LONGEST_ID = 128
 MOST_BLOCKS = 100
-LONGEST_SESSION = 128
 LONGEST_IDEMPOTENCY_KEY = 255
 
 _encode = compact_json.writer()
@@ -61,14 +62,19 @@ def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
         incoming = _incoming(request, body)
         if len(incoming.tool_uses) > 1:
             require_own_thread()
-            _refuse_reused_tokens(memory_store_id, caller, incoming.tool_uses)
-        results = _run(memory_store_id, incoming, caller, at, elapsed)
+        try:
+            results = _run(memory_store_id, incoming, caller, at, elapsed)
+        except calls.TokenReused as error:
+            token = str(error)
+            refusal = Refusal(memory_store_id, 422, REUSED, token=token)
+            requests.note_refusal(request, caller, refusal, door=Door.TOOL, at=at)
+            raise Problem.invalid(reused(token), 422) from None
         return _answer(results, incoming.is_message)
 
 
 def _incoming(request: HttpRequest, body: bytes) -> Incoming:
     value = requests.json_of(request, body)
-    session = requests.visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
+    session = requests.session_of(request)
     key = requests.visible_header(request, "Idempotency-Key", LONGEST_IDEMPOTENCY_KEY)
     if value.get("type") == "tool_use":
         blocks, is_message = [_block(value)], False
@@ -124,15 +130,17 @@ def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_reused_tokens(store_id: str, caller: Caller, tool_uses: list[ToolUse]) -> None:
-    """Raise Problem (422) if one of the blocks ran before with another input. This is checked before any block runs."""
+    """Raise TokenReused if one of the blocks ran before with another input. This is checked before any block runs."""
     for tool_use in tool_uses:
         if calls.is_reused(store_id, caller.key, tool_use.token, tool_use.digest):
-            raise _reused(tool_use.token)
+            raise calls.TokenReused(tool_use.token)
 
 
 def _run(
     store_id: str, incoming: Incoming, caller: Caller, at: datetime, elapsed: Callable[[], int]
 ) -> list[ToolResult]:
+    if len(incoming.tool_uses) > 1:
+        _refuse_reused_tokens(store_id, caller, incoming.tool_uses)
     try:
         return [
             tool.execute(
@@ -148,14 +156,8 @@ def _run(
         ]
     except calls.NotRun as error:
         raise Problem.not_run(error) from None
-    except calls.TokenReused as error:
-        raise _reused(str(error)) from None
     except tree.NoSuchStore:
         raise Problem.no_store() from None
-
-
-def _reused(token: str) -> Problem:
-    return Problem.invalid(reused(token), 422)
 
 
 def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:

@@ -135,6 +135,10 @@ class Problem(Exception):
         return cls(404, "not_found_error", "There is no such memory store, or this key does not reach it.")
 
 
+REUSED = "the id of the call was used before for another input"
+"""The reason that the audit has of a request with a used token."""
+
+
 def reused(token: str) -> str:
     """Return the sentence for a token that was used before for another input."""
     return f"{json.dumps(token)} was used before for another input; nothing was run. Send a new call under a new id."

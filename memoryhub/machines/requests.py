@@ -3,6 +3,7 @@ content type, body."""
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from time import perf_counter_ns
 from typing import Any
@@ -13,13 +14,15 @@ from django.http import HttpRequest
 from memoryhub import strict_json
 from memoryhub.actions.memories import calls, refusals
 from memoryhub.actions.memories.calls import Caller
+from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.machines.errors import Problem
-from memoryhub.models import Door
+from memoryhub.models import Door, MemoryStore
 
 PROVEN = "memoryhub.key"
 """The name in a request's environment under which the id of the agent's key is stored once the key is verified."""
 
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
+LONGEST_SESSION = 128
 _VISIBLE = re.compile(r"[!-~]+")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 
@@ -73,9 +76,20 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
         raise Problem.no_key()
     request.META[PROVEN] = caller.key
     if store_id is not None and not caller.reaches:
-        refusals.note(caller, store_id, 404, door=door, at=at)
+        exists = MemoryStore.objects.filter(pk=store_id).exists()
+        why = "the key does not reach the memory store" if exists else "there is no such memory store"
+        note_refusal(request, caller, Refusal(store_id, 404, why), door=door, at=at)
         raise Problem.no_store()
     return caller
+
+
+def note_refusal(request: HttpRequest, caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
+    """Record a refused request of a valid key in the hub's audit, with the session that its header names."""
+    try:
+        session = session_of(request)
+    except Problem:
+        session = None
+    refusals.note(caller, replace(refusal, session=session), door=door, at=at)
 
 
 def secret_of(request: HttpRequest) -> str:
@@ -104,6 +118,11 @@ def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Problem.invalid("The body must be a JSON object.")
     return value
+
+
+def session_of(request: HttpRequest) -> str | None:
+    """Return the agent's name for its session; None if the request has none. Raises Problem (400) for another value."""
+    return visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
 
 
 def visible_header(request: HttpRequest, name: str, longest: int) -> str | None:

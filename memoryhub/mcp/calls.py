@@ -5,9 +5,10 @@ from typing import Any
 
 from memoryhub import tool
 from memoryhub.actions.core import tree
-from memoryhub.actions.memories import calls
+from memoryhub.actions.memories import calls, refusals
 from memoryhub.actions.memories.api_requests import Asked
-from memoryhub.machines.errors import Problem, reused
+from memoryhub.actions.memories.refusals import Refusal
+from memoryhub.machines.errors import REUSED, Problem, reused
 from memoryhub.mcp.messages import INVALID_PARAMS, Refused
 from memoryhub.tool import ToolUse
 
@@ -49,7 +50,9 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
     except calls.NotRun as error:
         raise Problem.not_run(error) from None
     except calls.TokenReused as error:
-        raise Refused(INVALID_PARAMS, reused(str(error))) from None
+        used = str(error)
+        refusals.note(asked.caller, Refusal(store_id, 422, REUSED, asked.session, used), door=asked.door, at=asked.at)
+        raise Refused(INVALID_PARAMS, reused(used)) from None
     except tree.NoSuchStore:
         raise Problem.no_store() from None
     return answer(result.content, is_error=result.is_error)

@@ -25,7 +25,6 @@ from memoryhub.mcp.methods import Incoming
 from memoryhub.models import Door
 
 PREFIX = "/mcp"
-LONGEST_SESSION = 128
 LONGEST_IDEMPOTENCY_KEY = 255
 TAKEN = frozenset(("application/json", "application/*", "*/*"))
 
@@ -81,7 +80,8 @@ def _answer(request: HttpRequest) -> HttpResponse:
         message = messages.read(body)
         if message.is_response:
             return HttpResponse(status=202)
-        return _answer_to(request, message, store_id, Asked(caller, Door.MCP, at, _session(request), elapsed))
+        asked = Asked(caller, Door.MCP, at, requests.session_of(request), elapsed)
+        return _answer_to(request, message, store_id, asked)
 
 
 def _failure(error: Exception, request_id: str) -> Refused:
@@ -134,10 +134,6 @@ def _only_store(request: HttpRequest, at: datetime) -> str:
     if len(stores) > 1:
         raise Refused(INVALID_REQUEST, "This key reaches several memory stores: use /mcp/{memory_store_id}.")
     return stores[0]
-
-
-def _session(request: HttpRequest) -> str | None:
-    return requests.visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
 
 
 def _require_own_origin(request: HttpRequest) -> None:

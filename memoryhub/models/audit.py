@@ -83,7 +83,7 @@ def was_refused_with(*beginnings: str) -> Q:
     """Return the condition that a call was refused, and that its answer, or that of the call which it repeats, begins
     with one of these texts."""
     begins = Q(*(Q(message__startswith=f'"{text}') for text in beginnings), _connector=Q.OR)
-    repeated = Q(message__isnull=True, replay_of__isnull=False) & Exists(_first_call().filter(begins))
+    repeated = Q(message__isnull=True, replay_of__isnull=False) & Q(Exists(_first_call().filter(begins)))
     return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
 
 

@@ -19,7 +19,7 @@ from memoryhub.actions.memories import calls, refusals
 from memoryhub.actions.retention import removal
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.models import HUB, Access, AuditChain, AuditEntry, Door, MemoryStore, RefusalWindow, Role, User
+from memoryhub.models import HUB, Access, AuditChain, AuditEntry, Door, MemoryStore, RefusalWindow, Role, Session, User
 from memoryhub.path_rules import Effect, PathRule
 from memoryhub.text import keeping
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
@@ -244,6 +244,49 @@ def test_past_thirty_a_minute_the_hub_counts_the_refusals_of_a_key_and_writes_on
     assert not RefusalWindow.objects.exists()
     page = signed_in(new_person("Root", is_superuser=True)).get(reverse("entry", args=[HUB, entry.seq]))
     assert "was refused 45 more times within a minute" in page.content.decode()
+
+
+@pytest.mark.both_databases
+def test_a_refused_request_is_recorded_with_its_reason_and_its_session() -> None:
+    one, other = new_hub(), new_hub()
+    hub = signed_in(new_person("Root", is_superuser=True))
+
+    def said() -> str:
+        newest = AuditEntry.objects.of_chain(HUB).newest()[0]
+        page = hub.get(reverse("entry", args=[HUB, newest.seq])).content.decode()
+        assert newest.session is not None and Session.objects.get(pk=newest.session).name == "run-1"
+        return page
+
+    view = one.block("toolu_1", command="view", path="/memories")
+    assert one.send(view, memoryhub_session="run-1").status == 200
+    for store, why in ((other.store.id, "the key does not reach the memory store"), ("nowhere", "there is no such")):
+        assert one.send(view, url=f"/v1/memory_stores/{store}/tool_calls", memoryhub_session="run-1").status == 404
+        assert f"with 404: {why}" in said()
+    changed = one.block("toolu_1", command="delete", path="/memories/a.md")
+    assert one.send(changed, memoryhub_session="run-1").status == 422
+    assert "with 422: the id of the call was used before for another input" in said()
+    assert newest_entry(HUB).token == "toolu_1"
+
+
+@pytest.mark.both_databases
+def test_a_used_id_is_recorded_for_mcp_too() -> None:
+    one = new_hub()
+    meta = {"_meta": {"claudecode/toolUseId": "toolu_1"}}
+    for path in ("/memories/a", "/memories/b"):
+        called = {"name": "memory", "arguments": {"command": "view", "path": path}}
+        send_mcp(one, message("tools/call", called | meta))
+    entry = newest_entry(HUB)
+    assert (entry.command, entry.door, entry.token, entry.ok) == ("refused", "mcp", "toolu_1", False)
+
+
+def test_an_agent_cannot_fill_the_audit_with_calls_under_a_used_id() -> None:
+    one = new_hub()
+    assert one.send(one.block("toolu_1", command="view", path="/memories")).status == 200
+    before = AuditEntry.objects.of_chain(one.store.id).count()
+    for number in range(refusals.MOST + 5):
+        assert one.send(one.block("toolu_1", command="delete", path=f"/memories/{number}")).status == 422
+    assert of_hub("refused") == refusals.MOST
+    assert AuditEntry.objects.of_chain(one.store.id).count() == before
 
 
 def test_retry_after_is_at_most_the_window() -> None:

@@ -8,7 +8,7 @@ from django.db import connection
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import transactions
-from memoryhub.models import AuditEntry, IdempotentCall, Key, MemoryVersion
+from memoryhub.models import HUB, AuditEntry, IdempotentCall, Key, MemoryVersion
 from tests.api.harness import (
     BY,
     Answer,
@@ -76,7 +76,7 @@ def test_another_input_under_a_used_token_is_refused_without_effect(hub: Hub) ->
     answer = sent(hub, "toolu_x", command="delete", path="/memories/a.md")
     assert (answer.status, answer.value["error"]["type"]) == (422, "invalid_request_error")
     assert answer.value["error"]["message"].endswith("nothing was run. Send a new call under a new id.")
-    assert row_counts() == before
+    assert row_counts() == before | {"hub entries": before["hub entries"] + 1}
     assert contents(hub.store) == {"/memories/a.md": "one\n"}
 
 
@@ -112,7 +112,8 @@ def test_one_reused_token_refuses_the_whole_message(hub: Hub, position: int) -> 
     blocks.insert(position, {**used, "input": {"command": "delete", "path": "/memories/a.md"}})
     before = row_counts()
     assert hub.message(*blocks).status == 422
-    assert row_counts() == before
+    assert row_counts() == before | {"hub entries": before["hub entries"] + 1}
+    assert newest_entry(HUB).token == "toolu_x"
 
 
 def test_a_message_that_was_half_sent_before_runs_only_the_rest(hub: Hub) -> None:

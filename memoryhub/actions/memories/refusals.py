@@ -1,5 +1,6 @@
 """Records refused requests of valid keys in the hub's audit: a few per minute one by one, any others as a count."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -9,7 +10,7 @@ from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories.calls import Caller
-from memoryhub.models import Door, Key, RefusalWindow
+from memoryhub.models import Door, Key, RefusalWindow, Session
 
 MOST = 30
 """The most entries per minute for the refusals of one key; further refusals are counted in one entry."""
@@ -18,9 +19,24 @@ LONGEST_ID = 128
 """The most characters that are kept of an unknown id."""
 
 
-def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
-    """Record that a valid key was answered with 403 or 404, by an entry in the hub's chain or in the minute's count."""
-    details = {"memory_store": store_id[:LONGEST_ID], "status": status}
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refused request: the store that it named, the status of the answer and the reason, the name of the agent's
+    session, and the token of the call that was refused."""
+
+    store_id: str
+    status: int
+    reason: str
+    session: str | None = None
+    token: str | None = None
+
+
+def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
+    """Record that a request of a valid key was refused, by an entry in the hub's chain or in the minute's count."""
+    details = {
+        "memory_store": refusal.store_id[:LONGEST_ID], "status": refusal.status, "reason": refusal.reason,
+        **({"session": refusal.session} if refusal.session else {}),
+    }  # fmt: skip
     with writing():
         head = audit.lock_hub()
         window = RefusalWindow.objects.filter(pk=caller.key).first() or RefusalWindow(key=caller.key, since=at)
@@ -29,7 +45,10 @@ def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime
             window.since, window.written, window.counted = at, 0, 0
         if window.written < MOST:
             window.written += 1
-            audit.append(head, Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(details)))
+            known = Session.objects.filter(agent=caller.agent, name=refusal.session)
+            session = known.values_list("pk", flat=True).first() if refusal.session else None
+            act = Act(caller.actor, door, at, session, refusal.token)
+            audit.append(head, act, Record("refused", ok=False, input=audit.to_json(details)))
         else:
             window.counted += 1
         window.door = door.value

@@ -235,6 +235,7 @@ def _url(values: Values) -> object:
 
 _MADE: dict[str, Callable[[Values], object]] = {
     "path": _path,
+    "status": lambda values: ": ".join(str(values.told[name]) for name in ("status", "reason") if name in values.told),
     "new_path": lambda values: "/" if values.entry.new_path == "" else values.entry.new_path,
     "beneath": _beneath,
     "version": lambda values: values.told.get("version") or values.entry.version,
