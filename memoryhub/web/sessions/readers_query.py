@@ -141,7 +141,8 @@ def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
     beside = MemoryVersion.objects.filter(store_id=chain, memory_id__in=set(memories), path__isnull=False)
     made = AuditEntry.objects.of_chain(chain).of_seqs({row.seq for row in redacted}).values_list("path", "new_path")
     known = [path for paths in made for path in paths if path]
-    known += beside.order_by("path").values_list("path", flat=True).distinct()[:MOST_PATHS]
+    paths = beside.order_by("path").values_list("path", flat=True).distinct()[:MOST_PATHS]
+    known += [path for path in paths if path]
     return list(dict.fromkeys([MASKED, *known]))[:MOST_PATHS]
 
 
