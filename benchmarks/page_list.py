@@ -226,7 +226,7 @@ NOT_PAGES = {
     "hide_first_steps", "undo_decisions",
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
     "password_link",
-    "comments", "answer_comment",
+    "comments", "answer_comment", "put_away_comment",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
     "assign", "claim", "viewed", "choose_import", "start_import", "cancel_import",
     "start_run", "allow_run", "cancel_run", "undo_run", "pause_webhook", "resume_webhook", "rotate_webhook",

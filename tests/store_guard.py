@@ -35,7 +35,7 @@ LARGE = {
     "Claim": "store_id",
     "Comment": "store_id", "Directory": "store_id", "Finding": "store_id", "Growth": "store_id", "Hold": "store_id",
     "IdempotentCall": "store_id", "Memory": "store_id", "MemoryText": "store_id", "MemoryVersion": "store_id",
-    "Proposal": "store_id", "ProposedChange": "store_id",
+    "Notice": "store_id", "Proposal": "store_id", "ProposedChange": "store_id",
     "Receipt": "store", "Redaction": "chain", "Review": "store_id", "Viewed": "store_id",
 }  # fmt: skip
 
@@ -45,6 +45,7 @@ ACROSS_STORES = {
     "actions.transfer.preview._known": "an id that an import brings may be that of a memory in any store",
     "actions.transfer.writes._History._ids": "an id that an import brings must be new in the whole hub",
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
+    "templatetags.comments.told_of": "counts up to a bound in all stores of a person",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
     "web.agents.agents.agent": "whether a session did something in any store of a person",

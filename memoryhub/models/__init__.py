@@ -3,7 +3,7 @@
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.background import BackgroundTask, Installation
-from memoryhub.models.comments import Comment
+from memoryhub.models.comments import Comment, Notice
 from memoryhub.models.figures import Activity, Figures, Growth
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
@@ -24,7 +24,7 @@ __all__ = [
     "Finding", "FindingState",
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
-    "MemoryVersion", "Operation", "Pause", "Proposal", "ProposalState",
+    "MemoryVersion", "Notice", "Operation", "Pause", "Proposal", "ProposalState",
     "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
     "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
     "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",

@@ -73,3 +73,24 @@ class Comment(Sealed, RowOfStore):
     def label(self) -> str:
         """Return the name of the author."""
         return str(self.by) if self.by else str(_("unknown"))
+
+
+class Notice(RowOfStore):
+    """A conversation of which somebody was told, because a comment named them or answered them, until they put it away.
+
+    `comment` is the id of the newest such comment. It is not audited: the comments are.
+    """
+
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    thread = IdField()
+    comment = IdField()
+    to = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="+")
+    is_mention = models.BooleanField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "thread", "to"], name="noticed_once")]
+        indexes = [models.Index(fields=["to", "store", "comment"], name="notice_to")]
+
+    def __str__(self) -> str:
+        return f"{self.comment} to {self.to_id}"

@@ -7,11 +7,12 @@ masked in comments as they are in notes.
 from dataclasses import dataclass
 
 from memoryhub import ids
+from memoryhub.actions.comments import notices
 from memoryhub.actions.comments.anchors import Lines
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
-from memoryhub.models import Comment, Memory, MemoryVersion
+from memoryhub.models import Comment, Memory, MemoryVersion, Notice
 from memoryhub.protocol.text import count_lines
 
 LONGEST = 4_000
@@ -81,6 +82,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
         if masked == comment.text:
             return Done(comment_id, None)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text=masked, edited_at=act.at)
+        notices.tell(comment, text, before=comment.text)
         return Done(comment_id, tree.commit(store, _record("edit_comment", _memory(store, comment.memory_id), comment)))
 
 
@@ -93,6 +95,7 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
         memory = _memory(store, comment.memory_id)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text="", removed_at=act.at)
+        Notice.objects.filter(store_id=store_id, comment=comment_id).delete()
         return Done(comment_id, tree.commit(store, _record("delete_comment", memory, comment)))
 
 
@@ -107,6 +110,7 @@ def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> D
             return Done(thread, None)
         at, by = (act.at, act.actor.id) if resolved else (None, None)
         Comment.objects.of_store(store_id).filter(pk=thread).update(resolved_at=at, resolved_by_id=by)
+        Notice.objects.filter(store_id=store_id, thread=thread, to_id=act.actor.id).delete()
         command = "resolve_comments" if resolved else "reopen_comments"
         return Done(thread, tree.commit(store, _record(command, memory, first)))
 
@@ -148,7 +152,7 @@ def _new(
         raise TooMany
     id = ids.new_id(ids.COMMENT, store.at)
     first, last = lines or (None, None)
-    return Comment.objects.create(
+    comment = Comment.objects.create(
         id=id,
         store_id=store.store,
         memory=memory,
@@ -161,6 +165,8 @@ def _new(
         at=store.at,
         seq=store.seq,
     )
+    notices.tell(comment, text)
+    return comment
 
 
 def _masked(store: Tree, text: str) -> str:

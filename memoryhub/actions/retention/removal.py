@@ -28,6 +28,7 @@ from memoryhub.models import (
     Memory,
     MemoryText,
     MemoryVersion,
+    Notice,
     Proposal,
     ProposedChange,
     Redaction,
@@ -72,7 +73,7 @@ def purge(store: Tree, memory_id: str) -> Removed:
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
     removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")))
-    for model in (Comment, Finding, Review, Claim, Viewed, Assignment, MemoryText):
+    for model in (Comment, Notice, Finding, Review, Claim, Viewed, Assignment, MemoryText):
         model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()
     memory.delete()
     return removed

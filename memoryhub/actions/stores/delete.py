@@ -25,6 +25,7 @@ from memoryhub.models import (
     MemoryStore,
     MemoryText,
     MemoryVersion,
+    Notice,
     Proposal,
     ProposedChange,
     Review,
@@ -41,7 +42,7 @@ PIECE = 500
 
 HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (ImportItem, "job__store"), (RunItem, "run__store"), (Review, "store"), (Finding, "store"),
-    (Comment, "store"),
+    (Comment, "store"), (Notice, "store"),
     (ProposedChange, "store"), (Proposal, "store"),
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
     (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),

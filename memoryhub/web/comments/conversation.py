@@ -6,10 +6,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from memoryhub.actions.comments import notices
 from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.web.comments import threads
 from memoryhub.web.common import addresses, masking
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.text_lines import Lines, numbered_lines
@@ -33,7 +34,9 @@ def page(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
         raise Http404
     versions = MemoryVersion.objects.of_memory(memory).select_related("text")
     version = versions.filter(number=found.first.number).first()
-    shown = {"thread": found, "version": version, "quoted": _quoted(store, memory, version, found.first)}
+    told = notices.waiting_for(person(request), [store.pk]).filter(thread=comment.thread).exists()
+    quoted = _quoted(store, memory, version, found.first)
+    shown = {"thread": found, "version": version, "quoted": quoted, "told": told}
     return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
 
 
@@ -41,7 +44,7 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
     """Return the template context of a page about comments on a memory."""
     crumbs = addresses.crumbs(store.pk, store.name, memory.path)
     of_memory = {"memory": memory, "crumbs": crumbs, "path": memory.path}
-    return context(request, store, **of_memory, **threads.for_forms(request), **more)
+    return context(request, store, **of_memory, **threads.for_forms(request, store), **more)
 
 
 def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.template.loader import render_to_string
+from django.utils.functional import SimpleLazyObject
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.actions.comments import anchors
+from memoryhub.actions.comments import anchors, notices
 from memoryhub.actions.comments.anchors import Lines
 from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.models import Comment, Memory, MemoryStore, Role
 from memoryhub.web.common.access import person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
+
+MOST_NAMES = 100
+"""The most names that a form lists to tell somebody; others are typed."""
 
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
@@ -94,7 +98,7 @@ def beside(
             rest.append(thread)
     if form:
         under[form[1]] += []
-    shared = context(request, store, memory=memory, version_id=version[0], **for_forms(request))
+    shared = context(request, store, memory=memory, version_id=version[0], **for_forms(request, store))
     below = {}
     for line, found in under.items():
         lines = form if form and form[1] == line else None
@@ -105,10 +109,16 @@ def beside(
     return Conversations(below, rest, len(unresolved), next(iter(places), None))
 
 
-def for_forms(request: Request) -> dict[str, object]:
-    """Return what the templates of comments need: the person's id, whether they may delete others' comments, and the
-    most characters of a comment."""
-    return {"me": person(request).pk, "moderates": request.role.includes(Role.ADMIN), "longest": LONGEST}
+def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
+    """Return what the templates of comments need: the person's id, whether they may delete others' comments, the most
+    characters of a comment, and the names of those who can be told of one."""
+    me = person(request)
+
+    def names() -> list[str]:
+        return [str(user) for user in notices.readers_of(store.pk) if user != me][:MOST_NAMES]
+
+    moderates = request.role.includes(Role.ADMIN)
+    return {"me": me.pk, "moderates": moderates, "longest": LONGEST, "colleagues": SimpleLazyObject(names)}
 
 
 def lines_of(written: str) -> Lines | None:

@@ -7,13 +7,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memoryhub.actions.comments import comments
+from memoryhub.actions.comments import comments, notices
 from memoryhub.actions.comments.comments import LONGEST, MOST
 from memoryhub.models import Comment, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.comments import threads
 from memoryhub.web.comments.conversation import page_context
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
@@ -69,6 +69,14 @@ def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpRespons
     found = next((one for one in threads.of_memory(memory, comment.number) if one.first.pk == comment.thread), None)
     shown = {"problem": problem, "text": text, "thread": found, "editing": comment.pk if do == "edit" else ""}
     return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def put_away(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
+    """Put away what the person was told of a conversation, given by the id of its first comment."""
+    notices.put_away(store, comment_id, person(request))
+    return see_other(reverse("today"))
 
 
 def _done(request: Request, store: MemoryStore, comment: Comment, do: str, text: str) -> comments.Done:

@@ -112,7 +112,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             seen=seen,
             lines=None if content is None else numbered_lines(content, first, seen.signs, below=talks.below),
             talks=talks,
-            **for_forms(request),
+            **for_forms(request, store),
             origin=origins.of_versions([found]).get(found.pk),
             previous=previous,
             next=following,

@@ -50,7 +50,7 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     first = _number(request.GET.get("from", ""))
     numbers = text_lines.shown_lines(content if view == LINES else None, first)
     talks = threads.beside(request, store, memory, (memory.head_id, memory.head.number), numbers)
-    shown |= {"talks": talks, **threads.for_forms(request)}
+    shown |= {"talks": talks, **threads.for_forms(request, store)}
     if content is not None and view == RENDERED:
         shown["rendered"] = markdown.render(content)
     elif content is not None:

@@ -15,7 +15,7 @@ from memoryhub.web.common.access import person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import SeeOther, asked
 from memoryhub.web.review.inbox import visible_stores
-from memoryhub.web.today import changed, dangerous, waiting
+from memoryhub.web.today import changed, dangerous, for_you, waiting
 from memoryhub.web.today.first_steps import Step, first_steps
 
 HIDDEN = "first-steps-hidden"
@@ -36,6 +36,7 @@ def today(request: Request) -> HttpResponse:
     shown = {
         "has_stores": bool(stores),
         "steps": _first_steps(request, stores, now),
+        "for_you": for_you.for_you(stores, user),
         "dangers": dangerous.worst(stores, user, now),
         "waiting": waiting.waiting(stores, user),
         "events": events[: changed.SIZE],

@@ -1,0 +1,48 @@
+"""What colleagues told a person: comments that name them, and answers in conversations in which they take part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryhub.actions.comments import notices
+from memoryhub.models import Comment, Memory, MemoryStore, User
+
+SIZE = 8
+LONGEST = 280
+"""How many comments are shown, and how many characters of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A comment of which a person was told. `is_mention`: a comment of its conversation names them."""
+
+    comment: Comment
+    memory: Memory
+    store: MemoryStore
+    is_mention: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForYou:
+    """The newest comments of which a person was told, and how many there are in all."""
+
+    rows: Sequence[Told]
+    total: int
+
+
+def for_you(stores: Sequence[str], user: User) -> ForYou:
+    """Return what a person was told of in these stores and has not put away."""
+    waiting = notices.waiting_for(user, stores)
+    shown = list(waiting.select_related("store", "memory")[:SIZE])
+    found = Comment.objects.filter(store_id__in={one.store_id for one in shown}, pk__in=[one.comment for one in shown])
+    comments = {comment.pk: comment for comment in found.select_related("by")}
+    rows = [
+        Told(comments[one.comment], one.memory, one.store, one.is_mention, _beginning(comments[one.comment].text))
+        for one in shown
+        if one.comment in comments
+    ]
+    return ForYou(rows, len(rows) if len(shown) < SIZE else waiting.count())
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,132 @@
+"""Who is told of a comment, where they find it, and how they put it away."""
+
+import random
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.comments import notices
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import removal
+from memoryhub.models import Door, Memory, MemoryStore, Notice, Role, User
+from tests.fixtures import BY, new_person, signed_in
+from tests.web.comments.test_comments import answer, begin, caller, carla, memory, newest
+
+__all__ = ["caller", "carla", "memory"]
+
+pytestmark = pytest.mark.django_db
+
+
+def today(user: User) -> str:
+    return str(signed_in(user).get(reverse("today")).content.decode())
+
+
+def put_away(user: User, memory: Memory, thread: str) -> int:
+    return signed_in(user).post(reverse("put_away_comment", args=[memory.store_id, thread])).status_code
+
+
+@pytest.mark.both_databases
+def test_who_is_named_finds_the_comment_on_today_until_they_put_it_away(
+    memory: Memory, carla: User, bob: User, alice: User
+) -> None:
+    begin(carla, memory, "@bob, is <b>this</b> right?", lines="2")
+    comment = newest()
+    body = today(bob)
+    assert "Carla named you at /a.md" in body
+    assert "is &lt;b&gt;this&lt;/b&gt; right?" in body
+    assert f"{comment.pk}#{comment.pk}" in body
+    assert "comment for you" in body
+    assert "For you" not in today(alice)
+    assert "For you" not in today(carla)
+    conversation = reverse("comment", args=[memory.store_id, comment.pk])
+    assert "This is for you." in signed_in(bob).get(conversation).content.decode()
+    assert put_away(bob, memory, comment.pk) == 303
+    assert "For you" not in today(bob)
+    assert "This is for you." not in signed_in(bob).get(conversation).content.decode()
+
+
+@pytest.mark.both_databases
+def test_an_answer_is_told_to_all_who_wrote_there_and_answering_puts_it_away(
+    memory: Memory, carla: User, alice: User, bob: User
+) -> None:
+    begin(carla, memory, "Is this right?")
+    first = newest()
+    answer(alice, first, "reply", "Yes.")
+    assert "Alice answered at /a.md" in today(carla)
+    answer(carla, first, "reply", "Thank you, @Bob@example.com too.")
+    assert "For you" not in today(carla)
+    assert "Carla answered at /a.md" in today(alice)
+    assert "Carla named you" in today(bob)
+    answer(alice, first, "reply", "Indeed.")
+    assert "Carla named you" in today(bob), "who did not write there is told of no answers"
+    answer(alice, first, "resolve")
+    assert "For you" not in today(alice)
+
+
+def test_an_edit_tells_only_whom_it_names_in_addition(memory: Memory, carla: User, bob: User, alice: User) -> None:
+    begin(carla, memory, "@Bob, is this right?")
+    put_away(bob, memory, newest().pk)
+    answer(carla, newest(), "edit", "@Bob and @Alice, is this right?")
+    assert "For you" not in today(bob)
+    assert "Carla named you" in today(alice)
+    answer(carla, newest(), "delete")
+    assert "For you" not in today(alice)
+
+
+def test_a_name_counts_although_an_answer_came_after_it(memory: Memory, carla: User, alice: User) -> None:
+    begin(alice, memory, "Is this right?")
+    first = newest()
+    answer(carla, first, "reply", "Ask @Alice.")
+    assert "Carla named you" in today(alice)
+    answer(carla, first, "reply", "Or somebody else.")
+    assert "Carla named you" in today(alice)
+
+
+def test_nobody_is_told_who_may_not_see_the_store(memory: Memory, carla: User, bob: User, store: MemoryStore) -> None:
+    stranger = new_person("Stranger")
+    begin(carla, memory, "@Stranger and @Bob: look")
+    assert not Notice.objects.filter(to=stranger).exists()
+    keys_and_roles.set_role(store, bob, None, **BY)
+    assert "For you" not in today(bob)
+    keys_and_roles.set_role(store, stranger, Role.VIEWER, **BY)
+    assert "For you" not in today(stranger)
+
+
+@pytest.mark.both_databases
+def test_what_is_told_goes_with_the_memory(memory: Memory, carla: User, bob: User, store: MemoryStore) -> None:
+    begin(carla, memory, "@Bob look")
+    assert notices.waiting_for(bob, [store.pk]).count() == 1
+    act = Act(Actor.person(carla), Door.WEB, timezone.now())
+    curation.delete(store.pk, "/a.md", act)
+    with tree.locked(store.pk, act) as locked:
+        gone = removal.purge(locked, memory.pk)
+        tree.commit(locked, Record("purge", path="/a.md", memory=memory.pk, redactions=gone.redactions))
+    assert not notices.waiting_for(bob, [store.pk]).exists()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_names_are_found_as_somebody_would_who_compares_letter_by_letter(seed: int) -> None:
+    chance = random.Random(seed)
+    people = [
+        User(id=str(n), name=name, email=f"{name[0].lower()}{n}@x.org")
+        for n, name in enumerate(["Ann", "Ann Lee", "Bo", "Bob", "Ünal Öz", "C. (x)"])
+    ]
+    words = ["@", " ", "ann", "Ann", " Lee", "Bob", "Bo", "ünal öz", "C. (x)", "b3@x.org", ",", "x", "\n"]
+    text = "".join(chance.choice(words) for _ in range(chance.randrange(1, 12)))
+    names = {name.casefold(): user.pk for user in people for name in (str(user), user.email)}
+    expected, low = set(), text.casefold()
+    for at in range(len(low)):
+        if low[at] != "@" or (at and (low[at - 1].isalnum() or low[at - 1] == "_")):
+            continue
+        fits = [
+            name
+            for name in names
+            if low.startswith(name, at + 1)
+            and not (low[at + 1 + len(name) :][:1].isalnum() or low[at + 1 + len(name) :][:1] == "_")
+        ]
+        expected |= {names[max(fits, key=len)]} if fits else set()
+    assert notices.named_in(text, people) == expected, text
