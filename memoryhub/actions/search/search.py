@@ -4,6 +4,7 @@ The texts have no index. Their folded forms are compared, as on the search page,
 key may read every text, so nothing is masked.
 """
 
+import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from memoryhub.protocol import paths
 from memoryhub.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found_lines, spans, window
 from memoryhub.text.word_endings import Forms, forms, missing, texts_of
 
+COMMAND = "search"
 LONGEST_QUERY, MOST_WORDS = 500, 8
 SECONDS = 0.1
 """The longest search, in seconds, for one answer."""
@@ -104,10 +106,31 @@ def search(
 
     def note(store: Tree) -> tuple[Found, Record]:
         versions = ", ".join(match.memory.head_id for match in found.matches)
-        record = Record("search", answer=f"{len(found.matches)} memories: {versions}" if versions else "0 memories")
+        record = Record(COMMAND, answer=f"{len(found.matches)} memories: {versions}" if versions else "0 memories")
         return found, input_masking.of_call(store, record, details, audit.to_json(details))
 
-    return asked_actions.on_store(store_id, asked, Record("search"), note)
+    return asked_actions.on_store(store_id, asked, Record(COMMAND), note)
+
+
+def found_versions(message: str | None) -> list[str]:
+    """Return the ids of the versions that a search found, from the message of its entry."""
+    versions = json.loads(message or '""').partition(": ")[2]
+    return versions.split(", ") if versions else []
+
+
+def lines_found(query: str, path: str, text: str) -> list[int] | None:
+    """Return the numbers, from 1, of the lines of a memory that a search for a query showed.
+
+    None if the query does not find the memory: then a value was masked in one of them since.
+    """
+    try:
+        words = words_of(query)
+    except BadQuery:
+        return None
+    if not _has_all(words, path, text):
+        return None
+    numbers, _ = found_lines(text, words)
+    return [number + 1 for number in chosen_lines(numbers, MOST_LINES)]
 
 
 def _look(

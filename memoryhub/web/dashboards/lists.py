@@ -67,8 +67,8 @@ def _risky_says(lists: Mapping[str, Any]) -> str:
 def _unread_says(lists: Mapping[str, Any]) -> str:
     count = lists.get("unread_count") or 0
     return ngettext(
-        "%(count)s memory of %(size)s that no agent has ever read.",
-        "%(count)s memories of %(size)s together that no agent has ever read.", count,
+        "%(count)s memory of %(size)s that no agent has ever read. A search does not count.",
+        "%(count)s memories of %(size)s together that no agent has ever read. A search does not count.", count,
     ) % {"count": number(count), "size": size(lists.get("unread_bytes") or 0)}  # fmt: skip
 
 

@@ -28,8 +28,8 @@ RULES = (
 VERSIONS = "keep_versions"
 HELP = {
     "expire_unread_days": _(
-        "Only reading by agents counts. A list of names does not count, and reading by people does not count. For "
-        "a memory that was never read, the days count from its creation."
+        "Only reading by agents counts. A list of names or a search does not count, and reading by people does not "
+        "count. For a memory that was never read, the days count from its creation."
     ),
     "keep_version_days": _(
         "If you tick both boxes, a version stays as long as one of them keeps it. The newest version always "

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from django.db.models import Case, F, When
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime, parse_time
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.history.blame import line_counts
+from memoryhub.actions.search import search
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
 from memoryhub.protocol.commands import WRITES
 from memoryhub.web.sessions.calls import shown_lines
@@ -50,13 +52,14 @@ class Piece:
     """A version that a session knew because it read a part of it or wrote it (`own`).
 
     `spans` are the ranges of lines that the session was shown, with adjacent ones merged. They are empty for a text
-    that the session only wrote.
+    that the session only wrote, and for one that it only `searched`: found in a search, which shows some lines.
     """
 
     store: MemoryStore
     version: MemoryVersion
     url: str
     own: bool
+    searched: bool
     spans: Sequence[tuple[int, int]]
     first: datetime
     last: datetime
@@ -155,12 +158,15 @@ def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
     elif moment.at is not None:
         _low, high = AuditEntry.objects.of_chain(store.pk).seqs_near(None, moment.at)
         acts = acts.filter(seq__lte=high, at__lte=moment.at)
-    columns = ("seq", "at", "command", "ok", "version", "first_line", "last_line")
+    acts = acts.annotate(found=Case(When(command=search.COMMAND, then=F("message"))))
+    columns = ("seq", "at", "command", "ok", "version", "first_line", "last_line", "found")
     looked = list(acts.values_list(*columns)[: LOOK + 1])
     by_version: dict[str, list[_Call]] = {}
-    for seq, at, command, ok, version, first, last in looked[:LOOK]:
+    for seq, at, command, ok, version, first, last, found in looked[:LOOK]:
         if ok and version and (command == "view" or command in WRITES):
             by_version.setdefault(version, []).append((seq, at, first, last))
+        for id in search.found_versions(found) if ok and found else ():
+            by_version.setdefault(id, []).append((seq, at, None, None))
     ids = list(by_version)[: MOST + 1]
     versions = MemoryVersion.objects.filter(store=store).defer("commitment", "salt").in_bulk(ids)
     cut = len(looked) > LOOK or len(by_version) > len(ids)
@@ -188,8 +194,9 @@ def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], t
     url = reverse("version", args=[store.pk, version.pk])
     anchor = f"#L{spans[0][0]}-L{spans[0][1]}" if spans else ""
     own = any(seq == version.seq for seq, *_rest in calls)
+    searched = any(first is None and seq != version.seq for seq, _at, first, _last in calls)
     (seq, last, *_), (_, first, *_) = calls[0], calls[-1]
-    return Piece(store, version, url + anchor, own, spans, first, last, seq, len(calls), total)
+    return Piece(store, version, url + anchor, own, searched, spans, first, last, seq, len(calls), total)
 
 
 def joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

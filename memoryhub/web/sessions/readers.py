@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row, Texts
-from memoryhub.models import Finding, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.text import count_lines
 from memoryhub.text import blame as lines_of
 from memoryhub.text.blame import Origin
@@ -87,6 +88,8 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             problem=problem or no_line,
             groups=groups(by_reader(page.seen), store, person(request)),
             older=page.older,
+            unsearched=page.unsearched,
+            was_exported=_was_exported(store, rows),
             is_first="before" not in request.GET,
             name=memory.name,
             path=memory.path,
@@ -97,6 +100,15 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             **removed_history.beside(memory, version.number),
         ),
     )
+
+
+def _was_exported(store: MemoryStore, rows: Iterable[Row]) -> bool:
+    """Return whether an export after the first of some versions may have contained one of them although its entry does
+    not name it: it was of a history, or of several memories."""
+    rows = list(rows)
+    first = min((row.seq for row in rows), default=LAST_SEQ)
+    exports = AuditEntry.objects.of_chain(store.pk).of_command("export").between(first, LAST_SEQ)
+    return exports.exclude(version__in=[row.id for row in rows]).exists()
 
 
 def _quoted(version: MemoryVersion, line: int) -> Passage | None:

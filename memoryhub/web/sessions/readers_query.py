@@ -4,18 +4,21 @@ audit.
 The tool shows a version only while it is the newest one of its memory. So its reads are audited at the version's path,
 after the entry that made the version and before the entry that superseded it. Other doors can show a version by its id
 at any time: their entries are found by the version that they name. An answer to a repeated call may come later too; it
-is found by the call that it repeats.
+is found by the call that it repeats. The answer of a search names the versions that it found, in no column: so only the
+newest searches are scanned.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 from memoryhub.actions.erasure.redacted_paths import MASKED
 from memoryhub.actions.history.blame import Row, line_counts
-from memoryhub.models import AuditEntry, MemoryVersion
+from memoryhub.actions.search import search
+from memoryhub.models import AuditEntry, MemoryText, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ, AuditEntryQuerySet, by_path_alone
 
 PAGE = 50
@@ -27,7 +30,13 @@ MOST_RANGES = 40
 MOST_PATHS = 20
 """The most paths at which the reads of redacted versions are searched for."""
 
-READS = ("view", "download")
+SEARCHES = 500
+"""The most searches scanned for one page."""
+
+SLACK = 200
+"""A search looks before its entry is written: at most this many entries may be between."""
+
+READS = ("view", "download", "export", "reveal")
 _COLUMNS = (
     "seq", "at", "actor_kind", "author_id", "label", "session", "command", "version", "ok", "replay_of", "first_line",
     "last_line", "cut",
@@ -56,8 +65,9 @@ class Entry(NamedTuple):
 class Seen:
     """An answer that showed the lines `first` to `last` of a version (None: all lines).
 
-    `line` is the first one of the requested lines that the answer showed (None: no line was requested). `own` means
-    that the call of this answer made the version.
+    A search showed only the lines in `found`, or perhaps any line if that is None. `line` is the first one of the
+    requested lines that the answer showed (None: no line was requested). `own` means that the call of this answer made
+    the version.
     """
 
     entry: Entry
@@ -66,20 +76,37 @@ class Seen:
     first: int | None
     last: int | None
     own: bool
+    found: Sequence[int] | None = None
     total: int | None = None
+
+    @property
+    def is_search(self) -> bool:
+        return self.entry.command == search.COMMAND
 
     @property
     def is_whole(self) -> bool:
         """Return whether the answer showed all `total` lines of the version."""
+        if self.is_search:
+            return False
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
+
+    def shown(self, lines: Iterable[int]) -> list[int]:
+        """Return those of some lines that the answer showed."""
+        if self.found is not None:
+            return [line for line in lines if line in self.found]
+        return [line for line in lines if self.first is None or self.last is None or self.first <= line <= self.last]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Answers, newest first; `older` is the seq before which the next page begins, or None at the end."""
+    """Answers, newest first; `older` is the seq before which the next page begins, or None at the end.
+
+    With `unsearched`, the searches up to this seq were not scanned.
+    """
 
     seen: Sequence[Seen]
     older: int | None
+    unsearched: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +134,12 @@ class Wanted:
     def makers(self) -> set[int]:
         """Return the seqs of the entries that made the versions."""
         return {row.seq for row, _lines in self.lines.values()}
+
+    @property
+    def last(self) -> int | None:
+        """Return the last seq at which one of the versions was the newest one of its memory; None if one still is."""
+        ends = [row.superseded_seq for row, _lines in self.lines.values()]
+        return None if None in ends else max(filter(None, ends), default=0)
 
     def ranges(self) -> list[Range]:
         """Return the ranges of entries in which the tool may have shown one of the versions, newest first.
@@ -155,18 +188,20 @@ def older_page(
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
     end = left[0].high + 1 if left else None
     seen: list[Seen] = []
-    repeats = _Repeats(wanted)
-    last = looked = 0
-    for entry in heapq.merge(*_sources(wanted, opened, end or 1, bound), key=lambda entry: -entry.seq):
-        if entry.seq == last:
+    repeats, searches = _Repeats(wanted), _Searches(wanted)
+    last, looked = (0, ""), 0
+    sources = [*_sources(wanted, opened, end or 1, bound), searches.walk(end or 1, bound)]
+    for entry in heapq.merge(*sources, key=lambda entry: -entry.seq):
+        if last == (entry.seq, entry.version):
             continue  # it was found in two ways
-        found = None if leaves_out(entry) else _seen(wanted, entry, repeats)
-        if looked == LOOK or (found is not None and len(seen) == size):
-            return Page(_counted(wanted.chain, seen), last)
-        last, looked = entry.seq, looked + 1
+        found = None if leaves_out(entry) else _seen(wanted, entry, repeats, searches)
+        if entry.seq != last[0] and (looked >= LOOK or (found is not None and len(seen) >= size)):
+            end = last[0]
+            break
+        last, looked = (entry.seq, entry.version), looked + 1
         if found is not None:
             seen.append(found)
-    return Page(_counted(wanted.chain, seen), end)
+    return Page(_counted(wanted.chain, seen), end, searches.unsearched(end))
 
 
 def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> Iterator[Iterator[Entry]]:
@@ -208,7 +243,7 @@ def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Ite
         high = entries[-1].seq - 1
 
 
-def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats") -> Seen | None:
+def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searches") -> Seen | None:
     """Return what an entry's answer showed of the versions, or None."""
     if not entry.ok:
         return None
@@ -218,13 +253,56 @@ def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats") -> Seen | None:
     if shown not in wanted.lines:
         return None
     version, lines = wanted.lines[shown or ""]
-    own = entry.seq == version.seq
-    if entry.command not in READS and first is None:
+    is_search = entry.command == search.COMMAND
+    if entry.command not in READS and first is None and not is_search:
         return None
+    found = searches.lines(entry, version) if is_search else None
+    seen = Seen(entry, version, None, first, last, entry.seq == version.seq, found)
     if lines is None:
-        return Seen(entry, version, None, first, last, own)
-    seen = [line for line in lines if first is None or last is None or first <= line <= last]
-    return Seen(entry, version, seen[0], first, last, own) if seen else None
+        return None if found == [] else seen
+    of_lines = seen.shown(lines)
+    return replace(seen, line=of_lines[0]) if of_lines else None
+
+
+class _Searches:
+    """The newest searches of a page, and what they showed of the versions that they found."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.inputs: dict[int, str | None] = {}
+        self.text: tuple[str | None, str] = (None, "")
+        self.cut: int | None = None
+
+    def walk(self, low: int, high: int) -> Iterator[Entry]:
+        """Yield the searches between two seqs, newest first: one entry for each version that a search found."""
+        low, last = max(low, min(self.wanted.makers, default=LAST_SEQ)), self.wanted.last
+        searches = AuditEntry.objects.of_chain(self.wanted.chain).of_command(search.COMMAND)
+        rows = searches.between(low, high if last is None else min(high, last + SLACK)).newest()
+        for place, (*columns, message, input) in enumerate(
+            rows.values_list(*_COLUMNS, "message", "input")[: SEARCHES + 1]
+        ):
+            entry = Entry(*columns)
+            if place == SEARCHES:
+                self.cut = entry.seq
+                return
+            for version in search.found_versions(message) if entry.ok else ():
+                if version in self.wanted.lines:
+                    self.inputs[entry.seq] = input
+                    yield entry._replace(version=version)
+
+    def lines(self, entry: Entry, version: Row) -> list[int] | None:
+        """Return the lines of a version that a search showed; None if it may have shown any line."""
+        query = json.loads(self.inputs[entry.seq] or "{}").get("query")
+        if version.text is None or not isinstance(query, str):
+            return None
+        if self.text[0] != version.text:
+            texts = MemoryText.objects.contents(self.wanted.chain, [version.text])
+            self.text = (version.text, texts.get(version.text, ""))
+        return search.lines_found(query, version.path or "", self.text[1])
+
+    def unsearched(self, end: int | None) -> int | None:
+        """Return the first search that was not scanned, unless the next page, which begins before `end`, scans it."""
+        return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
 
 
 class _Repeats:

@@ -120,6 +120,7 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
         agents=len(readers) - len(sessions),
         written=sorted(by_path.values(), key=lambda write: write.at),
         more=page.older is not None
+        or page.unsearched is not None
         or not of_value.ahead.whole
         or None in of_value.lines.values()
         or writer is None  # later entries may have been removed too

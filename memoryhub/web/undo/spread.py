@@ -156,10 +156,7 @@ class Carried:
 
     def lines(self, seen: Seen) -> list[int]:
         """Return the numbers of the removed lines that an answer showed, in order."""
-        lines = sorted(self.rows[seen.version.id][2])
-        if seen.first is None or seen.last is None:
-            return lines
-        return [line for line in lines if seen.first <= line <= seen.last]
+        return seen.shown(sorted(self.rows[seen.version.id][2]))
 
     def is_poisoned(self, seen: Iterable[Seen]) -> bool:
         """Return whether one of these answers showed lines of a poisoned memory."""
@@ -186,7 +183,8 @@ def spread_of(
     readers = [_reader(group, known, written) for group in found]
     sources = {read.source.memory: read.source for reader in readers for read in reader.reads}
     listed = [each for reader in readers for each in reader.written if each.may_tick]
-    more = page.older is not None or not known.whole or len(undone.numbers) > MOST_MEMORIES
+    more = page.older is not None or page.unsearched is not None
+    more = more or not known.whole or len(undone.numbers) > MOST_MEMORIES
     shown = Ticks(
         frozenset(each.write.seq for each in listed if each.too),
         frozenset(each.write.seq for each in listed if each.flag),

@@ -12,6 +12,7 @@ from django.urls import reverse
 from memoryhub import tool
 from memoryhub.actions.memories import calls, reading
 from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.search import search
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion
 from tests.fixtures import AT
 
@@ -54,12 +55,19 @@ class Caller:
 
     def read(self, version_id: str, door: Door = Door.API) -> AuditEntry:
         """Read a version by its id, which the tool cannot do; return the entry."""
+        assert reading.with_texts(self.store.id, self._asked(door), [version_id], {"memory_version_id": version_id})
+        return self.last
+
+    def search(self, query: str) -> AuditEntry:
+        """Search the store; return the entry."""
+        search.search(self.store.id, self._asked(Door.MCP), query, limit=100)
+        return self.last
+
+    def _asked(self, door: Door) -> Asked:
         self.at += timedelta(minutes=1)
         caller = calls.find_caller(self.key, self.store.id, self.at)
         assert caller is not None
-        asked = Asked(caller, door, self.at, self.session)
-        assert reading.with_texts(self.store.id, asked, [version_id], {"memory_version_id": version_id})
-        return self.last
+        return Asked(caller, door, self.at, self.session)
 
     @property
     def last(self) -> AuditEntry:

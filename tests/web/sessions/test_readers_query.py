@@ -1,10 +1,15 @@
 """Reads that the page of readers finds only if it looks beyond the path and the time of a version."""
 
 import pytest
+from django.urls import reverse
 
 from memoryhub.actions.erasure import redaction
-from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.actions.findings import findings
+from memoryhub.actions.memories.selection import Chosen
+from memoryhub.actions.transfer import exporting
+from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
 from memoryhub.web.sessions import readers_query
+from tests.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
 from tests.web.sessions.reads import readers, seen, view
@@ -91,3 +96,75 @@ def test_reads_by_id_of_several_versions_are_paged_in_order(
     for name, value in (("LOOK", 9), ("CHUNK", 4), ("MOST_RANGES", 1)):
         monkeypatch.setattr(readers_query, name, value)
     assert seen(bob, memory, version=1, line=1) == reads
+
+
+# ------------------------------------------------------------------------------------------ searches and exports
+
+
+@pytest.mark.both_databases
+def test_a_search_that_showed_the_text_is_told_with_its_lines(caller: Caller, bob: User) -> None:
+    memory = caller.create("/a.md", "one\npoison\nthree\npoison again\n")
+    caller.create("/b.md", "poison too\n")
+    caller.session = "finder"
+    found = caller.search("poison").seq
+    caller.search("nothing")
+    caller.search("a.md")
+    assert seen(bob, memory, version=1) == {(found, 1)}
+    assert seen(bob, memory, version=1, line=2) == {(found, 1)}
+    assert seen(bob, memory, version=1, line=3) == set()
+    body = readers(bob, memory, version=1).content.decode()
+    assert "found in a search" in body and "version 1, lines 2, 4" in body
+    assert "No one has seen" not in body
+
+
+@pytest.mark.both_databases
+def test_a_search_counts_for_the_version_that_it_found(caller: Caller, bob: User) -> None:
+    memory = caller.create("/a.md", "poison\n")
+    first = caller.search("poison").seq
+    caller.replace("/a.md", "poison", "poison, more of it")
+    second = caller.search("poison").seq
+    assert seen(bob, memory, version=1) == {(first, 1)}
+    assert seen(bob, memory, version=2) == {(second, 2), (second - 1, 2)}
+    redact(memory, 1)
+    assert seen(bob, memory, version=1) == {(first, 1)}
+
+
+def test_of_many_searches_the_newest_are_examined_and_the_page_says_so(
+    caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = caller.create("/a.md", "poison\n")
+    first = caller.search("poison").seq
+    monkeypatch.setattr(readers_query, "SEARCHES", 2)
+    for _ in range(2):
+        caller.search("nothing")
+    body = readers(bob, memory).content.decode()
+    assert "No one is known to have seen this version" in body
+    assert f"The searches up to entry {first} were not examined" in body
+
+
+def test_exports_and_reveals_are_told(caller: Caller, alice: User, bob: User) -> None:
+    memory = caller.create("/a.md", "one\n")
+    other = caller.create("/b.md", "two\n")
+    findings.reveal(memory.store_id, memory.head_id, act(alice))
+    revealed = caller.last.seq
+    exporting.begin(memory.store_id, exporting.Wanted("zip", chosen=Chosen((memory.pk,))), act(alice))
+    assert seen(bob, memory) == {(revealed, 1), (revealed + 1, 1)}
+    body = readers(bob, memory).content.decode()
+    assert "revealed" in body and "exported" in body and "See the exports" not in body
+    exporting.begin(memory.store_id, exporting.Wanted("zip"), act(alice))
+    for each in (memory, other):
+        assert "may have contained it" in readers(bob, each).content.decode()
+    assert "No one is known to have seen this version" in readers(bob, other).content.decode()
+
+
+@pytest.mark.both_databases
+def test_what_a_session_found_in_a_search_it_knew(caller: Caller, bob: User) -> None:
+    memory = caller.create("/a.md", "one\npoison\n")
+    caller.session = "finder"
+    caller.search("poison")
+    caller.search("nothing")
+    session = Session.objects.get(name="finder")
+    known = signed_in(bob).get(reverse("session", args=[session.pk])).context["known"]
+    assert [(piece.version.pk, piece.searched, list(piece.spans)) for piece in known.pieces] == [
+        (memory.head_id, True, [])
+    ]
