@@ -14,6 +14,7 @@ from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from memoryhub import ids
+from memoryhub.actions.core.audit import lock_hub
 from memoryhub.actions.core.transactions import my_turn, together, writing
 from memoryhub.actions.webhooks import facts
 from memoryhub.models import (
@@ -51,8 +52,9 @@ def begin(store_id: str | None) -> None:
     """Let a webhook get only newer events: skip the current entries, runs and imports.
 
     They are not skipped if another webhook still has to read them. Call it in the transaction that creates or resumes
-    the webhook.
+    the webhook. The lock of the hub's chain lets only one begin at a time: each sees the webhooks of the others.
     """
+    lock_hub()
     active = Webhook.objects.active()
     if active.filter(store=None).exists():
         return
@@ -130,13 +132,13 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
         if event.type in wants.events and _is_since(entry.at, wants, at)
     ]
 
-    rows, idle = _prepared(found, at)
+    rows = _rows(found, at)
 
     def write() -> bool:
         with writing():
             if _wanting() != list(wanting) or not _moved(chain, seq, end):
                 return False
-            _deliver(rows, idle, at)
+            _deliver(rows, at)
             return True
 
     return end if together(write) else seq
@@ -153,13 +155,9 @@ def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
 
 def _moved(chain: str, seq: int, end: int) -> bool:
     """Move the cursor to `end`. Return False if it is no longer at `seq`."""
-    cursor = WebhookCursor.objects.filter(chain=chain)
-    if cursor.filter(seq=seq).update(seq=end):
+    if WebhookCursor.objects.filter(chain=chain, seq=seq).update(seq=end):
         return True
-    if seq or cursor.exists():
-        return False
-    WebhookCursor.objects.create(chain=chain, seq=end)
-    return True
+    return not seq and WebhookCursor.objects.get_or_create(chain=chain, defaults={"seq": end})[1]
 
 
 # ------------------------------------------------------------------------------------------------ deliveries
@@ -202,28 +200,28 @@ def _newest(webhook: str, at: datetime) -> datetime:
     return at if found is None else max(at, found)
 
 
-def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[Delivery], list[str]]:
-    """Return the deliveries of events, and the ids of webhooks that wait only for deliveries which are `aside`."""
-    if not events:
-        return [], []
-    rows = _rows(events, at)
-    waiting = Webhook.objects.filter(pk__in={row.webhook_id for row in rows}, next_at__gt=at)
-    held = Delivery.objects.waiting().filter(aside=False)
-    idle = [pk for pk in waiting.values_list("pk", flat=True) if not held.filter(webhook_id=pk).exists()]
-    return rows, idle
-
-
-def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> None:
+def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
     """Save the deliveries. A webhook that has no other delivery to send in order is due now."""
-    if rows:
-        Delivery.objects.bulk_create(rows, batch_size=ROWS)
-        webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
-        webhooks.filter(Q(next_at=None) | Q(pk__in=idle)).update(next_at=at)
+    if not rows:
+        return
+    webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
+    held = Delivery.objects.waiting().filter(aside=False)
+    locked = list(webhooks.select_for_update(no_key=True).order_by("pk").values_list("pk", "next_at"))
+    idle = [
+        pk for pk, next_at in locked if next_at is None or (next_at > at and not held.filter(webhook_id=pk).exists())
+    ]
+    Delivery.objects.bulk_create(rows, batch_size=ROWS)
+    webhooks.filter(pk__in=idle).update(next_at=at)
 
 
 def next_of(webhook_id: str) -> datetime | None:
     """Return when a webhook's next delivery is due: the first delivery in order, or one that is `aside`. None if no
-    delivery waits."""
+    delivery waits.
+
+    The webhook is locked first: otherwise deliveries that commit between this and the saving of the answer would wait
+    until the next ones.
+    """
+    list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
     aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()
@@ -264,4 +262,4 @@ def _write_job(job: Run | Import, found: Sequence[tuple[str, Event]], at: dateti
         there = type(job)._default_manager.filter(pk=job.pk, told=job.told)
         if there.update(told=job.state):
             active = set(Webhook.objects.active().filter(pk__in={id for id, _ in found}).values_list("pk", flat=True))
-            _deliver(*_prepared([(webhook, event) for webhook, event in found if webhook in active], at), at)
+            _deliver(_rows([(webhook, event) for webhook, event in found if webhook in active], at), at)

@@ -226,13 +226,14 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
 
 def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
     """Pause a webhook as an act of the hub. The closed chain of a deleted store gets no entry."""
-    Webhook.objects.filter(pk=webhook.pk).update(paused_at=at, paused_for=why)
+    paused = Webhook.objects.filter(pk=webhook.pk)
     details = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
     try:
         with manage.place(webhook.store_id, Act(Actor.system("webhooks"), Door.COMMAND, at)) as tell:
+            paused.update(paused_at=at, paused_for=why)
             tell(Record("pause_webhook", input=to_json(details)))
     except tree.NoSuchStore:
-        return
+        paused.update(paused_at=at, paused_for=why)
 
 
 def work(
