@@ -83,13 +83,16 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show the keys and invitations of a person; on POST, deactivate the account and revoke the ticked keys."""
+    """Show the roles, keys and invitations of a person; on POST, deactivate the account and revoke the ticked keys."""
     user = get_object_or_404(User, pk=user_id, is_active=True)
     keys = rows_of(Key.objects.all(), user, person(request))
     if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
         return _deactivated(request, user, chosen)
     invitations = Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user)).newest()[:ROWS]
-    return render(request, "accounts/deactivate.html", {"leaving": user, "keys": keys, "invitations": invitations})
+    roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
+    shown = {"leaving": user, "keys": keys, "invitations": invitations, "roles": roles[:ROWS]}
+    shown["more_roles"] = max(0, roles.count() - ROWS)
+    return render(request, "accounts/deactivate.html", shown)
 
 
 def _deactivated(request: Request, user: User, revoke: list[Key]) -> HttpResponse:

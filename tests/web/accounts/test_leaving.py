@@ -229,6 +229,29 @@ def test_deactivating_somebody_shows_the_keys_that_they_made_and_revokes_those_t
 
 
 @pytest.mark.both_databases
+def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
+    store: MemoryStore, alice: User, superuser: User
+) -> None:
+    client, address = signed_in(superuser), f"/people/{alice.id}/deactivate"
+    issued_by(alice, store)
+    page = text(client.get(address))
+    assert "They issued 1 key that still works. If it stays ticked below, it is revoked permanently" in page
+    assert "They keep their roles" in page and re.search(r"Support</a> <span[^>]*>Admin<", page)
+    client.post(address, {"shown": [Key.objects.get().id], "key": [Key.objects.get().id]})
+    people.set_active(alice, True, **by(superuser))
+    assert alice.role_in(store) == Role.ADMIN  # as the page said
+    page = text(client.get(f"/people/{superuser.id}/deactivate"))
+    assert "Administrator of the hub" in page and "They issued" not in page
+    assert "They have no role" in text(client.get(f"/people/{new_person('Nora').id}/deactivate"))
+
+
+def test_what_each_role_may_do_is_said_where_roles_are_given(store: MemoryStore, alice: User, superuser: User) -> None:
+    for client, address in ((signed_in(alice), f"/stores/{store.id}/members"), (signed_in(superuser), "/people")):
+        page = text(client.get(address))
+        assert "What each role may do in its memory store" in page and "redact and erase for good" in page
+
+
+@pytest.mark.both_databases
 def test_a_key_that_was_issued_after_the_page_was_opened_is_shown_before_anything_happens(
     store: MemoryStore, superuser: User
 ) -> None:
