@@ -19,6 +19,7 @@ from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
 from memoryhub.text.path_index import words_of
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.erasers import who_erases
 from memoryhub.web.common.request import Request
 from memoryhub.web.search import finder_cache, names, places
 from memoryhub.web.search.finder import MOST, rows_of, typed
@@ -54,17 +55,31 @@ def palette(request: Request) -> HttpResponse:
     shown: dict[str, Any] = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
     if query.strip() and not only:
         shown["searches"] = _searches(user, query.strip(), store_id)
-    if words and not only and MemoryStore.objects.administered_by(user).exists():
-        is_named = _names_erasing(words)
-        shown |= {"may_erase": True, "may_erase_text": may_erase(query) and not is_named, "erase_first": is_named}
+    if words and not only:
+        shown |= _erasing(user, query.strip(), words, store_id)
     part = bool(request.headers.get("HX-Request"))
     return render(request, "search/_groups.html" if part else "search/palette.html", shown)
 
 
-def _names_erasing(words: Sequence[str]) -> bool:
-    """Return whether the words name the act “Erase a person everywhere” itself, so that they are not a text to
-    erase."""
-    return names.has_words(_("Erase a person everywhere"), words)
+def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dict[str, Any]:
+    """Return the template's context for the way to erase: what is typed, or only the page if that names the act.
+
+    Words after such a name are the text to erase. Who may not erase learns whom to ask, if the act is named.
+    """
+    is_named = names.has_words(_("Erase a person everywhere"), words) or words[0] in _erasing_words()
+    text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
+    text = "" if names.has_words(_("Erase a person everywhere"), words_of(text)) else text
+    if MemoryStore.objects.administered_by(user).exists():
+        return {"may_erase": True, "erase_text": text if may_erase(text) else "", "erase_first": is_named}
+    if not is_named:
+        return {}
+    visible = MemoryStore.objects.visible_to(user).values_list("pk", flat=True)
+    return {"ask_to_erase": who_erases([pk for pk in visible if pk == store_id] or list(visible))}
+
+
+def _erasing_words() -> Sequence[str]:
+    """Return words with which people ask for an erasure."""
+    return words_of(_("erase erasing erasure forget redact purge gdpr"))
 
 
 def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:

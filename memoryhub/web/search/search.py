@@ -17,6 +17,7 @@ from memoryhub.text.word_endings import texts_of
 from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.erasers import who_erases
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filter_keys import base
 from memoryhub.web.common.filters import Malformed
@@ -93,7 +94,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
-        "erasable": _erasable(user, query),
+        **_erasable(user, query, list(stores)),
     }
 
 
@@ -102,10 +103,15 @@ def _is_by_last_author(query: Query) -> bool:
     return bool(query.values.keys() & {"agent", "person", "session"}) and "versions" not in query.values
 
 
-def _erasable(user: User, query: Query) -> str:
-    """Return the words of a query as one text to erase; empty if the person may not erase it."""
+def _erasable(user: User, query: Query, stores: Sequence[str]) -> dict[str, str]:
+    """Return the words of a query as one text to erase; for a person who may not erase it, the names of those who
+    may."""
     text = " ".join(query.plain_words)
-    return text if may_erase(text) and MemoryStore.objects.administered_by(user).exists() else ""
+    if not may_erase(text):
+        return {}
+    if MemoryStore.objects.administered_by(user).exists():
+        return {"erasable": text}
+    return {"ask_to_erase": who_erases(stores)}
 
 
 def may_erase(text: str) -> bool:

@@ -21,8 +21,9 @@ function still() {
   for (const shown of waits()) shown.hidden = true;
 }
 
+// A button that opens a new tab leaves nothing to wait for in this one.
 document.addEventListener("submit", (event) => {
-  if (!event.defaultPrevented) wait(event.target, event.submitter?.value);
+  if (!event.defaultPrevented && event.submitter?.formTarget !== "_blank") wait(event.target, event.submitter?.value);
 });
 
 // Only a search can be stopped, because it changes nothing.

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -54,3 +55,18 @@ def test_three_spellings_over_two_stores_take_ten_actions_at_most(
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", name="Confirmation of an erasure")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_be_hidden()
+
+
+def test_the_tab_does_not_count_on_after_every_place_was_opened_in_another(
+    page: Page, live_server: LiveServer, store: MemoryStore, alice: User
+) -> None:
+    write(store, "/visit.md", "Quellenberg came\n")
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(live_server.url + reverse("erase_everywhere"))
+    page.get_by_label("Texts to erase, one per line").fill("Quellenberg")
+    page.get_by_role("button", name="Find every place").click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="See every place").click()
+    expect(opened.value.get_by_role("heading", name="Every place in Support")).to_be_visible()
+    expect(page.locator("[data-waits]").first).to_be_hidden()
+    expect(page.locator("[data-waits]:visible")).to_have_count(0)

@@ -1,0 +1,58 @@
+"""The ways that lead to an erasure, or to a person who may erase: from a deletion, the search and the palette."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import MemoryStore, Role, User
+from tests.fixtures import BY, new_person, signed_in
+from tests.web.memories.pages import new_curator, write
+
+pytestmark = pytest.mark.django_db
+
+
+def palette(client: Client, **parameters: str) -> str:
+    return client.get(reverse("palette"), parameters, headers={"hx-request": "true"}).content.decode()
+
+
+@pytest.mark.both_databases
+def test_a_deletion_says_that_versions_stay_and_who_erases(store: MemoryStore, alice: User) -> None:
+    memory = write(store, "/a/b.md")
+    curator = signed_in(new_curator(store))
+    pages = [reverse("delete_memory", args=[store.pk, memory.pk]), reverse("delete_directory", args=[store.pk, "a"])]
+    for address in pages:
+        html = curator.get(address).content.decode()
+        assert "Delete keeps the old versions." in html and "ask an admin: Alice." in html
+        assert reverse("erase_everywhere") + "?store=" not in html
+        html = signed_in(alice).get(address).content.decode()
+        assert f"{reverse('erase_everywhere')}?store={store.pk}" in html and "ask an admin" not in html
+
+
+@pytest.mark.parametrize("typed", ["forget", "erase", "redact", "forget a person", "Erase"])
+def test_naming_the_act_leads_to_its_page_and_not_to_the_word(store: MemoryStore, alice: User, typed: str) -> None:
+    html = palette(signed_in(alice), q=typed)
+    assert "Erase a person everywhere…" in html and "Erase “" not in html
+    assert html.index("Erase a person everywhere…") < html.index("Search memories for")
+
+
+def test_what_follows_the_act_is_the_text_to_erase(store: MemoryStore, alice: User) -> None:
+    html = palette(signed_in(alice), q=" forget  Jane Doe ")
+    assert 'name="terms" value="Jane Doe"' in html and "Erase “Jane Doe” everywhere…" in html
+    assert 'value="Jane forgets"' in palette(signed_in(alice), q="Jane forgets")
+
+
+@pytest.mark.both_databases
+def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, charlie: User) -> None:
+    write(store, "/a.md", "Jane Doe called\n")
+    curator = signed_in(new_curator(store))
+    html = palette(curator, q="erase", store=store.pk)
+    assert "To erase for good, ask an admin: Alice" in html and "#erasing-a-person" in html
+    assert "ask an admin" not in palette(curator, q="plan")
+    html = curator.get(reverse("search"), {"q": "Jane"}).content.decode()
+    assert "To erase this for good, ask an admin: Alice." in html
+    assert "an administrator of the hub" in palette(signed_in(charlie), q="erase")
+    for name in ("Ada", "Bea", "Cleo"):
+        keys_and_roles.set_role(store, new_person(name), Role.ADMIN, **BY)
+    keys_and_roles.set_role(store, alice, Role.VIEWER, **BY)
+    assert "Ada, Bea, Cleo" in palette(curator, q="erase")
