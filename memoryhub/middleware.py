@@ -18,6 +18,7 @@ from memoryhub import proxies
 from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem, log_refusal
 from memoryhub.web.common import errors
+from memoryhub.web.search.keys import WHOLE, without_keys
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -85,6 +86,19 @@ def no_nul(get_response: GetResponse) -> GetResponse:
         if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
             return errors.not_found(request)
         return get_response(request)
+
+    return middleware
+
+
+def no_keys(get_response: GetResponse) -> GetResponse:
+    """Lead from an address with a whole key, as of a search for it, to what can be done about the key: no page repeats
+    it, and it stays in no history."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.method not in ("GET", "HEAD") or not WHOLE.search(request.META.get("QUERY_STRING", "")):
+            return get_response(request)
+        keys = WHOLE.findall(request.META["QUERY_STRING"])
+        return HttpResponseRedirect(reverse("palette", query={"q": without_keys(keys[0])}))
 
     return middleware
 

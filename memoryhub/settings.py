@@ -167,6 +167,7 @@ MIDDLEWARE = [
     "memoryhub.middleware.time_zone",
     "memoryhub.middleware.final_slash",
     "memoryhub.middleware.no_nul",
+    "memoryhub.middleware.no_keys",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

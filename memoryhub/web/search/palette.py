@@ -21,7 +21,7 @@ from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.erasers import who_erases
 from memoryhub.web.common.request import Request
-from memoryhub.web.search import finder_cache, names, places
+from memoryhub.web.search import finder_cache, keys, names, places
 from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked_names
 from memoryhub.web.search.search import may_erase
@@ -47,6 +47,9 @@ class Group:
 def palette(request: Request) -> HttpResponse:
     """Show the groups on a page, or as a fragment to a script; `only=paths` shows only paths."""
     user, query, store_id = person(request), typed(request), request.GET.get("store", "")
+    if hint := keys.hint_in(query):
+        found = [Group(_("Keys"), _rows(keys.keys_ending(user, hint), ()))]
+        return _shown(request, {"groups": found, "typed": query, "store_id": store_id})
     only = "paths" if request.GET.get("only") == "paths" else ""
     words = words_of(query)
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
@@ -57,6 +60,10 @@ def palette(request: Request) -> HttpResponse:
         shown["searches"] = _searches(user, query.strip(), store_id)
     if words and not only:
         shown |= _erasing(user, query.strip(), words, store_id)
+    return _shown(request, shown)
+
+
+def _shown(request: Request, shown: dict[str, Any]) -> HttpResponse:
     part = bool(request.headers.get("HX-Request"))
     return render(request, "search/_groups.html" if part else "search/palette.html", shown)
 

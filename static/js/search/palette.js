@@ -9,6 +9,11 @@ const list = document.getElementById("palette-list");
 let mode = "all";
 let chosen = -1;
 
+// A pasted key is found by its last characters, so that it is in no address.
+const KEY = /mh_[A-Za-z0-9_-]{39}([A-Za-z0-9_-]{4})/g;
+const withoutKeys = (text) => text.replace(KEY, "mh_…$1");
+const queryOf = (text) => `q=${encodeURIComponent(withoutKeys(text))}`;
+
 // A field of which only the latest query is answered.
 function asking(show) {
   let turn = 0;
@@ -122,14 +127,15 @@ function action(element, label) {
 const ask = asking((html, isLast) => isLast() && show(html));
 
 function address() {
-  const query = `q=${encodeURIComponent(input.value)}`;
+  const query = queryOf(input.value);
   if (mode === "paths" && dialog.dataset.find) return `${dialog.dataset.find}?${query}`;
   return `${dialog.dataset.url}?${query}&store=${encodeURIComponent(dialog.dataset.store)}${mode === "paths" ? "&only=paths" : ""}`;
 }
 
 function searchMemories() {
-  const { search, store } = dialog.dataset;
-  location.assign(`${search}?q=${encodeURIComponent(input.value)}${store ? `&store=${encodeURIComponent(store)}` : ""}`);
+  const { search, store, url } = dialog.dataset;
+  if (withoutKeys(input.value) !== input.value) return location.assign(`${url}?${queryOf(input.value)}`);
+  location.assign(`${search}?${queryOf(input.value)}${store ? `&store=${encodeURIComponent(store)}` : ""}`);
 }
 
 function open(as) {
@@ -180,6 +186,16 @@ if (dialog) {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 
+// A form that would put a key into the address leads to what can be done about the key.
+document.addEventListener("submit", (event) => {
+  if (!dialog || event.target.method !== "get") return;
+  const text = [...new FormData(event.target).values()].find((value) => withoutKeys(String(value)) !== value);
+  if (text === undefined) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  location.assign(`${dialog.dataset.url}?${queryOf(text)}`);
+}, true);
+
 // ---------------------------------------------------------------------------------------------- the finder's page
 
 function finder(form) {
@@ -191,9 +207,9 @@ function finder(form) {
     found.replaceChildren(parsed(html));
     found.parentElement.hidden = !found.children.length;
     document.getElementById("found-nothing")?.setAttribute("hidden", "");
-    history.replaceState(history.state, "", `?q=${encodeURIComponent(field.value)}`);
+    history.replaceState(history.state, "", `?${queryOf(field.value)}`);
   });
-  field.addEventListener("input", () => look(`${form.dataset.finder}?q=${encodeURIComponent(field.value)}`));
+  field.addEventListener("input", () => look(`${form.dataset.finder}?${queryOf(field.value)}`));
   form.addEventListener("submit", (event) => {
     if (!links().length) return;
     event.preventDefault();
@@ -251,7 +267,7 @@ function completing(form) {
   function ask(wait) {
     const typed = field.value.slice(0, field.selectionStart);
     const { filter, keys, store } = form.dataset;
-    look(`${filter}?q=${encodeURIComponent(typed)}&keys=${encodeURIComponent(keys)}&store=${encodeURIComponent(store)}`, wait);
+    look(`${filter}?${queryOf(typed)}&keys=${encodeURIComponent(keys)}&store=${encodeURIComponent(store)}`, wait);
   }
 
   function take(option) {

@@ -1,0 +1,41 @@
+"""Keys of agents that a person pasted or typed: found by their last characters, so that no address contains a key."""
+
+import re
+from collections.abc import Iterator
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.models import Key, MemoryStore, User
+
+WHOLE = re.compile(r"mh_[A-Za-z0-9_-]{43}")
+_SHORT = re.compile(r"mh_…([A-Za-z0-9_-]{4})")
+FEW = 6
+
+
+def without_keys(text: str) -> str:
+    """Return a text with each key cut to the form in which lists show it, as `mh_…a1b2`."""
+    return WHOLE.sub(lambda key: f"mh_…{key[0][-4:]}", text)
+
+
+def hint_in(text: str) -> str:
+    """Return the last characters of the first key in a text, whole or cut; "" if there is none."""
+    found = _SHORT.search(without_keys(text))
+    return found[1] if found else ""
+
+
+def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:
+    """Yield (address, words) of what a person may do about the keys that they may see and that end so."""
+    found = list(Key.objects.visible_to(user).filter(hint=hint).newest()[:FEW])
+    governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in found]).values_list("pk", flat=True))
+    for key in found:
+        words, url = _("The key …%(hint)s of %(agent)s"), reverse("agent", args=[key.agent_id])
+        if key.revoked_at is not None:
+            words = _("The key …%(hint)s of %(agent)s is already revoked")
+        elif key.pk in governed:
+            words, url = _("Revoke this key: …%(hint)s of %(agent)s"), reverse("revoke_key", args=[key.pk])
+        yield url, words % {"hint": key.hint, "agent": f"{key.agent.name} {key.name}".strip()}
+    if MemoryStore.objects.administered_by(user).exists():
+        yield reverse("erase_everywhere"), _("Erase it from memories: paste it on the page that erases")
+    if not found:
+        yield reverse("agents"), _("You see no key that ends with …%(hint)s. Agents and keys") % {"hint": hint}
