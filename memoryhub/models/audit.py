@@ -149,18 +149,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         agent."""
         return self.filter(author_id=author_id)
 
-    def with_key(self, key_id: str) -> AuditEntryQuerySet:
-        """Return the calls with a key. No index serves this filter: filter by the key's agent too."""
-        return self.filter(actor_id=key_id)
-
     def of_session(self, session_id: str) -> AuditEntryQuerySet:
         return self.filter(session=session_id)
 
     def of_command(self, command: str) -> AuditEntryQuerySet:
         return self.filter(command=command)
-
-    def through(self, door: str) -> AuditEntryQuerySet:
-        return self.filter(door=door)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
         """Return the entries through a door other than the tool's. The literal in the SQL lets SQLite use the partial
@@ -174,10 +167,6 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
         return self.filter(ok=ok)
-
-    def of_memory(self, memory_id: str) -> AuditEntryQuerySet:
-        """Return the entries whose only memory is this one. No index serves this filter: use another filter first."""
-        return self.filter(memory=memory_id)
 
     def at_path(self, path: str) -> AuditEntryQuerySet:
         return self.filter(path=path)

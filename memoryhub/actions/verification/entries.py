@@ -7,7 +7,7 @@ enough entries, and says how far it came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -74,6 +74,7 @@ class Search:
     proposed: bool | None = None
     error: Kind | None = None
     writes: bool | None = None
+    token: str | None = None
     memory: str | None = None
     start: datetime | None = None
     end: datetime | None = None
@@ -116,6 +117,7 @@ class Search:
             self.proposed,
             self.error,
             self.writes,
+            self.token,
             self.memory,
         )
         return sum(value is not None for value in filters)
@@ -190,20 +192,7 @@ class _Looking:
             return self.entries.none()
         found = self.entries.between(min(seqs), max(seqs)) if isinstance(seqs, range) else self.entries.of_seqs(seqs)
         found = found.within(self.search.start, self.search.end).in_order(newest=self.newest).in_brief()
-        if self.search.key is not None:
-            found = found.with_key(self.search.key)
-        if self.search.door is not None:
-            found = found.through(self.search.door)
-        if self.search.ok is not None:
-            found = found.that_ended(self.search.ok)
-        if self.search.proposed is not None:
-            found = found.filter(_became_a_proposal(self.search.proposed))
-        if self.search.error is not None:
-            found = found.filter(_is_of_kind(self.search.error))
-        if self.search.writes:
-            found = found.filter(command__in=WRITES)
-        if self.search.memory is not None:
-            found = found.of_memory(self.search.memory)
+        found = found.filter(_without_index(self.search))
         for excluded in self.search.excluded:
             found = found.exclude(_matches(excluded, self.chain))
         if self.search.path is None or lead.indexed is None:
@@ -214,17 +203,29 @@ class _Looking:
 def _matches(search: Search, chain: str) -> Q:
     """Return the condition that an entry of a chain matches a search."""
     values = {
-        "author_id": search.author, "actor_id": search.key, "session": search.session, "command": search.command,
-        "door": search.door, "ok": search.ok, "memory": search.memory, "at__gte": search.start, "at__lt": search.end,
+        "author_id": search.author, "session": search.session, "command": search.command, "at__gte": search.start,
+        "at__lt": search.end,
     }  # fmt: skip
-    condition = Q(**{name: value for name, value in values.items() if value is not None})
+    condition = _all_of(values) & _without_index(search)
+    return condition if search.path is None else condition & _about(chain, search.path)
+
+
+def _without_index(search: Search) -> Q:
+    """Return the condition that an entry matches the filters that no index serves, or none that is needed."""
+    values = {
+        "actor_id": search.key, "door": search.door, "ok": search.ok, "memory": search.memory, "token": search.token,
+    }  # fmt: skip
+    condition = _all_of(values)
     if search.proposed is not None:
         condition &= _became_a_proposal(search.proposed)
     if search.error is not None:
         condition &= _is_of_kind(search.error)
-    if search.writes:
-        condition &= Q(command__in=WRITES)
-    return condition if search.path is None else condition & _about(chain, search.path)
+    return condition & Q(command__in=WRITES) if search.writes else condition
+
+
+def _all_of(values: Mapping[str, Any]) -> Q:
+    """Return the condition that columns have these values; None is any value."""
+    return Q(**{name: value for name, value in values.items() if value is not None})
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:

@@ -11,9 +11,10 @@ from django.views.decorators.http import require_GET
 from memoryhub.actions.verification.entries import MOST
 from memoryhub.models import MemoryStore, Role
 from memoryhub.web.audit.filters import Filter, named, resolved
+from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
-from memoryhub.web.audit.verified import VerificationRun
+from memoryhub.web.audit.verified import VerificationRun, command_for
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
@@ -36,10 +37,10 @@ def store_audit(request: Request, store: MemoryStore) -> HttpResponse:
 
 def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) -> HttpResponse:
     """Render the list; a malformed filter finds nothing and shows an error."""
-    parameters = request.GET.dict()
+    user, parameters = person(request), request.GET.dict()
     wanted, page, problem = Filter.as_typed(parameters), Page([], None, None), ""
     try:
-        wanted = Filter.of(parameters, person(request))
+        wanted = Filter.of(parameters, user)
         page = _page(request, wanted, chains)
     except Malformed as malformed:
         problem = str(malformed)
@@ -51,12 +52,13 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
             wanted,
             parameters,
             named(wanted, chains),
-            user=person(request),
+            user=user,
             here=request.path,
             hidden=("store",) if store else (),
-            with_hub=person(request).is_superuser,
+            with_hub=user.is_superuser,
         ),
         "here": request.path,
+        "exports_unmasked": bool(set(chains) - not_curated(user, chains)),
         "rows": rows_of(page.entries, wanted),
         "newer": page.newer and _on(wanted, "after", page.newer, page),
         "older": page.older and _on(wanted, "before", page.older, page),
@@ -67,7 +69,11 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     }
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "audit/_list.html", context)
-    return render(request, "audit/entries.html", context | {"run": VerificationRun.last(person(request))})
+    return render(
+        request,
+        "audit/entries.html",
+        context | {"run": VerificationRun.last(user), "verify_command": command_for(user)},
+    )
 
 
 def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:

@@ -14,6 +14,7 @@ from memoryhub import chain
 from memoryhub.actions.transfer.export_entries import export_audit as note_export
 from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import ActorKind
+from memoryhub.protocol.kinds import Kind, kind_of
 from memoryhub.web.audit.answer import answers_of
 from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.masking import Entries, not_curated
@@ -26,7 +27,7 @@ from memoryhub.web.common.tables import FORMATS, download, session_names
 
 COLUMNS = (
     "store", "chain", "seq", "at", "actor_kind", "actor", "label", "agent", "session_name", "session", "door",
-    "command", "path", "new_path", "memory", "version_number", "version", "ok", "answer", "input",
+    "command", "path", "new_path", "memory", "version_number", "version", "ok", "outcome", "error", "answer", "input",
     "duration_microseconds", "note", "token", "replay_of", "hash",
 )  # fmt: skip
 
@@ -93,6 +94,7 @@ class Names:
 
 def _record(entry: AuditEntry, answer: str | None, names: Names) -> dict[str, Any]:
     """Return an entry as a record: `actor` is the key or the person, `agent` the agent that owns the key."""
+    kind = kind_of(answer)
     same = {name: getattr(entry, name) for name in COLUMNS if hasattr(entry, name)}
     others = {
         "store": names.stores[entry.chain],
@@ -101,6 +103,8 @@ def _record(entry: AuditEntry, answer: str | None, names: Names) -> dict[str, An
         "at": chain.moment(entry.at),
         "actor": entry.actor_id,
         "agent": entry.author_id if entry.actor_kind == ActorKind.KEY else None,
+        "outcome": "ok" if entry.ok else Kind.PROPOSED.value if kind == Kind.PROPOSED else "error",
+        "error": None if entry.ok or kind == Kind.PROPOSED else kind.value,
         "answer": answer,
         "duration_microseconds": entry.duration,
     }

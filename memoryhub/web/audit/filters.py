@@ -23,21 +23,13 @@ from memoryhub.web.common.filter_keys import ACTIVE, WRITING, base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
 KEYS = (
-    "store",
-    "agent",
-    "key",
-    "person",
-    "session",
-    "command",
-    "path",
-    "outcome",
-    "error",
-    "door",
-    "when",
-    "from",
+    "store", "agent", "key", "person", "session", "call", "command", "path", "outcome", "error", "door", "when", "from",
     "to",
-)
+)  # fmt: skip
 OUTCOMES = ("ok", "error", "proposed")
+CALL = "toolu_"
+"""What the ids of calls begin with, where a model chose them."""
+
 MOST_NAMED = 10
 """How many agents with the same name are listed."""
 
@@ -60,6 +52,8 @@ class Filter(KeyValues):
             return "outcome"
         if value.startswith(ids.KEY):
             return "key"
+        if value.startswith((CALL, ids.REQUEST)):
+            return "call"
         return "command" if value in (WRITING, *COMMANDS) else None
 
     @classmethod
@@ -119,6 +113,7 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
         door=_door(values.get("door")),
         ok=outcome == "ok" if outcome else None if error is None else False,
         error=error,
+        token=_call(values.get("call")),
         proposed=None if outcome in (None, "ok") else outcome == "proposed",
         start=max(filter(None, (start, first)), default=None),
         end=min(filter(None, (end, last)), default=None),
@@ -248,6 +243,14 @@ def _outcome(value: str | None) -> str | None:
     if value not in (None, *OUTCOMES):
         raise Malformed(
             _("The outcome of an entry is “ok”, “error” or “proposed”, not “%(value)s”.") % {"value": value}
+        )
+    return value
+
+
+def _call(value: str | None) -> str | None:
+    if value is not None and value.startswith(ids.REQUEST):
+        raise Malformed(
+            _("Ids of requests (req_…) are in the hub’s log, not in the audit. It has ids of calls (toolu_…).")
         )
     return value
 

@@ -13,6 +13,7 @@ from memoryhub.models.audit import BECAME_A_PROPOSAL, ActorKind
 from memoryhub.web.audit.filters import NO_FILTER, Filter
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.common.acts import act_words, tried_words
 
 MESSAGE_START = 400
 """The number of characters of a message's JSON that a list loads."""
@@ -31,6 +32,7 @@ class Row:
     actor_query: str | None
     session: str | None
     session_query: str
+    act: str
     words: str | None
     error: str
     is_proposed: bool
@@ -59,6 +61,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             actor_query=by_actor(entry, wanted),
             session=sessions.get(entry.session or "", entry.session),
             session_query=wanted.with_value("session", entry.session or "").query(),
+            act=act_words(entry.command) if entry.ok else tried_words(entry.command),
             words=words_of(entry, inputs[key], names) if (key := (entry.chain, entry.seq)) in inputs else None,
             error=error_of(entry, seen),
             is_proposed=(getattr(entry, "message_start", None) or "").startswith(BECAME_A_PROPOSAL),

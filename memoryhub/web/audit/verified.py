@@ -1,13 +1,23 @@
 """What the hub recorded about the last run of `verify_audit`, above the audit."""
 
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
+from django.db import connection
 from django.urls import reverse
 
 from memoryhub.actions.verification import runs
 from memoryhub.models import User
 from memoryhub.web.audit.sentences import told_of
+
+
+def command_for(user: User) -> str:
+    """Return the line that verifies the audit where the hub runs; only an administrator sees where its data is."""
+    data = shlex.quote(str(settings.DATA_DIR)) if user.is_superuser else "…"
+    database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
+    return f"{database}MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
 
 
 @dataclass(frozen=True, slots=True)

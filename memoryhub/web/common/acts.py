@@ -11,3 +11,10 @@ def act_words(command: str | None) -> str:
         return gettext("no command")
     known = COMMANDS.get(command)
     return str((known and known.did) or command.replace("_", " "))
+
+
+def tried_words(command: str | None) -> str:
+    """Return short words for a command that was refused, such as “tried to create”; the path follows them."""
+    known = COMMANDS.get(command or "")
+    refused = str(known.refused).partition(" %(")[0] if known else ""
+    return refused or gettext("tried: %(act)s") % {"act": act_words(command)}

@@ -76,6 +76,7 @@ KEYS: Mapping[str, Key] = {
     "key": Key(gettext_lazy("Key"), "apikey_…"),
     "person": Key(gettext_lazy("Person"), "name@example.com"),
     "session": Key(gettext_lazy("Session"), "sesn_…"),
+    "call": Key(gettext_lazy("Call"), "toolu_…"),
     "memory": Key(gettext_lazy("Memory"), "mem_…"),
     "path": Key(gettext_lazy("Path"), "/notes"),
     "kind": Key(gettext_lazy("Kind"), choices=lambda: [(name, str(label(name))) for name in KINDS]),

@@ -15,9 +15,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub import ids
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import IdempotentCall, Key, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.text.path_index import words_of
 from memoryhub.text.visible import without_hidden
+from memoryhub.web.audit.filters import CALL
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.erasers import who_erases
 from memoryhub.web.common.request import Request
@@ -121,7 +122,9 @@ def _names(user: User, words: Sequence[str]) -> Iterable[Group]:
 
 
 def _by_id(user: User, query: str) -> Iterable[Group]:
-    """Yield a group with the memory, or the version of one, whose id was typed."""
+    """Yield a group with the memory, the version of one, or the call whose id was typed."""
+    if query.startswith((CALL, ids.REQUEST)):
+        yield Group(_("Calls"), _rows(_of_call(user, query), ()))
     if not query.startswith((ids.MEMORY, ids.MEMORY_VERSION)):
         return
     stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
@@ -132,6 +135,18 @@ def _by_id(user: User, query: str) -> Iterable[Group]:
         for version in MemoryVersion.objects.filter(store_id__in=stores, pk=query).only("store_id", "number", "path"):
             name = _("Version %(number)s of %(path)s") % {"number": version.number, "path": version.path or "–"}
             yield Group(_("Versions"), _rows([(reverse("version", args=[version.store_id, query]), name)], ()))
+
+
+def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
+    """Yield the entries of the first calls with an id, as long as the hub keeps them apart, and a search of the audit
+    for it."""
+    stores = dict(MemoryStore.objects.visible_to(user).values_list("pk", "name"))
+    keys = Key.objects.visible_to(user).values("pk")
+    calls = IdempotentCall.objects.filter(store_id__in=stores, key__in=keys, token=query).order_by("-at")
+    for store, seq in calls.values_list("store_id", "seq")[:FEW]:
+        entry = _("Entry %(seq)s of %(store)s") % {"seq": seq, "store": stores[store]}
+        yield reverse("entry", args=[store, seq]), entry
+    yield f"{reverse('audit')}?{urlencode({'q': query})}", _("Search the audit for “%(text)s”") % {"text": query}
 
 
 def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:

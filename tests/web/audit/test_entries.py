@@ -51,6 +51,13 @@ class TestWhoSeesWhat:
         assert commands(response)[0] == "create"
         assert len(seqs(response)) == caller.last.seq
 
+    def test_a_refused_call_is_an_attempt(self, caller: Caller, bob: User) -> None:
+        caller.create("/a.md", "one\n")
+        caller.call("create", path="/memories/a.md", file_text="one\n")
+        caller.call("str_replace", path="/memories/a.md", old_str="two", new_str="x")
+        acts = {row.entry.seq: row.act for row in page(signed_in(bob), caller.store).context["rows"]}
+        assert list(acts.values())[:3] == ["tried to replace text in", "tried to create", "created"]
+
     def test_a_person_without_a_role_sees_nothing(self, caller: Caller, charlie: User) -> None:
         caller.create("/a.md", "one\n")
         client = signed_in(charlie)

@@ -13,6 +13,7 @@ from memoryhub.models import HUB, Agent, AuditEntry, MemoryStore, User
 from memoryhub.web.common.tables import safe_cell
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller, page, seqs
+from tests.web.proposals.proposing import holds_back
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +49,24 @@ class TestExport:
         assert json.loads(rows[1]["input"]) == json.loads(objects[1]["input"])
         assert objects[1]["at"].endswith("Z")
         assert rows[0]["ok"] == "false"
+
+    @pytest.mark.both_databases
+    def test_an_export_tells_proposals_from_errors_and_the_kind_of_an_error(self, caller: Caller, bob: User) -> None:
+        holds_back(caller.store)
+        caller.create("/a.md", "one\n")
+        for _ in range(2):
+            caller.call("create", id="toolu_1", path="/memories/policies/a.md", file_text="one\n")
+            caller.call("view", id="toolu_2", path="/memories/b.md")
+            caller.call("create", id="toolu_3", path="/memories/a.md", file_text="one\n")
+        rows = json.loads(self.export(bob, format="json", store=caller.store.id, agent=str(caller.last.author_id)))
+        assert [(row["outcome"], row["error"]) for row in rows[::-1]] == [
+            ("ok", None), *[("proposed", None), ("error", "not_found"), ("error", "already_exists")] * 2
+        ]  # fmt: skip
+
+    def test_the_page_says_that_an_export_is_not_masked(self, caller: Caller, alice: User, bob: User) -> None:
+        address = reverse("store_audit", args=[caller.store.id])
+        warned = [b"has in plain what these pages mask" in signed_in(who).get(address).content for who in (alice, bob)]
+        assert warned == [True, False]
 
     def test_an_export_is_audited_before_it_starts(self, caller: Caller, bob: User) -> None:
         response = signed_in(bob).post(reverse("export_audit"), {"format": "csv", "store": caller.store.id})

@@ -70,6 +70,19 @@ def test_a_key_finds_what_was_done_with_it_and_not_what_its_agent_did_with_anoth
 
 
 @pytest.mark.both_databases
+def test_a_call_is_found_by_its_id_and_ids_of_requests_are_explained(bob: User, caller: Caller) -> None:
+    for _ in range(2):
+        caller.call("create", id="toolu_7", path="/memories/a.md", file_text="one\n")
+    caller.call("view", path="/memories/a.md")
+    client = signed_in(bob)
+    for words in ("toolu_7", "call:toolu_7", "command:create call:toolu_7"):
+        assert commands(page(client, caller.store, q=words)) == ["create", "create"]
+    assert "create" not in commands(page(client, caller.store, q="-call:toolu_7 command:create"))
+    for words in ("req_01K9Q8ZV7M4T2B6C8D0E1F3G5H", "call:req_01"):
+        assert "are in the hub’s log" in page(client, caller.store, q=words).context["problem"]
+
+
+@pytest.mark.both_databases
 def test_a_proposed_change_that_is_sent_again_is_proposed_too(bob: User, caller: Caller) -> None:
     holds_back(caller.store)
     for _ in range(2):

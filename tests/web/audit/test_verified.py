@@ -1,9 +1,11 @@
 """The pages of the audit say when it was last verified and whether something was wrong, as the hub recorded it."""
 
 import io
+import shlex
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.urls import reverse
@@ -33,7 +35,7 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     store: MemoryStore, bob: User, superuser: User, own_checkpoints: Path
 ) -> None:
     page = reverse("store_audit", args=[store.pk])
-    how = "To check it, an administrator runs this where the hub runs: .venv/bin/python manage.py verify_audit"
+    how = "To check it, an administrator runs this where the hub runs: "
     assert f"No check of it has been recorded yet. {how}" in visible_text(signed_in(bob), page)
     verify()
     assert "just now , nothing wrong, but checkpoints are missing" in visible_text(signed_in(bob), page)
@@ -42,6 +44,9 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
     address = reverse("entry", args=[HUB, entry.seq])
     assert f"just now , nothing wrong {how}" in visible_text(signed_in(bob), page)
+    line = f"MEMORYHUB_DATA_DIR={shlex.quote(str(settings.DATA_DIR))} .venv/bin/python manage.py verify_audit"
+    assert line in visible_text(signed_in(superuser), page)
+    assert str(settings.DATA_DIR) not in signed_in(bob).get(page).content.decode()
     assert address not in signed_in(bob).get(page).content.decode()
     assert address in signed_in(superuser).get(page).content.decode()
     assert "verified the audit: " in visible_text(signed_in(superuser), address)

@@ -16,9 +16,7 @@ from memoryhub.actions import figures
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.findings import findings
-from memoryhub.actions.memories import calls, curation
-from memoryhub.actions.proposals import decide
-from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import (
@@ -31,13 +29,12 @@ from memoryhub.models import (
     FindingState,
     Memory,
     MemoryStore,
-    Proposal,
     Role,
     User,
 )
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.dashboards import lists as dashboards_lists
-from tests.api.harness import new_store, row_counts
+from tests.api.harness import row_counts
 from tests.fixtures import AT, BY, signed_in
 from tests.web.dashboards.pages import MARK, cells, entries_at, section, text_of, work
 from tests.web.findings.flagged import POISON, with_card
@@ -119,70 +116,6 @@ class TestPictures:
         newest = cells(text, "memories")[0]
         assert newest[1][0] == str(caller.store.memory_count) == "1"
         assert cells(text, "bytes")[0][1][0] == f"{caller.store.total_bytes} B"
-
-    @pytest.mark.both_databases
-    @pytest.mark.parametrize("counted", [True, False])
-    def test_each_kind_of_error_leads_to_its_entries(
-        self, today: Caller, agent: Agent, alice: User, counted: bool
-    ) -> None:
-        holds_back(today.store)
-        for _ in range(2):  # sent twice: a repeated call ends as the first one
-            today.call("create", id="toolu_held", path="/memories/policies/a.md", file_text="one\n")
-            today.call("view", id="toolu_missing", path="/memories/nowhere.md")
-        today.call("view", path="/elsewhere")
-        today.call("sing")
-        client = signed_in(alice)
-        if counted:
-            figures.catch_up()
-        rows = cells(text_of(client, "store_overview", "", today.store.id), "errors")
-        assert {row[0][0]: row[1][0] for row in rows} == {
-            "Path does not exist": "2", "Path refused": "1", "Call is invalid": "1",
-        }  # fmt: skip
-        for (_kind, url), (count, _none) in rows:
-            assert not url or entries_at(client, url) == int(count)
-        text = text_of(client, "store_overview", "", today.store.id)
-        tile = re.search('<a href="([^"]*)">Errors since yesterday</a>', text)
-        assert tile
-        assert entries_at(client, tile[1]) == 4
-
-    @pytest.mark.both_databases
-    @pytest.mark.parametrize("counted", [True, False])
-    @pytest.mark.parametrize("which", ["store_overview", "overview"])
-    def test_writes_and_errors_lead_to_exactly_their_entries(
-        self, today: Caller, superuser: User, agent: Agent, which: str, counted: bool
-    ) -> None:
-        today.create("/a.md", "one\n")
-        today.replace("/a.md", "one", "two")
-        today.call("view", path="/memories/a.md")
-        today.call("view", path="/memories/nowhere.md")
-        holds_back(today.store)
-        today.call("create", path="/memories/policies/a.md", file_text="one\n")
-        now = timezone.now()
-        by = Act(Actor.person(superuser), Door.WEB, now)
-        proposal = Proposal.objects.get(store=today.store)
-        decide.merge(today.store.pk, 1, {}, proposal_plan(proposal).digest, by)
-        old = new_store()
-        curation.create(old.pk, "/a.md", "one\n", by)
-        stores.set_archived(old, True, actor=by.actor, door=by.door, at=now)
-        calls.find_caller("mh_unknown", today.store.pk, now)
-        client, parts = signed_in(superuser), [today.store.id] if which == "store_overview" else []
-        if counted:
-            figures.catch_up()
-        text = text_of(client, which, "?range=7", *parts)
-        for name in ("Writes", "Reads", "Errors"):
-            tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
-            assert tile
-            assert entries_at(client, tile[1]) == int(tile[2]), name
-        for row in cells(text, "reads"):
-            for shown, url in row[1:]:
-                assert not url or entries_at(client, url) == int(shown)
-        writes = {row[0][0]: row[1] for row in cells(text, "authors")}
-        assert {who: count for who, (count, _url) in writes.items() if count != "0"} == {
-            agent.name: "2",
-            str(superuser): "1",
-        }
-        for count, url in writes.values():
-            assert not url or entries_at(client, url) == int(count)
 
     def test_errors_are_told_apart_by_kind(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\none\n")

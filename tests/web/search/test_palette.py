@@ -8,6 +8,7 @@ from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.web.search import finder_cache
 from tests.api.harness import Hub, new_store
 from tests.fixtures import signed_in
+from tests.web.history.versions import Caller
 from tests.web.hostile import build
 from tests.web.memories.pages import write
 
@@ -57,6 +58,17 @@ def test_a_memory_and_a_version_are_found_by_their_ids(store: MemoryStore, alice
         assert "plan" not in groups(charlie, q=typed)
     for typed in ("mem_", "mem_x", "memver_", "memver_" + "Z" * 300):
         assert "plan" not in groups(alice, q=typed)
+
+
+@pytest.mark.both_databases
+def test_a_call_is_found_by_its_id(store: MemoryStore, key: str, alice: User, charlie: User) -> None:
+    caller = Caller(store, key)
+    caller.call("create", id="toolu_7", path="/memories/a.md", file_text="one\n")
+    found = groups(alice, q="toolu_7")
+    assert f'href="{reverse("entry", args=[store.id, caller.last.seq])}"' in found
+    assert f'href="{reverse("audit")}?q=toolu_7"' in found
+    assert "/audit/" not in groups(charlie, q="toolu_7")
+    assert f'href="{reverse("audit")}?q=req_01"' in groups(alice, q="req_01")
 
 
 def test_settings_are_found_by_who_may_open_them(store: MemoryStore, alice: User, bob: User, superuser: User) -> None:

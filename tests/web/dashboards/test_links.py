@@ -1,0 +1,94 @@
+"""The numbers of the overviews: each leads to exactly the entries that it counts."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryhub.actions import figures
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import calls, curation
+from memoryhub.actions.proposals import decide
+from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.stores import stores
+from memoryhub.models import Agent, Door, MemoryStore, Proposal, User
+from tests.api.harness import new_store
+from tests.fixtures import signed_in
+from tests.web.dashboards.pages import cells, entries_at, text_of
+from tests.web.history.versions import Caller
+from tests.web.proposals.proposing import holds_back
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def today(store: MemoryStore, key: str) -> Caller:
+    """An agent whose calls are of today, and of the last hour."""
+    now = timezone.now()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return Caller(store, key, at=max(now - timedelta(minutes=30), midnight))
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("counted", [True, False])
+def test_each_kind_of_error_leads_to_its_entries(today: Caller, agent: Agent, alice: User, counted: bool) -> None:
+    holds_back(today.store)
+    for _ in range(2):  # sent twice: a repeated call ends as the first one
+        today.call("create", id="toolu_held", path="/memories/policies/a.md", file_text="one\n")
+        today.call("view", id="toolu_missing", path="/memories/nowhere.md")
+    today.call("view", path="/elsewhere")
+    today.call("sing")
+    client = signed_in(alice)
+    if counted:
+        figures.catch_up()
+    rows = cells(text_of(client, "store_overview", "", today.store.id), "errors")
+    assert {row[0][0]: row[1][0] for row in rows} == {
+        "Path does not exist": "2", "Path refused": "1", "Call is invalid": "1",
+    }  # fmt: skip
+    for (_kind, url), (count, _none) in rows:
+        assert not url or entries_at(client, url) == int(count)
+    text = text_of(client, "store_overview", "", today.store.id)
+    tile = re.search('<a href="([^"]*)">Errors since yesterday</a>', text)
+    assert tile
+    assert entries_at(client, tile[1]) == 4
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("which", ["store_overview", "overview"])
+def test_writes_and_errors_lead_to_exactly_their_entries(
+    today: Caller, superuser: User, agent: Agent, which: str, counted: bool
+) -> None:
+    today.create("/a.md", "one\n")
+    today.replace("/a.md", "one", "two")
+    today.call("view", path="/memories/a.md")
+    today.call("view", path="/memories/nowhere.md")
+    holds_back(today.store)
+    today.call("create", path="/memories/policies/a.md", file_text="one\n")
+    now = timezone.now()
+    by = Act(Actor.person(superuser), Door.WEB, now)
+    proposal = Proposal.objects.get(store=today.store)
+    decide.merge(today.store.pk, 1, {}, proposal_plan(proposal).digest, by)
+    old = new_store()
+    curation.create(old.pk, "/a.md", "one\n", by)
+    stores.set_archived(old, True, actor=by.actor, door=by.door, at=now)
+    calls.find_caller("mh_unknown", today.store.pk, now)
+    client, parts = signed_in(superuser), [today.store.id] if which == "store_overview" else []
+    if counted:
+        figures.catch_up()
+    text = text_of(client, which, "?range=7", *parts)
+    for name in ("Writes", "Reads", "Errors"):
+        tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
+        assert tile
+        assert entries_at(client, tile[1]) == int(tile[2]), name
+    for row in cells(text, "reads"):
+        for shown, url in row[1:]:
+            assert not url or entries_at(client, url) == int(shown)
+    writes = {row[0][0]: row[1] for row in cells(text, "authors")}
+    assert {who: count for who, (count, _url) in writes.items() if count != "0"} == {
+        agent.name: "2",
+        str(superuser): "1",
+    }
+    for count, url in writes.values():
+        assert not url or entries_at(client, url) == int(count)
