@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from memoryhub.sensitive.text import Number, Place, Text
+from memoryhub.sensitive.text import Number, Place, Text, apart
 
 _LETTERS = "A-Za-zÀ-ÖØ-öø-ɏͰ-ӿ"
 _MAIL_NAME = re.compile(rf"[0-9{_LETTERS}_.+'%&-]*$")
@@ -15,10 +15,27 @@ LONGEST_MAIL_NAME = 64
 LONGEST_LOGIN = 80
 _SERVICE_NAMES = frozenset({"git", "hg", "svn"})
 
+_GAP = r"[ \-\u00a0\u202f\u2011]"
 _CARD = re.compile(
-    r"(?<![\d.,])(?:\d{12,19}|\d{4}([ \-\u00a0])\d{4}\1\d{4}(?:\1\d{4}(?:\1\d{3})?)?"
-    r"|[1-3]\d{3}([ \-\u00a0])\d{6}\2\d{4,5})(?![\d]|[.,]\d)"
+    rf"(?<![\d.,])(?:\d{{12,19}}|\d{{4}}({_GAP})\d{{4}}\1\d{{4}}(?:\1\d{{4}}(?:\1\d{{3}})?)?"
+    rf"|\d{{4}}(?:\.\d{{4}}){{3}}(?:\.\d{{3}})?|[1-3]\d{{3}}({_GAP}|\.)\d{{6}}\2\d{{4,5}})(?!\d|[.,]\d)"
 )
+_LINE_END = re.compile(r"[0-9][ .\-]?\r?\n[ \t]*(?=[0-9]{4})")
+_BROKEN = r"[ .\-]?\r?\n[ \t]*"
+_BROKEN_CARD = re.compile(
+    rf"(?<![\d.,])(?:"
+    rf"\d{{4}}(?:({_GAP}|\.)\d{{4}})?(?:\1\d{{4}})?{_BROKEN}\d{{4}}(?:({_GAP}|\.)\d{{4}})?(?:\2\d{{4}})?(?:\2\d{{3}})?"
+    rf"|[1-3]\d{{3}}{_BROKEN}\d{{6}}(?:{_GAP}|\.)\d{{4,5}}|[1-3]\d{{3}}(?:{_GAP}|\.)\d{{6}}{_BROKEN}\d{{4,5}}"
+    rf"|(?P<solid>\d{{4,14}}{_BROKEN}\d{{4,14}})"
+    rf")(?!\d|[.,]\d)"
+)
+"""A card that goes on in the next line: in groups, after one of them, or without groups, after a word for a card."""
+
+_CARD_WORD = re.compile(
+    r"(?:card|visa|maestro|amex|american express|karte|carte|tarjeta|cart[aã]o|carta|カード|卡)\D{0,24}$"
+)
+
+LONGEST_PART = 20
 SHORTEST_CARD = 12
 _ISSUER = re.compile(
     r"4\d{15}(?:\d{3})?|(?:5[1-5]|22[2-9]|2[3-6]|27[01]|2720)\d+|3[47]\d{13}|3(?:0[0-5]\d|[689]\d\d)\d{10}"
@@ -97,12 +114,33 @@ def _mail_start(text: Text, start: int, at: int) -> int | None:
 def cards(text: Text) -> Iterator[Place]:
     """Yield the places of payment card numbers. Their first digits and length are valid for an issuer, and their check
     digit is right (Luhn)."""
+    broken = list(_broken_cards(text)) if "\n" in text.text else []
+    return iter(apart([*_cards_in_lines(text), *broken]) if broken else _cards_in_lines(text))
+
+
+def _broken_cards(text: Text) -> Iterator[Place]:
+    for line_end in _LINE_END.finditer(text.text):
+        position, end = max(0, line_end.start() - LONGEST_PART), line_end.end() + LONGEST_PART
+        while match := _BROKEN_CARD.search(text.text, position, end):
+            position = match.start() + 1
+            named = match.lastgroup != "solid" or _CARD_WORD.search(
+                text.low[max(0, match.start() - 32) : match.start()]
+            )
+            if match.end() > line_end.end() and named and _is_card(match.group()) and text.stands_alone(*match.span()):
+                yield match.span()
+                break
+
+
+def _is_card(written: str) -> bool:
+    digits = "".join(filter(str.isdigit, written))
+    return _ISSUER.fullmatch(digits) is not None and _fits_card(digits) and passes_luhn(digits)
+
+
+def _cards_in_lines(text: Text) -> Iterator[Place]:
     for first, last, count in text.numbers:
         position = first if count >= SHORTEST_CARD else last
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
-            digits = "".join(filter(str.isdigit, match.group()))
-            right = _ISSUER.fullmatch(digits) and _fits_card(digits) and passes_luhn(digits)
-            if right and text.stands_alone(*match.span()):
+            if _is_card(match.group()) and text.stands_alone(*match.span()):
                 yield match.span()
                 position = match.end()
             else:

@@ -25,6 +25,13 @@ OPAQUE = "\x01"
 """A character that replaces each character of a masked value. Only patterns for words match it."""
 
 _MASKED = re.compile(r"\[redacted(?::[a-z_]{1,20})?\]")
+_ZEROS = "٠۰०０"
+_OTHER_DIGIT = re.compile("[٠-٩۰-۹०-९０-９]")
+_ASCII_DIGITS = {ord(zero) + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {
+    ord("－"): "-", ord("．"): ".", ord("　"): " ",
+}  # fmt: skip
+"""Where a text has such digits, what is written between them in the same width counts too."""
+
 _DIGIT = re.compile("[0-9]")
 _NUMBER = re.compile("[0-9][0-9 ()./\\-\u00a0\u202f\u2011]{6,}")
 _AROUND = " ()./-\u00a0\u202f\u2011"
@@ -50,8 +57,10 @@ class Text:
     def __init__(self, text: str) -> None:
         if "[redacted" in text:
             text = _MASKED.sub(lambda match: OPAQUE * len(match.group()), text)
-        self.text = text
-        """The text with each masked value as one opaque word, so that masking creates no findings next to it."""
+        self.text = text if text.isascii() or not _OTHER_DIGIT.search(text) else text.translate(_ASCII_DIGITS)
+        """The text with each masked value as one opaque word, so that masking creates no findings next to it. Digits of
+        other scripts, and full-width ones, are those of ASCII."""
+        text = self.text
 
         low = text.lower()
         self.low = low if len(low) == len(text) else "".join(map(_lower, text))

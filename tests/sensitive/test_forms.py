@@ -1,12 +1,13 @@
 """Forms in which secrets, cards, accounts, national numbers and instructions are written, each with examples drawn or
 made up here, and beside them what looks the same and is none."""
 
+import random
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from memoryhub.sensitive import checks, find
+from memoryhub.sensitive import checks, find, mask
 from tests.sensitive.corpus import drawn
 
 SMALL, HEX, CAPITALS = (
@@ -287,3 +288,53 @@ def test_an_order_in_other_words_is_a_sign_of_poisoning(line: str) -> None:
 )
 def test_an_ordinary_sentence_with_the_same_words_is_none(line: str) -> None:
     assert found(line, "instructions") == []
+
+
+def card_numbers(chance: random.Random) -> Iterator[str]:
+    """Valid numbers of 16 digits, of several issuers."""
+    for begins in ("4", "51", "55", "6011", "2221", "3530"):
+        rest = "".join(chance.choice("0123456789") for _ in range(15 - len(begins)))
+        yield luhn(begins + rest)
+
+
+def test_a_card_is_found_in_dots_in_other_digits_and_over_two_lines() -> None:
+    chance = random.Random(4)
+    wide = {ord("0") + digit: chr(ord("０") + digit) for digit in range(10)} | {ord(" "): "　", ord("-"): "－"}
+    for number in card_numbers(chance):
+        groups = [number[at : at + 4] for at in range(0, 16, 4)]
+        for gap in (" ", "-", ".", "\u00a0", "\u202f", ""):
+            grouped = gap.join(groups)
+            assert found(f"The card is {grouped}.", "card") == [grouped], grouped
+            assert found(f"番号{grouped.translate(wide)}です", "card") == [grouped.translate(wide)]
+            for at in (1, 2, 3):
+                for line_end in ("\n", "\r\n", " \n  ", "-\n"):
+                    broken = gap.join(groups[:at]) + line_end + gap.join(groups[at:])
+                    assert found(f"The card is {broken} now", "card") == [broken], broken
+        arabic = number.translate({ord("0") + digit: chr(ord("٠") + digit) for digit in range(10)})
+        assert found(f"card {arabic} ok", "card") == [arabic]
+
+
+def test_two_broken_cards_in_a_row_are_found() -> None:
+    card = "4111 1111\n1111 1111"
+    assert found(f"{card}\n{card}\n", "card") == [card, card]
+
+
+def test_versions_addresses_and_columns_of_numbers_are_no_cards() -> None:
+    chance = random.Random(5)
+
+    def number(most: int) -> str:
+        return str(chance.randint(0, most))
+
+    for _ in range(2_000):
+        version = ".".join(number(9999) for _ in range(chance.choice((2, 3, 3, 5))))
+        dated = f"{chance.randint(2015, 2030)}.{chance.randint(1, 12):02}{chance.randint(1, 28):02}.{number(9999)}"
+        address = ".".join(number(255) for _ in range(4))
+        years = "\n".join(str(chance.randint(1900, 2030)) for _ in range(8))
+        orders = "\n".join(f"{chance.randint(10_000_000, 99_999_999)}" for _ in range(4))
+        for text in (f"v{version}", f"version {dated}", f"at {address}", years, orders):
+            assert found(text, "card") == [], text
+
+
+def test_the_place_of_a_number_in_other_digits_is_that_of_the_text() -> None:
+    text = "前 ４１１１１１１１１１１１１１１１ 後"
+    assert mask(text, find(text)) == "前 [redacted:card] 後"
