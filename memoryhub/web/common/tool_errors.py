@@ -29,6 +29,11 @@ def in_words(error: ToolError) -> str:
     return _said(error, str)
 
 
+def is_about_text(error: ToolError) -> bool:
+    """Return whether a refusal is about the text of a memory, and not about its path."""
+    return any(pattern.fullmatch(error.message) for pattern in _OF_TEXT)
+
+
 def _said(error: ToolError, show: Callable[[str], str]) -> str:
     """Return the translated sentence of a refusal, or the tool's own sentence with short paths if it is unknown."""
     for pattern, sentence in _SENTENCES:
@@ -52,6 +57,13 @@ def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
         escaped = escaped.replace(f"⟪{name}⟫", f"(?P<{name}>.*)", 1).replace(f"⟪{name}⟫", f"(?P={name})")
     return re.compile(escaped, re.DOTALL)
 
+
+_OF_TEXT = (
+    _pattern(results.blocked, "path", "kind", "line"),
+    _pattern(results.memory_too_large, "path", "size", "limit"),
+    _pattern(results.store_too_large, "size", "limit"),
+    _pattern(results.too_many_lines, "path"),
+)
 
 _REASONS: dict[str, Promise] = {
     "'.' segments are not allowed": _("a part that is a single dot is not allowed"),

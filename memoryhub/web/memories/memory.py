@@ -28,7 +28,7 @@ from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.tool_errors import for_people, is_about_text
 from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.memories import branches, conflict as memories_conflict, facts, life_line
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm, RenameForm
@@ -74,7 +74,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
                 store.id, given["path"], given["content"], act(request, given["note"]), override=given["override"]
             )
         except ToolError as error:
-            form.add_error("path", for_people(error))
+            form.add_error("text" if is_about_text(error) else "path", for_people(error))
         except findings.NeedsReason as needed:
             ask_reason(form, needed)
         else:

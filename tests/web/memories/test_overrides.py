@@ -2,6 +2,7 @@
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, User
 from tests.api.rules import CARD, set_rules
@@ -104,6 +105,20 @@ def test_what_is_blocked_is_said_and_what_is_masked_is_told_after_saving(client:
         in answer.content.decode()
     )
     assert text_of(memory).startswith("the password is [redacted:password]")
+
+
+def test_what_is_wrong_with_a_new_memory_is_said_under_its_path_or_its_text(client: Client, store: MemoryStore) -> None:
+    write(store, "/taken.md", "a\n")
+    set_rules(store, card="block")
+    url = reverse("new_memory", args=[store.id])
+
+    def errors(path: str, text: str) -> dict[str, list[str]]:
+        answer = client.post(url, sent(form_with(page(client, url), "path"), path=path, text=text))
+        return {name: list(said) for name, said in answer.context["form"].errors.items()}
+
+    assert list(errors("/a.md", f"a\n{CARD}\n")) == ["text"]
+    assert list(errors("/a.md", "x" * 200_000)) == ["text"]
+    assert list(errors("/taken.md", "a\n")) == list(errors(f"/{CARD}/x.md", "a\n")) == ["path"]
 
 
 def test_a_path_that_is_flagged_needs_a_reason_and_one_that_is_kept_out_is_refused(
