@@ -189,7 +189,8 @@ def older_page(
     end = left[0].high + 1 if left else None
     seen: list[Seen] = []
     repeats, searches = _Repeats(wanted), _Searches(wanted)
-    last, looked = (0, ""), 0
+    last: tuple[int, str | None] = (0, None)
+    looked = 0
     sources = [*_sources(wanted, opened, end or 1, bound), searches.walk(end or 1, bound)]
     for entry in heapq.merge(*sources, key=lambda entry: -entry.seq):
         if last == (entry.seq, entry.version):
