@@ -187,7 +187,7 @@ def _has_all(words: Sequence[Forms], path: str, text: str) -> bool:
 
 
 def _match(memory: Memory, text: str, words: Sequence[str]) -> Match:
-    numbers, _ = found_lines(text, texts_of(words))
+    numbers, _ = found_lines(text, words)
     chosen = chosen_lines(numbers, MOST_LINES)
     lines = text.split("\n", chosen[-1] + 1) if chosen else []
     every = {number for of_word in numbers for number in of_word}

@@ -87,14 +87,10 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             to_undo=_writing(rows, followed.origin.number if followed else version.number),
             problem=problem or no_line,
             groups=groups(by_reader(page.seen), store, person(request)),
-            older=page.older,
-            unsearched=page.unsearched,
+            seen=page,
             was_exported=_was_exported(store, rows),
             is_first="before" not in request.GET,
-            name=memory.name,
-            path=memory.path,
-            crumbs=addresses.crumbs(store.id, store.name, memory.path),
-            here=reverse("memory", args=[store.id, memory.pk]),
+            **_place(memory),
             is_current=version.pk == memory.head_id,
             maker=told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number),
             **removed_history.beside(memory, version.number),
@@ -109,6 +105,13 @@ def _was_exported(store: MemoryStore, rows: Iterable[Row]) -> bool:
     first = min((row.seq for row in rows), default=LAST_SEQ)
     exports = AuditEntry.objects.of_chain(store.pk).of_command("export").between(first, LAST_SEQ)
     return exports.exclude(version__in=[row.id for row in rows]).exists()
+
+
+def _place(memory: Memory) -> dict[str, object]:
+    """Return the name and the addresses of a memory, as template context."""
+    crumbs = addresses.crumbs(memory.store_id, memory.store.name, memory.path)
+    here = reverse("memory", args=[memory.store_id, memory.pk])
+    return {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
 
 
 def _quoted(version: MemoryVersion, line: int) -> Passage | None:

@@ -29,9 +29,9 @@ def seen(user: User, memory: Memory, **query: object) -> Seen:
             shown = {(item.entry.seq, item.version.number) for item in group.seen}
             assert not found & shown
             found |= shown
-        if response.context["older"] is None:
+        if response.context["seen"].older is None:
             return found
-        query["before"] = response.context["older"]
+        query["before"] = response.context["seen"].older
 
 
 def view(caller: Caller, path: str, session: str | None, **more: object) -> int:
