@@ -226,8 +226,11 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     if done is None:
         messages.info(request, said)
     else:
-        back = next_of(request, "review")
-        messages.success(request, with_links(version.store_id, said, done.seq, given.verb, back, version.memory_id))
+        back, memory = next_of(request, "review"), version.memory
+        is_flagged = given.verb.is_answer and memory.flagged
+        said = f"{said} {_('The memory is still flagged.')}" if is_flagged else said
+        told = with_links(version.store_id, said, done.seq, given.verb, back, memory.pk, is_flagged=is_flagged)
+        messages.success(request, told)
     return see_other(next_of(request, "review"))
 
 
@@ -246,12 +249,15 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
     return str(verb.done) % named
 
 
-def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "") -> str:
+def with_links(
+    store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "", *, is_flagged: bool = False
+) -> str:
     """Return a message with links to the audit entry and, if possible, to undo the decision.
 
-    After a flag there is a link to the flag of `memory_id`, or if it is empty, to what is flagged in the store.
+    After a flag, and after a decision about a memory that is still flagged, there is a link to the flag of `memory_id`,
+    or if it is empty, to what is flagged in the store.
     """
-    flag = flag_link(store_id, memory_id) if verb == FLAG else ""
+    flag = flag_link(store_id, memory_id) if verb == FLAG or is_flagged else ""
     url = reverse("entry", args=[store_id, seq])
     entry = format_html('{} {} <a href="{}">{}</a>', visible(said), flag, url, _("Audit entry"))
     if not verb.is_answer:

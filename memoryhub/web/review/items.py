@@ -122,8 +122,11 @@ class Item:
 
     @property
     def since(self) -> int:
-        """Return the number of versions that the memory got after this one."""
-        return self.memory.version_count - self.version.number
+        """Return the number of versions that the memory got after this one; 0 if it is now again as in this one, as
+        after an undo that was undone."""
+        now, then = self.memory, self.version
+        is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
+        return 0 if is_again else now.version_count - then.number
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:

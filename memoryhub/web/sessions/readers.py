@@ -90,7 +90,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             seen=page,
             was_exported=_was_exported(store, rows),
             is_first="before" not in request.GET,
-            **_place(memory),
+            **_place(store, memory),
             is_current=version.pk == memory.head_id,
             maker=told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number),
             **removed_history.beside(memory, version.number),
@@ -107,10 +107,10 @@ def _was_exported(store: MemoryStore, rows: Iterable[Row]) -> bool:
     return exports.exclude(version__in=[row.id for row in rows]).exists()
 
 
-def _place(memory: Memory) -> dict[str, object]:
+def _place(store: MemoryStore, memory: Memory) -> dict[str, object]:
     """Return the name and the addresses of a memory, as template context."""
-    crumbs = addresses.crumbs(memory.store_id, memory.store.name, memory.path)
-    here = reverse("memory", args=[memory.store_id, memory.pk])
+    crumbs = addresses.crumbs(store.pk, store.name, memory.path)
+    here = reverse("memory", args=[store.pk, memory.pk])
     return {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
 
 

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
 from tests.fixtures import AT, signed_in
 from tests.web.history.versions import HOSTILE, Caller
+from tests.web.memories.pages import act
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +51,26 @@ def test_two_versions_in_either_order(memory: Memory, bob: User) -> None:
 def test_versions_can_be_named_by_their_ids(memory: Memory, bob: User) -> None:
     first, second = MemoryVersion.objects.of_memory(memory).order_by("number")[:2]
     assert numbers(compared(bob, memory, f"?from={first.pk}&to={second.pk}")) == (1, 2)
+
+
+def test_a_comparison_offers_to_restore_its_older_version(memory: Memory, alice: User, bob: User) -> None:
+    first = MemoryVersion.objects.get(memory=memory, number=1)
+    link = reverse("restore_version", args=[memory.store_id, first.pk])
+    assert link in compared(alice, memory, "?from=1").content.decode()
+    assert link not in compared(bob, memory, "?from=1").content.decode()
+    newest = compared(alice, memory, f"?from={memory.version_count}&to=1").content.decode()
+    assert "Restore version" not in newest
+
+
+def test_a_comparison_has_the_review_of_its_newer_version(store: MemoryStore, key: str, alice: User) -> None:
+    caller = Caller(store, key)
+    written = caller.create("/written.md", "one\n")
+    version = caller.replace("/written.md", "one", "two")
+    page = compared(alice, written).content.decode()
+    assert 'id="review"' in page and f'name="version" value="{version.pk}"' in page
+    written.refresh_from_db()
+    curation.edit(store.pk, written.pk, "three\n", written.sha256, act(alice))
+    assert 'id="review"' not in compared(alice, written).content.decode()
 
 
 def test_without_names_the_newest_is_compared_with_the_one_before(memory: Memory, bob: User) -> None:

@@ -71,7 +71,8 @@ def test_a_decision_through_htmx_is_answered_with_its_line_and_the_count(caller:
     response = decide(signed_in(alice), made[1], "approve", htmx=True, earlier="1")
     html = response.content.decode()
     assert "Approved version 2 of /a.md and 1 earlier version." in html
-    assert 'id="review-count" hx-swap-oob="true"' in html
+    for number in ("review-count", "dangerous-count", "findings-count"):
+        assert f'id="{number}" hx-swap-oob="true"' in html
     assert '<span class="count">1<' in html
     assert "data-review-item" not in html
     assert made[0].pk in response.headers["HX-Trigger"]
@@ -87,6 +88,36 @@ def test_a_revert_is_done_at_once_and_can_be_taken_back(caller: Caller, alice: U
     response = client.post(address, {"version": made[1].pk}, headers={"HX-Request": "true"})
     assert f'data-review-item="{made[1].pk}"' in response.content.decode()
     assert (text(memory), state(made[1])) == ("two\n", "unreviewed")
+
+
+@pytest.mark.parametrize("htmx", [True, False])
+def test_after_a_decision_about_a_flagged_memory_its_flag_can_be_removed(
+    caller: Caller, alice: User, htmx: bool
+) -> None:
+    memory, made = two(caller)
+    client = signed_in(alice)
+    decide(client, made[1], "flag", note="wrong")
+    response = decide(client, made[1], "revert", htmx=htmx)
+    html = response.content.decode() if htmx else client.get(reverse("review")).content.decode()
+    assert "The memory is still flagged." in html
+    assert ('value="unflag"' if htmx else "#flag") in html
+    response = decide(client, made[1], "unflag", htmx=htmx)
+    memory.refresh_from_db()
+    assert not memory.flagged
+    assert "still flagged" not in response.content.decode()
+
+
+def test_an_undo_that_was_undone_is_nothing_that_came_after(caller: Caller, alice: User) -> None:
+    _, made = two(caller)
+    client = signed_in(alice)
+    assert "1 version came after it" in client.get(reverse("review")).content.decode()
+    decide(client, made[1], "revert")
+    client.post(reverse("undo_decision", args=[caller.store.id, caller.last.seq]))
+    page = client.get(reverse("review")).content.decode()
+    assert "2 versions came after it" not in page
+    assert state(made[1]) == "unreviewed"
+    caller.replace("/a.md", "two", "three")
+    assert "3 versions came after it" in client.get(reverse("review")).content.decode()
 
 
 def test_taking_back_without_script(caller: Caller, alice: User) -> None:
