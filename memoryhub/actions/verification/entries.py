@@ -38,6 +38,9 @@ WRITES = frozenset((
 ))  # fmt: skip
 """The commands with which agents and people write memories."""
 
+ANY_SESSION = "any"
+"""The session of a search that leaves out what was done in a session."""
+
 _FIRST_PART, _PART = 100, 1_000
 
 Seqs = Callable[[int, int, int], Sequence[int]]
@@ -202,11 +205,14 @@ class _Looking:
 
 def _matches(search: Search, chain: str) -> Q:
     """Return the condition that an entry of a chain matches a search."""
+    in_any = search.session == ANY_SESSION
     values = {
-        "author_id": search.author, "session": search.session, "command": search.command, "at__gte": search.start,
-        "at__lt": search.end,
+        "author_id": search.author, "session": None if in_any else search.session, "command": search.command,
+        "at__gte": search.start, "at__lt": search.end,
     }  # fmt: skip
     condition = _all_of(values) & _without_index(search)
+    if in_any:
+        condition &= Q(session__isnull=False)
     return condition if search.path is None else condition & _about(chain, search.path)
 
 

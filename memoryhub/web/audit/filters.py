@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from memoryhub import ids
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.verification.entries import ANY_SESSION
 from memoryhub.models import Agent, Door, Key, MemoryStore, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.protocol.kinds import Kind
@@ -82,6 +83,8 @@ def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzin
     values = wanted.values
     if "agent" in values and "person" in values:
         raise Malformed(_("An entry has only one author. Filter by an agent or by a person, not by both."))
+    if values.get("session") == ANY_SESSION:
+        raise Malformed(_("Write -session:any to find what was done without a session."))
     looked_at = _chains(values.get("store"), chains)
     if outside := values.get(NOT + "store"):
         left_out = _chains(outside, chains)
@@ -130,7 +133,7 @@ def is_excluded(
     """Return whether one of the searches covers what an author did in a session at a path and a time."""
     return any(
         (each.author is None or each.author == author)
-        and (each.session is None or each.session == session)
+        and (each.session in (None, session) or (each.session == ANY_SESSION and session is not None))
         and (each.path is None or is_at(path, each.path))
         and (each.start is None or at >= each.start)
         and (each.end is None or at < each.end)
@@ -210,7 +213,7 @@ def _session(session: str | None, agent: str | None) -> str | None:
     The filter may give the id, or the name of a session of `agent`. A name that is not found is returned unchanged and
     matches nothing. Raise Malformed for a name without an agent.
     """
-    if session is None or session.startswith("sesn_"):
+    if session in (None, ANY_SESSION) or session.startswith("sesn_"):
         return session
     if agent is None:
         raise Malformed(_("Filter by the id of a session (sesn_…), or by its name together with agent:…"))

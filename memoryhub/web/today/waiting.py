@@ -11,7 +11,10 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
 from memoryhub.actions.review.verbs import WHO
+from memoryhub.actions.verification.entries import ANY_SESSION
 from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Session, User
+from memoryhub.text.filter_words import NOT
+from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.proposals.rows import Row as Heading
 from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.proposed import oldest_open
@@ -64,8 +67,9 @@ class Group:
     @property
     def review_url(self) -> str:
         entry = self.entry
-        who = {"session": entry.session} if entry.session else {"agent": entry.author_id} if entry.author_id else {}
-        return reverse("review") + "?" + urlencode({"store": self.store.pk, **who})
+        of_author = {"agent": entry.author_id, f"{NOT}session": ANY_SESSION} if entry.author_id else {}
+        who = {"session": entry.session} if entry.session else of_author
+        return reverse("review") + "?" + urlencode({"what": VERSION, "store": self.store.pk, **who})
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from tests.fixtures import BY, PASSWORD, signed_in
 from tests.web.findings.flagged import CARD, POISON, has_no_digits
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import write
+from tests.web.proposals.proposing import holds_back
 from tests.web.retention.pages import policy, some
 from tests.web.review.reviewing import inbox, shown, state
 from tests.web.transfer.test_imports import brought
@@ -181,6 +182,24 @@ def test_what_awaits_review_stands_by_session_with_open_findings_first(caller: C
         ("run-7", 2, 1, 0),
     ]
     assert shown(inbox(signed_in(alice), session=groups[1].entry.session)) == [("/a.md", 1), ("/a.md", 2)]
+
+
+@pytest.mark.both_databases
+def test_each_group_leads_to_exactly_its_versions(caller: Caller, alice: User) -> None:
+    caller.create("/a.md", "one\n")
+    caller.session = None
+    caller.create("/b.md", "one\n")
+    holds_back(caller.store)
+    caller.call("create", path="/memories/policies/a.md", file_text="one\n")
+    client = signed_in(alice)
+    groups = [row for row in today(alice).context["waiting"].rows if isinstance(row, waiting.Group)]
+    assert [group.count for group in groups] == [1, 1]
+    for group, path in zip(groups, ("/a.md", "/b.md"), strict=True):
+        opened = client.get(group.review_url)
+        assert not opened.context["problem"]
+        assert shown(opened) == [(path, 1)]
+        assert "Changes to" not in opened.content.decode() and "/proposals/" not in opened.content.decode()
+    assert "-session:any" in inbox(client, session="any").context["problem"]
 
 
 def test_versions_whose_entries_were_removed_are_not_said_to_be_reviewed(caller: Caller, alice: User) -> None:
