@@ -48,6 +48,29 @@ def test_from_a_line_to_a_resolved_conversation_by_keyboard(page: Page, here: st
     expect(page.locator("#L4 .comment").first).to_be_visible()
 
 
+def test_a_name_is_chosen_and_whoever_has_it_is_told(
+    page: Page, here: str, live_server: LiveServer, bob: User, alice: User
+) -> None:
+    page.goto(here)
+    page.locator(".comment-new > summary").click()
+    page.get_by_label("Comment on this memory").fill("Look,")
+    page.locator(".comment-new").get_by_label("Tell somebody").select_option("Bob")
+    box = page.get_by_label("Comment on this memory")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("Look, @Bob ")
+    page.keyboard.type("is it?")
+    page.locator(".comment-new").get_by_role("button", name="Comment").click()
+    expect(page.locator("#comments .comment")).to_contain_text("Look, @Bob is it?")
+    sign_in_as(page.context, bob, live_server.url)
+    page.goto(f"{live_server.url}/")
+    row = page.get_by_role("region", name="For you")
+    expect(row).to_contain_text("Alice named you at /policies.md")
+    fits(page)
+    axe(page)
+    row.get_by_role("button", name="Put away").click()
+    expect(row).to_have_count(0)
+
+
 def test_a_comment_on_the_whole_memory_is_changed_and_deleted(page: Page, here: str) -> None:
     page.goto(here)
     page.locator(".comment-new > summary").click()
