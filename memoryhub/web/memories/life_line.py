@@ -13,6 +13,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.core import sql
+from memoryhub.actions.erasure.redacted_paths import MASKED
 from memoryhub.charts import Scale
 from memoryhub.models import AuditChain, AuditEntry, Finding, FindingState, Memory, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
@@ -26,7 +27,7 @@ VERSIONS = 300
 SCANNED = 25
 """The most entries scanned for reads in one column."""
 
-FINDINGS, PATHS = 200, 40
+FINDINGS, PATHS, UNKNOWN = 200, 40, 5
 FEW = 2
 """A memory to which less happened has no life line."""
 
@@ -140,10 +141,13 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
+    """A version that is drawn; it stands for `count` versions, itself and those before it that are not drawn."""
+
     number: int
     seq: int
     operation: str
     path: str | None
+    count: int
 
 
 def of(memory: Memory, first: int | None = None, here: int | None = None) -> LifeLine | None:
@@ -172,20 +176,22 @@ def _versions(memory: Memory) -> list[_Version]:
     """Return at most VERSIONS versions, in order. If a memory has more, they are evenly spaced and include the
     newest."""
     found = MemoryVersion.objects.of_memory(memory).order_by("number")
+    counts: dict[int, int] = {}
     if memory.version_count > VERSIONS:
-        steps = ((at * (memory.version_count - 1)) // (VERSIONS - 1) + 1 for at in range(VERSIONS))
-        found = found.filter(number__in=list(steps))
-    return [_Version(*row) for row in found.values_list("number", "seq", "operation", "path")]
+        steps = [(at * (memory.version_count - 1)) // (VERSIONS - 1) + 1 for at in range(VERSIONS)]
+        counts = {step: step - before for before, step in pairwise([0, *steps])}
+        found = found.filter(number__in=steps)
+    rows = found.values_list("number", "seq", "operation", "path")
+    return [_Version(*row, counts.get(row[0], 1)) for row in rows]
 
 
 def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
     entries = AuditEntry.objects.of_chain(memory.store_id).of_seqs({version.seq for version in versions})
     kinds = dict(entries.values_list("seq", "actor_kind"))
-    stands_for = max(1, round(memory.version_count / VERSIONS))
     for version in versions:
         column = columns[scale.column(version.seq)]
         column.seq = max(column.seq, version.seq)
-        column.made[_KINDS.get(kinds.get(version.seq, ""), HUB)] += stands_for
+        column.made[_KINDS.get(kinds.get(version.seq, ""), HUB)] += version.count
         column.deleted = column.deleted or version.operation == Operation.DELETED
 
 
@@ -206,16 +212,25 @@ def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, colum
 
 
 def _paths(versions: Sequence[_Version], last: int) -> list[tuple[str, int, int]]:
-    """Return each path of the memory with the first and the last entry after which it was there."""
+    """Return each path of the memory with the first and the last entry after which it was, or may have been, there.
+
+    Between two drawn versions it may have been at the paths of both. A redacted version may have been at any path of
+    the others, or at a path that the redaction masked in the audit.
+    """
     found: list[tuple[str, int, int]] = []
-    ends = [following.seq - 1 for _version, following in pairwise(versions)] + [last]
-    for version, end in zip(versions, ends, strict=True):
-        if version.path is None or version.operation == Operation.DELETED:
-            continue
-        if found and found[-1][0] == version.path and found[-1][2] >= version.seq - 1:
-            found[-1] = (version.path, found[-1][1], max(end, found[-1][2]))
-        elif end >= version.seq:
-            found.append((version.path, version.seq, end))
+    latest: dict[str, int] = {}
+    unknown = list(dict.fromkeys([MASKED, *(version.path for version in versions if version.path)]))[:UNKNOWN]
+    for version, following in zip(versions, [*versions[1:], None], strict=True):
+        end = last if following is None else following.seq - 1
+        stays = [] if version.operation == Operation.DELETED else [version.path]
+        moves = [following.path] if following and following.number > version.number + 1 else []
+        for path in dict.fromkeys(each for one in stays + moves for each in (unknown if one is None else [one])):
+            before = latest.get(path)
+            if before is not None and found[before][2] >= version.seq - 1:
+                found[before] = (path, found[before][1], max(end, found[before][2]))
+            elif end >= version.seq:
+                latest[path] = len(found)
+                found.append((path, version.seq, end))
     return found
 
 
