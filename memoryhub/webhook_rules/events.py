@@ -21,7 +21,9 @@ OFFICIAL = ("memory_store.created", "memory_store.archived", "memory_store.delet
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "memory_store": (*OFFICIAL, "memory_store.updated", "memory_store.unarchived"),
-    "memory": ("memory.created", "memory.modified", "memory.renamed", "memory.deleted", "memory.restored"),
+    "memory": (
+        "memory.created", "memory.modified", "memory.renamed", "memory.deleted", "memory.restored", "memory.purged",
+    ),
     "memory_version": ("memory_version.redacted",),
     "review": ("review.needed", "review.approved", "review.reverted", "review.flagged"),
     "proposal": ("proposal.opened", "proposal.decided", "proposal.withdrawn"),
@@ -173,6 +175,8 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
         lists.setdefault("finding.opened", []).append(ids_of)
     if entry.event in (*GROUPS["review"], *GROUPS["memory_version"]):
         lists[entry.event] = _named(entry)
+    elif entry.event in GROUPS["memory"]:
+        lists[entry.event] = [{"id": entry.memory}]
     elif entry.event in GROUPS["finding"]:
         lists[entry.event] = [{"id": finding} for finding in _decided(entry.told or {})]
     lists |= {name: _pairs(pairs) for name, pairs in entry.also.items()}

@@ -65,6 +65,11 @@ def test_a_version_is_told_by_what_it_did() -> None:
     assert data["audit_entry"] == 7 and "parts" not in data
 
 
+def test_a_memory_that_retention_removed_is_named_by_its_id() -> None:
+    ((name, data),) = events(entry("purge", memory="mem_1"))
+    assert (name, data["memories"]) == ("memory.purged", [{"id": "mem_1"}])
+
+
 def test_an_act_on_many_memories_is_one_event_and_a_longer_list_goes_on_in_the_next() -> None:
     made = [Made(f"v{number}", f"m{number}", 2, "deleted") for number in range(2 * LISTED + 1)]
     (_, all_in_one), *_ = events(entry("delete", made=made[:LISTED]))

@@ -9,9 +9,11 @@ import pytest
 import standardwebhooks
 from django.utils import timezone
 
-from memoryhub.actions.core import plans
+from memoryhub.actions.core import plans, tree
+from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.history import apply_plan
+from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.webhooks import deliveries as webhooks_reading, manage, send as webhooks_sending
@@ -20,6 +22,7 @@ from memoryhub.models import (
     AuditEntry,
     Delivery,
     DeliveryState,
+    Memory,
     MemoryStore,
     MemoryVersion,
     Run,
@@ -93,6 +96,21 @@ def test_a_webhook_is_told_of_what_it_wants_from_when_it_was_made(hub: Hub, ther
     world.deliver()
     assert told(there) == ["memory.renamed", "memory.deleted"]
     assert not WebhookCursor.objects.filter(chain=other.store.pk).exists()
+
+
+@pytest.mark.both_databases
+def test_a_memory_that_retention_removes_is_told(hub: Hub, there: Receiver, world: World) -> None:
+    write(hub, "/a.md")
+    memory = Memory.objects.get(store=hub.store)
+    hub.call(command="delete", path="/memories/a.md")
+    webhook(hub.store, there.url, ["memory.purged"], at=world.now)
+    with tree.locked(hub.store.pk, act(world.now)) as store:
+        removed = removal.purge(store, memory.pk)
+        tree.commit(store, Record("purge", path=memory.path, memory=memory.pk, redactions=removed.redactions))
+    world.now = timezone.now()
+    world.deliver()
+    (data,) = [json.loads(one.body)["data"] for one in there.arrived]
+    assert (data["type"], data["memories"]) == ("memory.purged", [{"id": memory.pk}])
 
 
 def test_a_webhook_of_the_hub_is_told_of_all_stores_and_of_new_ones(hub: Hub, there: Receiver, world: World) -> None:

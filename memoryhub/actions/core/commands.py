@@ -289,7 +289,7 @@ _ALL = (
     Command("hold"),
     Command("release"),
     Command("expire", _("moved %(path)s to the trash: %(why)s"), did=_("moved to the trash")),
-    Command("purge", _("removed %(path)s permanently: %(why)s"), did=_("removed permanently")),
+    Command("purge", _("removed %(path)s permanently: %(why)s"), did=_("removed permanently"), event="memory.purged"),
     Command(
         "prune_versions",
         several=lambda n: ngettext(

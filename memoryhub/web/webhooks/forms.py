@@ -58,7 +58,11 @@ class WebhookForm(forms.Form):
             "class": "input-mono", "inputmode": "url", "autocomplete": "off", "autocapitalize": "none",
             "spellcheck": "false", "placeholder": "https://example.com/memoryhub",
         }),
-        help_text=gettext_lazy("Events are sent here by POST. It must be https and on the open internet."),
+        help_text=gettext_lazy(
+            "Events are sent here by POST, as signed JSON. It must be https and on the open internet. Addresses of"
+            " Slack, Teams or Discord take only messages in a form of their own: let a program of yours receive the"
+            " events and write the message."
+        ),
     )  # fmt: skip
     may_be_private = forms.BooleanField(
         label=gettext_lazy("Allow a private address"), required=False,

@@ -29,6 +29,7 @@ EVENTS: Mapping[str, Words] = {
     "memory.renamed": gettext_lazy("A memory was moved to another path"),
     "memory.deleted": gettext_lazy("A memory was deleted or expired"),
     "memory.restored": gettext_lazy("A memory came back from the trash"),
+    "memory.purged": gettext_lazy("Retention removed a memory permanently"),
     "memory_version.redacted": gettext_lazy("The text of a version was redacted or erased"),
     "review.needed": gettext_lazy("An agent wrote something that awaits review"),
     "review.approved": gettext_lazy("Versions were approved"),
