@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.core.holds import Holds, holds_of
-from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryVersion, Operation
+from memoryhub.models import Comment, Finding, FindingState, HoldKind, Memory, MemoryVersion, Operation
 from memoryhub.protocol import paths
 
 
@@ -33,6 +33,7 @@ WAITS = Mark("waits", "inbox", _("awaits review"))
 FOUND_INSIDE = Mark("found", "shield-alert", _("open finding in it"))
 WAITS_INSIDE = Mark("waits", "inbox", _("awaits review in it"))
 FLAGGED = Mark("flagged", "flag", _("flagged"))
+TALKED_ABOUT = Mark("talk", "message-square", _("open conversation"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,15 @@ class Marks:
 
     `waits` means that the newest version awaits review. `found` is `open` if a memory has open findings, `dismissed` if
     it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin. For a directory, `waits`
-    and `found` describe the memories in it.
+    and `found` describe the memories in it. `talk` means that people talk about the memory in comments that are not
+    resolved.
     """
 
     waits: bool = False
     found: str = ""
     flagged: bool = False
     kept: str = ""
+    talk: bool = False
     is_directory: bool = False
 
     @property
@@ -61,6 +64,7 @@ class Marks:
             FLAGGED if self.flagged else None,
             found if self.found == FindingState.DISMISSED else None,
             KEPT.get(self.kept),
+            TALKED_ABOUT if self.talk else None,
         )
         return [mark for mark in marks if mark]
 
@@ -102,7 +106,7 @@ def _above(places: Iterable[str]) -> frozenset[str]:
 
 
 def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:
-    """Return {memory id: its marks}, in two queries and one more for the holds of each store not in `held`."""
+    """Return {memory id: its marks}, in three queries and one more for the holds of each store not in `held`."""
     memories = list(memories)
     if not memories:
         return {}
@@ -110,13 +114,15 @@ def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds]
     holds = {store: holds_of(store, at) for store in stores if not held or store not in held} | dict(held or {})
     heads = MemoryVersion.objects.filter(store_id__in=stores, pk__in=[memory.head_id for memory in memories])
     waiting = set(heads.unreviewed().values_list("pk", flat=True))
-    found = found_in(stores, [memory.pk for memory in memories])
+    ids = [memory.pk for memory in memories]
+    found, talked_about = found_in(stores, ids), _talked_about(stores, ids)
     return {
         memory.pk: Marks(
             waits=memory.head_id in waiting,
             found=found.get(memory.pk, ""),
             flagged=memory.flagged,
             kept=kept_by(holds[memory.store_id], memory.pk, memory.path),
+            talk=memory.pk in talked_about,
         )
         for memory in memories
     }
@@ -136,3 +142,10 @@ def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
+
+
+def _talked_about(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
+    """Return those of these memories about which there is a conversation that is not resolved."""
+    comments = Comment.objects.filter(store_id__in=stores, memory_id__in=memories)
+    unresolved = comments.first_ones().filter(resolved_at=None).values("thread")
+    return frozenset(comments.filter(removed_at=None, thread__in=unresolved).values_list("memory_id", flat=True))

@@ -124,6 +124,21 @@ def test_a_conversation_is_answered_resolved_folded_and_reopened(memory: Memory,
     assert verify.verify(memory.store_id)[1] is None
 
 
+@pytest.mark.both_databases
+def test_an_open_conversation_is_marked_in_the_tree_and_in_lists(memory: Memory, carla: User, bob: User) -> None:
+    def tree() -> str:
+        return str(signed_in(bob).get(reverse("store", args=[memory.store_id])).content.decode())
+
+    assert "open conversation" not in tree()
+    begin(carla, memory, lines="1")
+    assert "open conversation" in tree()
+    answer(carla, newest(), "resolve")
+    assert "open conversation" not in tree()
+    begin(carla, memory)
+    answer(carla, newest(), "delete")
+    assert "open conversation" not in tree(), "nothing is left of it"
+
+
 def test_only_the_author_changes_a_comment_and_an_admin_may_delete_it(memory: Memory, carla: User, alice: User) -> None:
     begin(carla, memory)
     comment = newest()
