@@ -200,6 +200,25 @@ class TestCommand:
         self.run(store.id, "--output", str(target), "--force")
         assert target.read_bytes().startswith(b"PK")
 
+    @pytest.mark.parametrize("end", ["", ".partial"])
+    def test_nothing_that_is_not_a_file_is_replaced(self, store: MemoryStore, tmp_path: Path, end: str) -> None:
+        target, other = tmp_path / "x.zip", tmp_path / "other"
+        other.write_text("mine")
+        at = Path(f"{target}{end}")
+        for make in (
+            lambda: at.symlink_to(other),
+            lambda: at.symlink_to(tmp_path / "nowhere"),
+            at.mkdir,
+            lambda: os.mkfifo(at),
+        ):
+            make()
+            before = at.lstat()
+            for words in ([], ["--force"]):
+                with pytest.raises(CommandError, match=f"{at} is not a file"):
+                    self.run(store.id, "--output", str(target), *words)
+            assert at.lstat() == before and other.read_text() == "mine" and not (tmp_path / "nowhere").exists()
+            at.rmdir() if at.is_dir() and not at.is_symlink() else at.unlink()
+
     def test_a_file_is_on_the_disk_before_it_has_its_name_and_the_name_before_the_command_ends(
         self, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -33,13 +33,13 @@ class Command(HubCommand):
         parser.add_argument("--path", default="", help="a directory, such as /notes (default: the whole store)")
         parser.add_argument("--no-history", action="store_true", help="only the newest versions of live memories")
         parser.add_argument("--output", help="where to write, - for standard output (default: a name from the store's)")
-        parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+        parser.add_argument("--force", action="store_true", help="replace the output if it is a file")
 
     def handle(
         self, *, store: str, format: str, path: str, no_history: bool, output: str | None, force: bool, **_: Any
     ) -> None:
-        if output not in (None, PIPE) and Path(output or "").exists() and not force:
-            raise CommandError(f"{output} exists already. Use --force to replace it.")
+        if output is not None:
+            _require_free(output, force)
         wanted = exporting.Wanted(format, exporting.directory_of(path), history=not no_history)
         act = Act(Actor.system("export_store"), Door.COMMAND, timezone.now())
         try:
@@ -49,8 +49,7 @@ class Command(HubCommand):
         except exporting.NotDone:
             raise CommandError(f"There is no directory {path} in {store}.") from None
         target = output or export.name
-        if target != PIPE and Path(target).exists() and not force:
-            raise CommandError(f"{target} exists already. Use --force to replace it.")
+        _require_free(target, force)
         size = self._write(export, target)
         counts = export.counts
         counted = f"{counts.memories} memories, " if counts.memories else ""
@@ -78,6 +77,18 @@ class Command(HubCommand):
                 self.stderr.write(f"{last} versions …")
 
 
+def _require_free(target: str, force: bool) -> None:
+    """Raise CommandError if something is at the target, unless it is a file that may be replaced. A link, a device or
+    a pipe would become a file, which its other users do not expect."""
+    path = Path(target)
+    if target == PIPE or not os.path.lexists(path):
+        return
+    if path.is_symlink() or not path.is_file():
+        raise CommandError(f"{target} is not a file, so it is not replaced. Use --output - to write to a pipe.")
+    if not force:
+        raise CommandError(f"{target} exists already. Use --force to replace it.")
+
+
 @contextmanager
 def _opened(target: str) -> Iterator[BinaryIO]:
     """Open the output; only its owner may read it. A file gets its final name only when it is complete and on the
@@ -87,7 +98,8 @@ def _opened(target: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     partial = Path(f"{target}.partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    _require_free(str(partial), force=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as written:
             yield written
