@@ -273,7 +273,7 @@ def test_the_command_shows_asks_and_reports(tmp_path: Path, target: MemoryStore,
     assert "1 replaced, 1 taken" in capsys.readouterr().out
     for arguments, said in (
         (("memstore_none", str(source)), "no memory store"), ((target.pk, str(tmp_path / "none")), "cannot be read"),
-        ((target.pk, str(source), "--place", "/../x"), "escape|outside"),
+        ((target.pk, str(source), "--place", "/../x"), "lead out of the memory store"),
         ((target.pk, "https://x.example"), "--from-store"),
     ):  # fmt: skip
         with pytest.raises(CommandError, match=said):
@@ -282,6 +282,26 @@ def test_the_command_shows_asks_and_reports(tmp_path: Path, target: MemoryStore,
     with pytest.raises(CommandError, match="cut off"):
         call_command("import_store", target.pk, str(tmp_path / "bad.zip"))
     assert not Import.objects.filter(state__in=importing.OPEN).exists()
+
+
+def test_the_directory_of_an_import_needs_no_slash_and_a_wrong_one_is_named_as_it_was_typed(
+    tmp_path: Path, target: MemoryStore
+) -> None:
+    (tmp_path / "a.md").write_text("a")
+    for place in ("notes", "/notes/", "notes/"):
+        call_command("import_store", target.pk, str(tmp_path), "--place", place)
+        assert texts(target).keys() == {"/notes/a.md"}
+    with pytest.raises(CommandError, match=r"^Path /\.\./x would lead out of the memory store"):
+        call_command("import_store", target.pk, str(tmp_path), "--place", "../x")
+
+
+@pytest.mark.parametrize("value", ["-3", "0", "x", "1.5"])
+@pytest.mark.parametrize("option", ["--max-bytes", "--max-memories", "--max-versions"])
+def test_a_limit_of_an_import_is_a_whole_number_above_0(
+    option: str, value: str, tmp_path: Path, target: MemoryStore
+) -> None:
+    with pytest.raises(CommandError, match="is not a whole number above 0"):
+        call_command("import_store", target.pk, str(tmp_path), f"{option}={value}")
 
 
 def test_the_background_goes_on_with_previews_and_imports(target: MemoryStore) -> None:

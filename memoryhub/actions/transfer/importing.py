@@ -68,7 +68,7 @@ def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
     all of it is stored, with an entry, or nothing. Raises ToolError for an archived store and an invalid place, and
     NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if someone has cancelled this one in the meantime.
     """
-    place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool(place.rstrip("/")))
+    place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool("/" + place.strip("/")))
     job = _arriving(store_id, brought, place, act)
     try:
         for items in _pieces(import_items.items_of(brought.read, place)):

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from memoryhub.actions.transfer import api_source, importing, sources
 from memoryhub.actions.transfer.importing import Brought
 from memoryhub.models import Door, Import, ImportItem, ImportState
 from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.plain import without_root
+from memoryhub.protocol.plain import for_api, without_root
 from memoryhub.starting import HubCommand
 from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Bounds
@@ -25,6 +25,13 @@ from memoryhub.transfer.tree_read import NEVER, Exclude
 
 ASK, CHOICES = "ask", {"skip": "skip", "replace": "take", "beside": "beside"}
 WIDTH = 40
+
+
+def positive(text: str) -> int:
+    """Return the whole number above 0 that was typed. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -44,9 +51,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         " adds to .git, .obsidian, node_modules, databases and the like",
     },
     "--include-all": {"action": "store_true", "help": "ignore only what --exclude says"},
-    "--max-bytes": {"type": int, "metavar": "N", "help": "the most bytes, packed and unpacked"},
-    "--max-memories": {"type": int, "metavar": "N", "help": "the most memories"},
-    "--max-versions": {"type": int, "metavar": "N", "help": "the most versions"},
+    "--max-bytes": {"type": positive, "metavar": "N", "help": "the most bytes, packed and unpacked"},
+    "--max-memories": {"type": positive, "metavar": "N", "help": "the most memories"},
+    "--max-versions": {"type": positive, "metavar": "N", "help": "the most versions"},
     "--on-conflict": {
         "choices": [ASK, *CHOICES], "default": ASK,
         "help": "if the path has another text: ask (default), skip, replace it, or import under another name (beside)",
@@ -95,7 +102,7 @@ class Command(HubCommand):
         except NoSuchStore:
             raise CommandError(f"There is no memory store {store}.") from None
         except ToolError as error:
-            raise CommandError(without_root(error.message)) from None
+            raise CommandError(for_api(error.message)) from None
         except Refused as refused:
             raise CommandError(f"Nothing was imported. {refused}") from None
         self._go_on(job)
