@@ -41,12 +41,14 @@ def machines_door(get_response: GetResponse) -> GetResponse:
 
 def forwarded_headers(get_response: GetResponse) -> GetResponse:
     """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent the request: any client can write these
-    headers."""
+    headers. Of several protocols, keep the one that the outermost trusted proxy reports."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
             request.META.pop("HTTP_X_FORWARDED_FOR", None)
+        elif "HTTP_X_FORWARDED_PROTO" in request.META:
+            request.META["HTTP_X_FORWARDED_PROTO"] = proxies.protocol_of(request.META, settings.TRUSTED_PROXIES)
         return get_response(request)
 
     return middleware

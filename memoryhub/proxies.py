@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -37,9 +38,23 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, it is the
     connection's address."""
-    forwarded = str(meta.get("HTTP_X_FORWARDED_FOR") or "").split(",")
-    way = [part.strip() for part in forwarded if part.strip()]
-    return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), way, trusted)
+    return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), _parts(meta, "HTTP_X_FORWARDED_FOR"), trusted)
+
+
+def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
+    """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
+
+    Each proxy adds the protocol of the request that it got to the end of the list, as it adds an address to
+    X-Forwarded-For, or it puts its own in place of the list. The client may have forged everything before that.
+    """
+    proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
+    way = [*_parts(meta, "HTTP_X_FORWARDED_FOR"), str(meta.get("REMOTE_ADDR") or "")]
+    trusted_ones = len(list(takewhile(lambda address: is_trusted(address, proxies), reversed(way[1:]))))
+    return told[-min(len(told), max(1, trusted_ones))].lower() if told else ""
+
+
+def _parts(meta: Mapping[str, Any], name: str) -> list[str]:
+    return [part.strip() for part in str(meta.get(name) or "").split(",") if part.strip()]
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:

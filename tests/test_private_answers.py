@@ -84,6 +84,28 @@ def test_a_page_asked_for_by_a_stranger_who_claims_https_is_sent_to_https(https:
 
 
 @pytest.mark.parametrize(
+    ("proto", "way", "status"),
+    [
+        ("https", "", 200),
+        ("HTTPS ", "203.0.113.9", 200),
+        ("http", "203.0.113.9", 301),
+        (" , ", "203.0.113.9", 301),
+        ("https, http", "203.0.113.9", 301),  # the client has written the first
+        ("https, http", "203.0.113.9, 10.0.0.1", 200),  # two trusted proxies; the second was asked over http
+        ("http, https", "203.0.113.9, 10.0.0.1", 301),
+        ("https, http, http", "198.51.100.1, 203.0.113.9, 10.0.0.1", 301),
+        ("https", "203.0.113.9, 10.0.0.1", 200),  # the second proxy kept what the first one said
+        ("http, https", "", 200),
+    ],
+)
+def test_of_several_protocols_the_one_of_the_outermost_trusted_proxy_counts(
+    https: None, proto: str, way: str, status: int
+) -> None:
+    told = {"x-forwarded-proto": proto} | ({"x-forwarded-for": way} if way else {})
+    assert Client().get("/sign-in", headers=told, REMOTE_ADDR="10.1.2.3").status_code == status
+
+
+@pytest.mark.parametrize(
     ("proxies", "is_right"),
     [(["10.0.0.0/8", "2001:db8::/32", "127.0.0.1"], True), (["10.0.0.1/8"], False), (["10.0.0.0/40"], False)],
 )
