@@ -23,7 +23,7 @@ def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
     of_server = (*_proxies(), *_connections(), *_log_level())
-    return [*_url(), *_secrets(), *_sqlite(), *_limits(), *of_the_place, *of_server]
+    return [*_url(), *_secrets(), *_sqlite(), *_copies(), *_limits(), *of_the_place, *of_server]
 
 
 def _is_address(text: str) -> bool:
@@ -52,6 +52,13 @@ def _secrets() -> Iterator[CheckMessage]:
             hint='Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))"',
             id="memoryhub.E002",
         )
+    if len(settings.SECRET_KEY) < 32:
+        yield Error(
+            "SECRET_KEY is shorter than 32 characters: its signatures could be guessed.",
+            hint='Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))". For a hub that ran with'
+            " the short one, run manage.py accept_secret_key with the new one; everybody signs in again.",
+            id="memoryhub.E022",
+        )
 
 
 def _sqlite() -> Iterator[CheckMessage]:
@@ -60,6 +67,20 @@ def _sqlite() -> Iterator[CheckMessage]:
             f"MEMORYHUB_SQLITE_SYNCHRONOUS is not a mode the hub runs in: {settings.SQLITE_SYNCHRONOUS!r}.",
             hint="FULL (the default) keeps every acknowledged call through a power cut; NORMAL may lose the last ones.",
             id="memoryhub.E003",
+        )
+
+
+def _copies() -> Iterator[CheckMessage]:
+    database, path = settings.DATABASES["default"], os.environ.get("SQLITE_TMPDIR") or ""
+    is_own = Path(path) == Path(str(database.get("NAME"))).parent  # it is made at the first start
+    if not path or is_own or not database["ENGINE"].endswith("sqlite3"):
+        return
+    if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
+        yield Error(
+            f"SQLite cannot write to SQLITE_TMPDIR: {path!r}.",
+            hint="Set it to an existing directory that the user of the hub may write to, with room for a copy of the"
+            " database, or leave it out.",
+            id="memoryhub.E023",
         )
 
 

@@ -57,10 +57,20 @@ def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> N
         TRUSTED_PROXIES="proxy",
         MEMORYHUB_LOG_LEVEL="loud",
         DISABLE_SERVER_SIDE_CURSORS="true",
+        SECRET_KEY="short",
     )
     assert answer.returncode == 1 and "Traceback" not in answer.stderr and "hush" not in answer.stderr
-    for id in ("E001", "E005", "E007", "E008", "E021"):
+    for id in ("E001", "E005", "E007", "E008", "E021", "E022"):
         assert f"memoryhub.{id}" in answer.stderr
+
+
+def test_a_directory_for_copies_that_is_none_is_an_error_before_a_redaction_needs_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for wrong in ("nowhere", "file"):
+        answer = started(tmp_path / "data", SQLITE_TMPDIR=str(tmp_path / wrong))
+        assert answer.returncode == 1 and "memoryhub.E023" in answer.stderr and "Traceback" not in answer.stderr
+    assert started(tmp_path / "data", SQLITE_TMPDIR=str(tmp_path)).returncode == 0
+    assert started(tmp_path / "data").returncode == 0
 
 
 def test_a_data_directory_that_cannot_be_made_is_said_in_a_sentence(tmp_path: Path) -> None:

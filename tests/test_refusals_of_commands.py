@@ -52,6 +52,12 @@ def test_such_an_address_is_none_of_a_database_that_the_hub_runs_on(url: str) ->
     assert shipped.database_of(url)["ENGINE"] == "django.db.backends.dummy"
 
 
+def test_serve_says_that_the_directory_of_the_assets_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = served_once(tmp_path / "data", MEMORYHUB_STATIC_ROOT=str(tmp_path / "file" / "x"))
+    assert_refused(answer, 1, f"The static assets cannot be collected in {tmp_path}/file/x: Not a directory. Set ")
+
+
 def test_serve_and_commands_say_that_a_database_address_is_none_of_theirs(tmp_path: Path) -> None:
     said, url = "DATABASE_URL is not the address of a database that the hub runs on.", "mysql://host/name"
     assert_refused(served_once(tmp_path / "data", DATABASE_URL=url), 1, said)

@@ -74,8 +74,7 @@ def served_once(directory: Path, *arguments: str, **environment: str) -> subproc
         "--port",
         str(free_port()),
         *arguments,
-        MEMORYHUB_STATIC_ROOT=str(directory / "s"),
-        **environment,
+        **{"MEMORYHUB_STATIC_ROOT": str(directory / "s"), **environment},
     )
 
 

@@ -77,7 +77,7 @@ class Command(BaseCommand):
         require_writable()
         call_command("migrate", interactive=False, verbosity=0)
         starting.after_migrating()
-        call_command("collectstatic", interactive=False, verbosity=0)
+        collect_assets()
         if demo:
             call_command("load_demo")
         token = people.first_administrator_link(at=timezone.now())
@@ -99,6 +99,17 @@ def database_errors_in_sentences() -> Iterator[None]:
         file = settings.DATABASES["default"]["NAME"]
         raise CommandError(
             f"{file} is damaged, or is not a database ({error}). Put a backup in its place, as the README says."
+        ) from error
+
+
+def collect_assets() -> None:
+    """Collect the static assets. Raise CommandError if their directory cannot be made, read or written."""
+    try:
+        call_command("collectstatic", interactive=False, verbosity=0)
+    except OSError as error:
+        raise CommandError(
+            f"The static assets cannot be collected in {settings.STATIC_ROOT}: {error.strerror or error}. Set"
+            " MEMORYHUB_STATIC_ROOT to a directory that the user of the hub may write to."
         ) from error
 
 
