@@ -87,7 +87,7 @@ def nearest(user: User, most: int = MOST_NEAR) -> list[Near]:
         for name, used in zip(_HELD, (store.memory_count, store.total_bytes, recorded.get(store.pk, 0)), strict=True)
         if (meter := _meter(name, store, hub, used)).level != "ok"
     ]
-    return sorted(found, key=lambda near: -near.meter.percent)[:most]
+    return sorted(found, key=lambda near: -near.meter.value / (near.meter.limit or 1))[:most]
 
 
 def _busiest(store: MemoryStore, now: datetime) -> int:
