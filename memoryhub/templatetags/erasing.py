@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.simple_tag
 def who_erases(store: MemoryStore) -> str:
-    """Return the names of some admins of a memory store."""
+    """Return whom to ask, for the end of a sentence."""
     return erasers.who_erases([store.pk])

@@ -12,7 +12,8 @@ MOST_NAMED = 3
 
 
 def who_erases(stores: Collection[str]) -> str:
-    """Return the names of some admins of memory stores (ids), or the administrators of the hub if there is none."""
+    """Return whom to ask, for the end of a sentence: some admins of memory stores (ids), else one of the hub."""
     admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", "user__name")
     names = dict(admins.order_by("user__name", "user_id").distinct()[:MOST_NAMED])
-    return ", ".join(isolated(without_hidden(name)) for name in names.values()) or _("an administrator of the hub")
+    said = ", ".join(isolated(without_hidden(name)) for name in names.values())
+    return _("an admin: %(names)s") % {"names": said} if said else _("an administrator of the hub")

@@ -34,6 +34,7 @@ def test_naming_the_act_leads_to_its_page_and_not_to_the_word(store: MemoryStore
     html = palette(signed_in(alice), q=typed)
     assert "Erase a person everywhere…" in html and "Erase “" not in html
     assert html.index("Erase a person everywhere…") < html.index("Search memories for")
+    assert html.count("data-last") == 1, "only the search is offered beside what is found"
 
 
 def test_what_follows_the_act_is_the_text_to_erase(store: MemoryStore, alice: User) -> None:
@@ -51,7 +52,7 @@ def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, c
     assert "ask an admin" not in palette(curator, q="plan")
     html = curator.get(reverse("search"), {"q": "Jane"}).content.decode()
     assert "To erase this for good, ask an admin: Alice." in html
-    assert "an administrator of the hub" in palette(signed_in(charlie), q="erase")
+    assert "To erase for good, ask an administrator of the hub" in palette(signed_in(charlie), q="erase")
     for name in ("Ada", "Bea", "Cleo"):
         keys_and_roles.set_role(store, new_person(name), Role.ADMIN, **BY)
     keys_and_roles.set_role(store, alice, Role.VIEWER, **BY)
