@@ -46,7 +46,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row in a list with bars: its name, the length of its bar (`share`) and of two bars after it."""
+    """A row in a list with bars: its name, the length of its bar (`share`) and of two bars after it. `says` is
+    beside the name, and `meta` too, which warns."""
 
     name: str
     url: str
@@ -56,6 +57,7 @@ class Row:
     third: float = 0
     meta: str = ""
     kind: str = ""
+    says: str = ""
 
     @property
     def third_at(self) -> float:

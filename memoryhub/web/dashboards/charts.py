@@ -210,15 +210,15 @@ def _of_author(
     ok, wrong, proposed = (found.authors[author, ended] for ended in (OK, ERROR, PROPOSED))
     kind, name = _name_of(author, names)
     writes = found.writes[author]
+    wrote = ngettext("%(count)s write", "%(count)s writes", writes) % {"count": number(writes)} if writes else ""
     notes = [
-        ngettext("%(count)s write", "%(count)s writes", writes) % {"count": number(writes)} if writes else "",
         ngettext("%(count)s error", "%(count)s errors", wrong) % {"count": number(wrong)} if wrong else "",
         _("%(count)s proposed") % {"count": number(proposed)} if proposed else "",
     ]
     url = links.audit(author=author, **days(since)) if author else ""
     return Row(
         name, url, number(ok + wrong + proposed), charts.share(ok, most), charts.share(wrong, most),
-        charts.share(proposed, most), ", ".join(filter(None, notes)), kind,
+        charts.share(proposed, most), ", ".join(filter(None, notes)), kind, wrote,
     )  # fmt: skip
 
 
