@@ -64,8 +64,8 @@ THEMES: tuple[str, ...] = ("light", "dark")
 if os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres":
     THEMES = ()  # what axe looks at does not depend on the database
 
-COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""What depends on colours; all other rules are about the page in any theme."""
+COLOUR_RULES = {"color-contrast": "*", "link-in-text-block": "a[href]"}
+"""What depends on colours, and of which elements; all other rules are about the page in any theme."""
 
 WIDTHS = (1440, 390, 320)
 FONTS = ("", "DejaVu Sans", "Liberation Sans", "DejaVu Sans Mono")
@@ -142,24 +142,28 @@ _VIOLATIONS = """async ({ everything, colours, passed }) => {
             if (!known.has(value)) elements.set(value, [...(elements.get(value) ?? []), element])
         }
     }
+    axe.addReporter('measured', (results, options, done) => {
+        const measured = results.filter(rule => rule.id === 'color-contrast').flatMap(rule => rule.passes)
+        const readable = measured.map(({ node }) => combination(node.element))
+        axe.getReporter('v2')(results, options, ({ violations }) => done({ violations, readable }))
+    })
+    axe.configure({ rules: Object.entries(colours).map(([id, of]) => ({ id, selector: `${of}[data-measured]` })) })
+
     const violations = [], now = new Set()
-    if (everything) {
-        const rules = Object.fromEntries(colours.map(rule => [rule, { enabled: false }]))
-        violations.push(...(await axe.run({ resultTypes: ['violations'], preload: false, rules })).violations)
-    }
-    async function measure(include) {
-        if (!include.length) return
-        const runOnly = { type: 'rule', values: colours }
-        const options = { resultTypes: ['passes', 'violations'], preload: false, elementRef: true, runOnly }
-        const results = await axe.run({ include }, options)
+    async function run(measured, rules) {
+        const marked = measured.flatMap(element => [element, element.closest('a') ?? element])
+        for (const element of marked) element.dataset.measured = ''
+        const results = await axe.run({ resultTypes: ['violations'], preload: false, reporter: 'measured', ...rules })
+        for (const element of marked) delete element.dataset.measured
         violations.push(...results.violations)
-        const readable = results.passes.filter(rule => rule.id === 'color-contrast').flatMap(rule => rule.nodes)
-        for (const { element } of readable) now.add(combination(element))
+        for (const value of results.readable) now.add(value)
     }
-    await measure([...elements.values()].map(([first]) => first))
-    await measure([...elements].flatMap(([value, [, ...others]]) => now.has(value) ? [] : others))
-    const plain = JSON.parse(JSON.stringify(violations, (key, value) => value instanceof Element ? null : value))
-    return { violations: plain, passed: [...now] }
+    const only = { runOnly: { type: 'rule', values: Object.keys(colours) } }
+    const first = [...elements.values()].map(([element]) => element)
+    if (everything || first.length) await run(first, everything ? {} : only)
+    const others = [...elements].flatMap(([value, [, ...others]]) => now.has(value) ? [] : others)
+    if (others.length) await run(others, only)
+    return { violations, passed: [...now] }
 }"""
 
 
