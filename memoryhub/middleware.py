@@ -3,7 +3,7 @@
 import secrets
 import zoneinfo
 from collections.abc import Callable
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponseRedirect
@@ -175,12 +175,19 @@ def back_to_the_page(get_response: GetResponse) -> GetResponse:
         response = get_response(request)
         if not _leads_to_sign_in(response) or (request.method in ("GET", "HEAD") and not _is_for_a_part(request)):
             return response
-        page = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
-        if page.path and page.netloc == request.get_host():
+        page = _address(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
+        if page and page.path and page.netloc == request.get_host():
             response.headers["Location"] = reverse("sign_in", query={"next": urlunsplit(("", "", *page[2:4], ""))})
         return response
 
     return middleware
+
+
+def _address(written: str) -> SplitResult | None:
+    try:
+        return urlsplit(written)
+    except ValueError:
+        return None
 
 
 def _leads_to_sign_in(response: HttpResponseBase) -> bool:

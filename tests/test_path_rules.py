@@ -104,6 +104,7 @@ def test_many_paths_are_decided_as_one_by_one() -> None:
             path = "".join("/" + chance.choice(NAMES) for _ in range(chance.randint(1, 4)))
             met = random_conditions(chance)
             assert together.decide(doer, verb, path, met) == rules.decide(doer, verb, path, met), (rules.rules, path)
+            assert together.sight(doer, path) == rules.sight(doer, path), (rules.rules, path)
 
 
 def test_names_of_a_directory_are_compared_once_and_too_many_comparisons_are_refused() -> None:
@@ -164,6 +165,7 @@ def test_a_rule_matches_until_its_last_day_and_nothing_afterwards() -> None:
             assert (
                 prepared.decide(doer, verb, path, met).rule == together.decide(doer, verb, path, met).rule == expected
             )
-            assert prepared.sight(doer, path).hides == is_hidden(standing, doer, path)
+            hidden = is_hidden(standing, doer, path)
+            assert prepared.sight(doer, path).hides == together.sight(doer, path).hides == hidden
             said = prepared.mismatches(doer, verb, path, met)
             assert [why is Mismatch.OVER for why in said] == [rule not in standing for rule in rules]

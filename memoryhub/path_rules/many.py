@@ -4,7 +4,7 @@ it."""
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memoryhub.path_rules import NONE_MET, Decision, Doer, Met, PathRules, Verb
+from memoryhub.path_rules import NONE_MET, Decision, Doer, Met, PathRule, PathRules, Verb
 from memoryhub.retention_rules.patterns import name_matches
 
 MOST_WORK = 5_000_000
@@ -42,24 +42,33 @@ class _Directory(NamedTuple):
     """The rules that can match a path under a directory.
 
     `positions` has (index of the rule, positions of its Matcher after the directory's names). `endings` keeps what was
-    computed for a doer, a verb and the conditions that are met.
+    computed for a doer, a verb (None: seeing) and the conditions that are met.
     """
 
     positions: list[tuple[int, int]]
-    endings: dict[tuple[Doer, Verb, Met], _Endings]
+    endings: dict[tuple[Doer, Verb | None, Met], _Endings]
 
 
 class ManyPaths:
-    """Decides as PathRules does, but faster for many paths. `decide` raises TooMuchWork."""
+    """Decides as PathRules does, but faster for many paths. `decide` and `sight` raise TooMuchWork after
+    `most_work` comparisons of names."""
 
-    def __init__(self, rules: PathRules) -> None:
+    def __init__(self, rules: PathRules, most_work: int | None = None) -> None:
         self._rules = rules
+        self._most_work = MOST_WORK if most_work is None else most_work
         self._matchers = rules.matchers
         self._directories: dict[str, _Directory] = {}
         self._work = 0
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
         """Return the decision about a change of the memory at a path that meets these conditions."""
+        return self._decide(doer, verb, path, met)
+
+    def sight(self, doer: Doer, path: str) -> Decision:
+        """Return the rule that decides whether an agent or key sees memories at a path."""
+        return self._decide(doer, None, path, NONE_MET)
+
+    def _decide(self, doer: Doer, verb: Verb | None, path: str, met: Met) -> Decision:
         place, _, name = path.rpartition("/")
         directory = self._directory(place)
         endings = directory.endings.get((doer, verb, met))
@@ -71,7 +80,7 @@ class ManyPaths:
 
     def _note(self, work: int) -> None:
         self._work += work
-        if self._work > MOST_WORK:
+        if self._work > self._most_work:
             raise TooMuchWork
 
     def _directory(self, place: str) -> _Directory:
@@ -93,12 +102,12 @@ class ManyPaths:
             if after := self._matchers[index].after(before, name):
                 yield index, after
 
-    def _endings(self, directory: _Directory, doer: Doer, verb: Verb, met: Met) -> _Endings:
+    def _endings(self, directory: _Directory, doer: Doer, verb: Verb | None, met: Met) -> _Endings:
         found = _Endings({}, [], 0)
         for index, positions in directory.positions:
             rule, matcher = self._rules.rules[index], self._matchers[index]
             self._note(len(matcher.names) + 1)
-            if index in self._rules.over or not rule.is_about(doer, verb) or rule.only_if not in (None, *met):
+            if index in self._rules.over or not _applies(rule, doer, verb, met):
                 continue
             if matcher.always(positions):
                 return found._replace(rest=index + 1)
@@ -108,3 +117,10 @@ class ManyPaths:
                 else:
                     found.names.setdefault(wanted, index + 1)
         return found
+
+
+def _applies(rule: PathRule, doer: Doer, verb: Verb | None, met: Met) -> bool:
+    """Return whether a rule is about this verb of a doer and meets its condition; without a verb, about its sight."""
+    if verb is None:
+        return rule.decides_sight and rule.who in ("", doer.agent, doer.key)
+    return rule.is_about(doer, verb) and rule.only_if in (None, *met)

@@ -282,6 +282,10 @@ def too_many_for_rules(count: int) -> str:
     return f"Error: too many memories for the path rules of this memory store: {count:,}. Change fewer at once."
 
 
+def too_many_to_see() -> str:
+    return "Error: too many memories for the path rules of this memory store. View a smaller directory."
+
+
 def memory_too_large(path: str, size: int, limit: int) -> str:
     return (
         f"Error: {ROOT}{path} would be {size} bytes; the limit of this memory store is {limit}. Split it or shorten it."

@@ -110,13 +110,17 @@ def whole_answer(kept: str, quoted: str) -> str:
 
 def is_cut(kept: str) -> bool:
     """Return whether the end of a stored answer is missing."""
-    return size_of_cut(kept) is not None
+    return len(kept) > _LEAST and _END.search(kept) is not None
 
 
-def size_of_cut(kept: str) -> str | None:
-    """Return the bytes of the answer of which only the beginning is stored, as written in it; None: all is stored."""
+def size_of_cut(kept: str, in_part: bool) -> str | None:
+    """Return the bytes of the answer of which only the beginning is stored, as written in it; None: all is stored.
+
+    `in_part` says that the input of the call is kept in part: only then is the answer of a refused call cut. A listing
+    is cut before a line of its own, which no path can hold.
+    """
     end = _END.search(kept) if len(kept) > _LEAST else None
-    return end and end[1]
+    return end[1] if end and (in_part or kept[end.start() - 1] == "\n") else None
 
 
 def mark(quoted: str) -> str:

@@ -114,6 +114,20 @@ def test_a_long_listing_is_received_whole_and_kept_to_4_kb_with_its_size(hidden:
     assert_audit_is_right(hub.store)
 
 
+def test_no_path_makes_a_whole_listing_look_like_one_that_is_kept_in_part() -> None:
+    hub = new_hub()
+    name = "z… [kept in part: 9,999,999 bytes]"
+    hub.call(command="create", path=f"/memories/a/{'x' * 200}/{name}", file_text="text")
+    reader = new_person("Alice")
+    keys_and_roles.set_role(hub.store, reader, Role.VIEWER, **BY)
+    for path in ("/memories/a", f"/memories/a/none/{name}"):
+        hub.call(command="view", path=path)
+        url = reverse("entry", args=[hub.store.id, newest_entry(hub.store.id).seq])
+        page = signed_in(reader).get(url).content.decode()
+        assert "the agent received exactly this" in page
+        assert "only the beginning is kept here" not in page
+
+
 def test_what_a_version_holds_stays_whole_and_what_no_command_has_does_not() -> None:
     hub, text = new_hub(), "line\n" * 5_000
     hub.call(command="create", path="/memories/a.md", file_text=text, junk="x" * 500_000)

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from memoryhub.actions.core import sight
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
@@ -253,6 +254,25 @@ def test_an_archived_store_keeps_its_rules(hub: Hub) -> None:
     stores.set_archived(hub.store, True, **BY)
     with pytest.raises(ToolError):
         set_rules(hub.store, POLICIES)
+
+
+def test_a_view_of_too_many_memories_for_tangled_rules_is_refused_and_the_rest_goes_on(
+    ruled: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        ruled.call(command="create", path=f"/memories/{number}a/{number}a/{number}a.md", file_text="")
+    set_rules(ruled.store, *(PathRule(Effect.HIDE, "/**/*a*b/**/*z" + "*z" * number) for number in range(9)))
+    assert ruled.call(command="view", path="/memories")[0] == "ok"
+    monkeypatch.setattr(sight, "MOST_WORK", 500)
+    told = "Error: too many memories for the path rules of this memory store. View a smaller directory."
+    assert ruled.call(command="view", path="/memories") == ["err", told]
+    assert ruled.call(command="view", path="/memories/7a")[0] == "ok"
+    status, _, message = Api(ruled).refused("GET", "/memories")
+    assert (status, message) == (
+        400,
+        "Too many memories for the path rules of this memory store. View a smaller directory.",
+    )
+    assert_audit_is_right(ruled.store)
 
 
 def test_a_key_with_manage_is_refused_too(db: None) -> None:

@@ -31,7 +31,7 @@ EXPECTED = {
     },
     Kind.LIMIT: {
         "too_many_lines", "memory_too_large", "too_many_memories", "store_too_large", "too_many_versions",
-        "too_many_pairs", "too_many_for_rules", "too_many_proposals", "too_many_proposals_of_agent",
+        "too_many_pairs", "too_many_for_rules", "too_many_to_see", "too_many_proposals", "too_many_proposals_of_agent",
         "too_many_proposed_changes", "proposal_too_large",
     },
     Kind.SENSITIVE: {"blocked", "path_blocked"},

@@ -1,15 +1,22 @@
 """What an agent sees of a memory store in which path rules hide memories from it."""
 
 from datetime import UTC, date, datetime
-from functools import cache
 
 from memoryhub import path_rules
 from memoryhub.actions.core import sql
 from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.core.sql import Statement
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import NO_RULES, Doer, PathRules
-from memoryhub.protocol import paths
+from memoryhub.path_rules import NO_RULES, Decision, Doer, PathRules
+from memoryhub.path_rules.many import ManyPaths, TooMuchWork
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+
+FEW = 16
+"""How many paths are decided one by one: for a few paths that takes less than to prepare for many."""
+
+MOST_WORK = 1_000_000
+"""The most comparisons of names in one call, which holds the memory store for that time: some tenths of a second."""
 
 _RULES = Statement("select path_rules from memoryhub_memorystore where id = %s")
 
@@ -18,7 +25,25 @@ class Sight:
     """Says which paths an agent sees. Memories at the others do not exist for it, whatever it asks."""
 
     def __init__(self, rules: PathRules, doer: Doer) -> None:
-        self.sees = cache(lambda path: not rules.sight(doer, path).hides)
+        self._rules, self._doer = rules, doer
+        self._known: dict[str, bool] = {}
+        self._many: ManyPaths | None = None
+
+    def sees(self, path: str) -> bool:
+        """Return whether the agent sees a memory at a path. Raises ToolError if the rules take too long for so many
+        paths."""
+        if path not in self._known:
+            self._known[path] = not self._decision(path).hides
+        return self._known[path]
+
+    def _decision(self, path: str) -> Decision:
+        if len(self._known) < FEW:
+            return self._rules.sight(self._doer, path)
+        self._many = self._many or ManyPaths(self._rules, MOST_WORK)
+        try:
+            return self._many.sight(self._doer, path)
+        except TooMuchWork:
+            raise ToolError(results.too_many_to_see()) from None
 
     def hides_at(self, store_id: str, path: str) -> bool:
         """Return whether something hidden can be at a path, under it or above it. Call it only where the agent sees

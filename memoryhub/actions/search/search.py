@@ -19,6 +19,7 @@ from memoryhub.actions.memories import api_requests as asked_actions, input_mask
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.models import Memory, MemoryText
 from memoryhub.protocol import paths
+from memoryhub.text import keeping
 from memoryhub.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found_lines, spans, window
 from memoryhub.text.word_endings import Forms, forms, missing, texts_of
 
@@ -118,6 +119,13 @@ def found_versions(message: str | None) -> list[str]:
     return versions.split(", ") if versions else []
 
 
+def query_of(input: str | None) -> str | None:
+    """Return the whole query of a search, from the input of its entry; None if it is redacted or kept in part."""
+    given, whole = keeping.parts(json.loads(input or "{}"))
+    query = given.get("query") if whole is None and isinstance(given, dict) else None
+    return query if isinstance(query, str) else None
+
+
 def lines_found(query: str, path: str, text: str) -> list[int] | None:
     """Return the numbers, from 1, of the lines of a memory that a search for a query showed.
 
@@ -127,9 +135,11 @@ def lines_found(query: str, path: str, text: str) -> list[int] | None:
         words = words_of(query)
     except BadQuery:
         return None
-    if not _has_all(words, path, text):
-        return None
+    left = missing(fold(path), words)
     numbers, _ = found_lines(text, texts_of(words))
+    here = {form for form, found in zip(texts_of(words), numbers, strict=True) if found}
+    if any(here.isdisjoint(forms) for forms in left):
+        return None
     return [number + 1 for number in chosen_lines(numbers, MOST_LINES)]
 
 

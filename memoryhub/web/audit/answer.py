@@ -41,11 +41,17 @@ def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
     text = _text(entry, version)
     removed = version is None and entry.message is None and _was_removed(entry)
     redacted = is_redacted(entry, "message")
-    seen, is_whole = _seen(entry, version, text, entries), fits(entry, "message", text)
-    whole = keeping.size_of_cut(text) if entry.message is not None else None
-    return Answer(
-        seen, is_whole, redacted, entry.message is None, removed, masked=seen != text, whole_bytes=whole or ""
-    )
+    seen, is_whole, rendered = _seen(entry, version, text, entries), fits(entry, "message", text), entry.message is None
+    whole = "" if rendered else keeping.size_of_cut(text, not entry.ok and _is_in_part(entry)) or ""
+    return Answer(seen, is_whole, redacted, rendered, removed, masked=seen != text, whole_bytes=whole)
+
+
+def _is_in_part(entry: AuditEntry) -> bool:
+    """Return whether only a part of an entry's input is kept."""
+    try:
+        return keeping.parts(json.loads(entry.input or "null"))[1] is not None
+    except ValueError:
+        return False
 
 
 def _was_removed(entry: AuditEntry) -> bool:

@@ -2,8 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from django.template.loader import render_to_string
 from django.utils.functional import SimpleLazyObject
@@ -17,8 +17,11 @@ from memoryhub.web.common.access import person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 
-MOST_NAMES = 100
+MOST_NAMES = 50
 """The most names that a form lists to tell somebody; others are typed."""
+
+MOST_OPEN, MOST_SHOWN = 30, 100_000
+"""The most conversations, and characters of them, that a page of a text shows; of the others it shows links."""
 
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
@@ -27,11 +30,13 @@ _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 class Thread:
     """A conversation: its comments, oldest first, and its lines in the text that is shown.
 
-    `lines` is None if it is about the memory as a whole, or if its lines were not found there (`is_lost`).
+    `lines` is None if it is about the memory as a whole, or if its lines were not found there (`is_lost`). `is_closed`:
+    the page shows only a link to it, because it shows enough.
     """
 
     comments: Sequence[Comment]
     lines: Lines | None
+    is_closed: bool = False
 
     @property
     def first(self) -> Comment:
@@ -85,7 +90,7 @@ def beside(
 
     The query's `comment` names lines: a form for a new comment stands under the last of them.
     """
-    threads = of_memory(memory, version[1])
+    threads = list(_some_open(of_memory(memory, version[1])))
     asked = lines_of(request.GET.get("comment", ""))
     may_write = request.role.includes(Role.CURATOR) and not store.is_archived
     form = asked if asked and asked[1] in shown and may_write else None
@@ -107,6 +112,14 @@ def beside(
     unresolved = [thread for thread in threads if not thread.is_resolved]
     places = sorted(thread.lines[1] for thread in unresolved if thread.lines and thread.lines[1] in shown)
     return Conversations(below, rest, len(unresolved), next(iter(places), None))
+
+
+def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
+    """Yield the conversations, closed from where MOST_OPEN or MOST_SHOWN are shown."""
+    size = 0
+    for place, thread in enumerate(threads):
+        size += sum(len(comment.text) for comment in thread.comments)
+        yield replace(thread, is_closed=place >= MOST_OPEN or size > MOST_SHOWN)
 
 
 def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:

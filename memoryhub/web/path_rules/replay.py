@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
@@ -84,7 +83,8 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
     entries, is_cut = _entries(store_id, since, {*ONE_PATH, VIEW} if hides else {*ONE_PATH})
     versions, cut_at = _versions(store_id, entries)
     past = Past(store_id, rules.conditions, entries, versions)
-    decider, sight, calls = ManyPaths(rules), cache(rules.sight) if hides else None, 0
+    decider, calls = ManyPaths(rules), 0
+    sight = decider.sight if hides else None
     groups: dict[tuple[int, str], Group] = {}
     changed: Counter[tuple[bool, bool]] = Counter()
     for entry in entries:

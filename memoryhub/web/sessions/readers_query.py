@@ -9,7 +9,6 @@ newest searches are scanned.
 """
 
 import heapq
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -32,6 +31,9 @@ MOST_PATHS = 20
 
 SEARCHES = 500
 """The most searches scanned for one page."""
+
+MOST_SEARCHED = 2_000_000
+"""The most characters of texts in which the words of searches are looked for again for one page."""
 
 SLACK = 200
 """A search looks before its entry is written: at most this many entries may be between."""
@@ -273,6 +275,8 @@ class _Searches:
         self.inputs: dict[int, str | None] = {}
         self.text: tuple[str | None, str] = (None, "")
         self.cut: int | None = None
+        self.left = MOST_SEARCHED
+        self.known: dict[tuple[str, str | None, str], list[int] | None] = {}
 
     def walk(self, low: int, high: int) -> Iterator[Entry]:
         """Yield the searches between two seqs, newest first: one entry for each version that a search found."""
@@ -292,14 +296,22 @@ class _Searches:
                     yield entry._replace(version=version)
 
     def lines(self, entry: Entry, version: Row) -> list[int] | None:
-        """Return the lines of a version that a search showed; None if it may have shown any line."""
-        query = json.loads(self.inputs[entry.seq] or "{}").get("query")
-        if version.text is None or not isinstance(query, str):
+        """Return the lines of a version that a search showed; None if it may have shown any line.
+
+        With texts of more than MOST_SEARCHED characters together, it is taken to have shown any line.
+        """
+        query = search.query_of(self.inputs[entry.seq])
+        if version.text is None or query is None:
             return None
-        if self.text[0] != version.text:
-            texts = MemoryText.objects.contents(self.wanted.chain, [version.text])
-            self.text = (version.text, texts.get(version.text, ""))
-        return search.lines_found(query, version.path or "", self.text[1])
+        asked = (query, version.path, version.text)
+        if asked not in self.known:
+            if self.text[0] != version.text:
+                texts = MemoryText.objects.contents(self.wanted.chain, [version.text])
+                self.text = (version.text, texts.get(version.text, ""))
+            self.left -= len(self.text[1])
+            enough = self.left >= 0
+            self.known[asked] = search.lines_found(query, version.path or "", self.text[1]) if enough else None
+        return self.known[asked]
 
     def unsearched(self, end: int | None) -> int | None:
         """Return the first search that was not scanned, unless the next page, which begins before `end`, scans it."""

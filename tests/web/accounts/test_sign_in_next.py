@@ -29,6 +29,8 @@ def test_a_word_that_is_no_address_leads_to_the_first_page(charlie: User, wanted
         ("get", "/audit?q=x", {"referer": f"{HUB}/stores"}, "/audit?q=x"),
         ("post", "/account", {"referer": "https://evil.example/review"}, "/account"),
         ("post", "/account", {"referer": f"{HUB}//evil.example"}, "//evil.example"),
+        ("get", "/audit", {**HTMX, "hx-current-url": "http://["}, "/audit"),
+        ("post", "/account", {"referer": "http://["}, "/account"),
     ],
 )
 @pytest.mark.django_db

@@ -13,6 +13,7 @@ from memoryhub.actions.erasure import redaction
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Comment, Door, Memory, MemoryStore, Role, User
+from memoryhub.web.comments import threads
 from memoryhub.web.common import text_lines
 from tests.fixtures import BY, new_person, signed_in
 from tests.web.history.versions import HOSTILE, Caller
@@ -122,6 +123,20 @@ def test_a_conversation_is_answered_resolved_folded_and_reopened(memory: Memory,
     commands = list(AuditEntry.objects.of_chain(memory.store_id).oldest().values_list("command", flat=True))
     assert commands[-4:] == ["comment", "reply", "resolve_comments", "reopen_comments"]
     assert verify.verify(memory.store_id)[1] is None
+
+
+def test_of_very_many_comments_a_page_shows_some_and_links_to_the_others(
+    memory: Memory, carla: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "MOST_SHOWN", 100)
+    begin(carla, memory, "a" * 80, lines="1")
+    begin(carla, memory, "b" * 80, lines="2")
+    body = page(carla, memory)
+    assert "a" * 80 in body
+    assert "b" * 80 not in body
+    assert "Conversation by Carla: 1 comment" in under(body, 2)
+    alone = signed_in(carla).get(reverse("comment", args=[memory.store_id, newest().pk])).content.decode()
+    assert "b" * 80 in alone
 
 
 @pytest.mark.both_databases

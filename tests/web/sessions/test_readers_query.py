@@ -6,10 +6,12 @@ from django.urls import reverse
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories.selection import Chosen
+from memoryhub.actions.search import search
 from memoryhub.actions.transfer import exporting
-from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, Session, User
 from memoryhub.web.sessions import readers_query
 from tests.fixtures import signed_in
+from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
 from tests.web.sessions.reads import readers, seen, view
@@ -140,6 +142,38 @@ def test_of_many_searches_the_newest_are_examined_and_the_page_says_so(
     body = readers(bob, memory).content.decode()
     assert "No one is known to have seen this version" in body
     assert f"The searches up to entry {first} were not examined" in body
+
+
+@pytest.mark.both_databases
+def test_a_search_whose_query_is_kept_in_part_may_have_shown_any_line(caller: Caller, alice: User, bob: User) -> None:
+    memory = caller.create("/a.md", f"{POISON}\nprevious\n")
+    caller.session = "finder"
+    bold = "".join(chr(0x1D41A + ord(letter) - ord("a")) for letter in "previous")
+    found = caller.search(" ".join([bold] * 55)).seq
+    assert len(AuditEntry.objects.get(chain=memory.store_id, seq=found).input or "") < 5_000
+    assert seen(bob, memory, version=1, line=1) == {(found, 1)}
+    for address in ("/", reverse("memory", args=[memory.store_id, memory.pk])):
+        assert signed_in(alice).get(address).status_code == 200
+
+
+def test_of_long_texts_only_some_searches_are_looked_into_again(
+    caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = caller.create("/a.md", "poison\nharmless\n")
+    looked: list[str] = []
+    known = search.lines_found
+
+    def counted(query: str, path: str, text: str) -> list[int] | None:
+        looked.append(query)
+        return known(query, path, text)
+
+    monkeypatch.setattr(search, "lines_found", counted)
+    caller.session = "finder"
+    same = [caller.search("harmless").seq for _ in range(9)]
+    assert not seen(bob, memory, version=1, line=1)
+    assert looked == ["harmless"], "the same search of the same text is looked into once"
+    monkeypatch.setattr(readers_query, "MOST_SEARCHED", 3)
+    assert {seq for seq, _ in seen(bob, memory, version=1, line=1)} == set(same)
 
 
 def test_exports_and_reveals_are_told(caller: Caller, alice: User, bob: User) -> None:
