@@ -18,6 +18,7 @@ from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.transfer import export_rows as exporting_rows, exporting
 from memoryhub.actions.transfer.exporting import Wanted
+from memoryhub.management.commands.export_store import _opened
 from memoryhub.models import Access, AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
 from memoryhub.transfer import archive_write, git_write, jsonl_write
 from memoryhub.transfer.bundle import Author, BundledVersion
@@ -200,11 +201,24 @@ class TestCommand:
         self.run(store.id, "--output", str(target), "--force")
         assert target.read_bytes().startswith(b"PK")
 
-    @pytest.mark.parametrize("end", ["", ".partial"])
-    def test_nothing_that_is_not_a_file_is_replaced(self, store: MemoryStore, tmp_path: Path, end: str) -> None:
+    def test_two_exports_to_one_file_leave_a_whole_one_and_what_lay_beside_it(
+        self, store: MemoryStore, tmp_path: Path
+    ) -> None:
+        target, beside = tmp_path / "x.zip", tmp_path / "x.zip.partial"
+        write(store, "/a.md", "text\n")
+        beside.write_text("mine")
+        beside.chmod(0o644)
+        with _opened(str(target)) as first:
+            first.write(b"P" * 1_000_000)
+            self.run(store.id, "--output", str(target))
+        assert target.read_bytes() == b"P" * 1_000_000, "the export that ended last"
+        assert beside.read_text() == "mine" and target.stat().st_mode & 0o777 == 0o600
+        assert len(list(tmp_path.iterdir())) == 2
+
+    def test_nothing_that_is_not_a_file_is_replaced(self, store: MemoryStore, tmp_path: Path) -> None:
         target, other = tmp_path / "x.zip", tmp_path / "other"
         other.write_text("mine")
-        at = Path(f"{target}{end}")
+        at = target
         for make in (
             lambda: at.symlink_to(other),
             lambda: at.symlink_to(tmp_path / "nowhere"),
@@ -233,7 +247,9 @@ class TestCommand:
         write(store, "/a.md", "text\n")
         monkeypatch.setattr(os, "fsync", noted)
         self.run(store.id, "--output", str(target))
-        assert steps == [("x.zip.partial", target.stat().st_size), (tmp_path.name, True)]
+        (written, size), named = steps
+        assert written.startswith("x.zip.") and written.endswith(".partial") and size == target.stat().st_size
+        assert named == (tmp_path.name, True)
 
     def test_it_writes_to_a_pipe(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         pipe = io.TextIOWrapper(io.BytesIO())

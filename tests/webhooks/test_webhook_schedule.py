@@ -51,7 +51,7 @@ def test_only_what_is_not_the_receivers_state_lets_others_pass() -> None:
     assert after(1, 500, aside=True).aside
 
 
-def test_what_is_gone_is_given_up_at_once() -> None:
+def test_what_is_gone_is_not_tried_again_by_itself() -> None:
     assert after(1, 410).at is None
 
 

@@ -127,9 +127,14 @@ def test_a_receiver_that_is_gone_pauses_its_webhook_at_once(hub: Hub, there: Rec
     world.now = timezone.now()
     world.deliver()
     hook.refresh_from_db()
-    assert hook.paused_for == "gone" and states(hook) == ["failed", "waiting"] and len(there.arrived) == 1
+    assert hook.paused_for == "gone" and states(hook) == ["waiting", "waiting"] and len(there.arrived) == 1
     with pytest.raises(IsPaused):
         manage.send_test(hook.pk, act(world.now))
+    there.answer = status(200)
+    manage.resume(hook.pk, act(world.now))
+    world.deliver()
+    assert states(hook) == ["delivered", "delivered"], "what was answered with 410 is sent again"
+    assert there.arrived[0].body in [one.body for one in there.arrived[1:]] and len(there.arrived) == 3
 
 
 def test_a_receiver_that_says_when_is_asked_then(hub: Hub, there: Receiver, world: World) -> None:

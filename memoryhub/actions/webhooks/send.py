@@ -158,7 +158,7 @@ def _settle(results: Sequence[Result], chance: Callable[[], float]) -> None:
         _write_delivered([(one, moment) for one, answer, moment in kept if answer.is_delivered])
         for one, answer, moment in kept:
             if not answer.is_delivered:
-                _write_failed(one, answer, moment, chance, give_up=why != Pause.FAILING)
+                _write_failed(one, answer, moment, chance, give_up=why is None)
         _write_health(webhook, results)
 
 
@@ -189,7 +189,7 @@ def _write_failed(
 ) -> None:
     """Store a failed try.
 
-    Without `give_up`, the delivery waits until the webhook is resumed, even after its last try.
+    Without `give_up`, the webhook was paused, and the delivery waits until it is resumed, even after its last try.
     """
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)

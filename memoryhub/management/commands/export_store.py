@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -97,9 +98,9 @@ def _opened(target: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    partial = Path(f"{target}.partial")
-    _require_free(str(partial), force=True)
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    path = Path(target)
+    descriptor, name = tempfile.mkstemp(".partial", f"{path.name}.", path.parent)  # its own, beside another export
+    partial = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as written:
             yield written

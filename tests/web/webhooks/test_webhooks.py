@@ -12,13 +12,14 @@ from django.utils import timezone
 from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.actions.webhooks import deliveries, manage, send
 from memoryhub.actions.webhooks.manage import MOST
-from memoryhub.models import AuditEntry, Delivery, MemoryStore, User, Webhook
+from memoryhub.models import AuditEntry, Delivery, DeliveryState, MemoryStore, User, Webhook
 from memoryhub.outgoing import Answer
 from memoryhub.web.audit import sentences
 from tests.api.harness import Hub
 from tests.fixtures import signed_in
 from tests.web.memories.pages import newest, page, write
 from tests.webhooks.hub import act, webhook
+from tests.write_guard import tampering
 
 PUBLIC = "https://93.184.215.14/hook?token=abc"
 FORM = {"name": "Chat", "url": PUBLIC, "events": ["memory.created", "review.needed"]}
@@ -202,6 +203,8 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
 def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook) -> None:
     failed = tried(hook, Answer(410, "status"))
     manage.resume(hook.pk, act())
+    with tampering():
+        Delivery.objects.filter(pk=failed.pk).update(state=DeliveryState.FAILED, ended_at=timezone.now())
     post(client, "edit_webhook", hook.pk, name="100% new", url=PUBLIC, events=["memory.created"])
     assert "is sent again" in post(client, "replay_failed", hook.pk, days="30")
     post(client, "replay_delivery", hook.pk, failed.pk)
