@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from memoryhub import strict_json
@@ -196,7 +196,11 @@ class _Stream:
 
     def _changes(self, commit: Commit, *, tells: bool) -> None:
         """Read all changes of a commit. In the hub's own stream (`tells` is false) only written texts are used; the
-        trailers contain all other facts."""
+        trailers contain all other facts.
+
+        A commit that begins with `deleteall` names all texts that it has: the others are removed at its end.
+        """
+        gone: dict[str, None] = {}
         while (line := self.lines.peek()) is not None:
             word = line[:2]
             if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
@@ -205,17 +209,21 @@ class _Stream:
                 break
             self.lines.next()
             if word == b"M ":
-                self._modify(line[2:], commit, tells)
+                gone.pop(self._modify(line[2:], commit, tells), None)
             elif line == b"deleteall":
-                self._remove_all(commit, tells)
-            elif tells and word == b"D ":
-                self._remove(self._place(unquoted(line[2:])[0]), commit)
+                gone = dict.fromkeys(self.there if tells else ())
             elif tells:
-                self._move(line[2:], commit, copies=word == b"C ")
+                gone = self._remove_all(gone, commit)
+                if word == b"D ":
+                    self._remove(self._place(unquoted(line[2:])[0]), commit)
+                else:
+                    self._move(line[2:], commit, copies=word == b"C ")
+        self._remove_all(gone, commit)
         if self.lines.peek() == b"":
             self.lines.next()
 
-    def _modify(self, rest: bytes, commit: Commit, tells: bool) -> None:
+    def _modify(self, rest: bytes, commit: Commit, tells: bool) -> str:
+        """Read a text that a commit writes. Return its place."""
         mode, _, rest = rest.partition(b" ")
         reference, _, name = rest.partition(b" ")
         place = unquoted(name)[0]
@@ -236,11 +244,12 @@ class _Stream:
             raise Refused(f"The place {visible(place)} has a text that is not in the stream.")
         if passed:
             self._remove(place, commit)
-            return
+            return place
         commit.changed[place] = content
         self._count(len(content))
         if tells:
             self._write(place, content, commit)
+        return place
 
     def _place(self, name: str) -> str:
         """Return a place as git has it, where names in two Unicode forms are two names. Raises Refused."""
@@ -317,9 +326,12 @@ class _Stream:
             if told.versions:
                 self._version(told, "deleted", one, None, commit)
 
-    def _remove_all(self, commit: Commit, tells: bool) -> None:
-        for place in list(self.there) if tells else []:
-            self._remove(place, commit)
+    def _remove_all(self, places: Iterable[str], commit: Commit) -> dict[str, None]:
+        """Remove the texts at these places, as far as they are there. Return that none is left."""
+        for place in places:
+            if place in self.there:
+                self._remove(place, commit)
+        return {}
 
     def _move(self, rest: bytes, commit: Commit, *, copies: bool) -> None:
         old, behind = unquoted(rest, ends=b" ")

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -146,6 +147,38 @@ def test_git_shows_the_right_blame_and_what_it_writes_out_again_comes_back(tmp_p
     target = trips.new_store("Target")
     trips.run(trips.prepared(target, comments + again))
     assert trips.facts(target) == before
+
+
+@pytest.mark.django_db
+def test_a_stream_that_names_all_texts_of_each_commit_has_the_same_history(tmp_path: Path) -> None:
+    def git(*command: str) -> bytes:
+        who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+        return subprocess.run(["git", "-C", str(tmp_path), *who, *command], capture_output=True, check=True).stdout
+
+    git("init", "-q", "-b", "main", ".")
+    for texts in (
+        {"a.md": "1", "d/b.md": "1"},
+        {"a.md": "2"},
+        {"c.md": "1", "a.md": None},
+        {"d/b.md": "2"},
+        {"d": "x"},
+    ):
+        for name, text in texts.items():
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+            (tmp_path / name).unlink(missing_ok=True)
+            if text is not None:
+                (tmp_path / name).parent.mkdir(exist_ok=True)
+                (tmp_path / name).write_text(text)
+        git("add", "-A")
+        git("commit", "-qm", "change")
+    found = []
+    for words in ((), ("--full-tree",)):
+        target = trips.new_store("Target")
+        trips.run(trips.prepared(target, git("fast-export", *words, "main")))
+        versions = MemoryVersion.objects.filter(store=target).order_by("seq", "memory__path", "number")
+        found.append(list(versions.values_list("memory__path", "number", "operation", "path", "text__content")))
+    assert found[0] == found[1]
+    assert len(found[0]) == 8
 
 
 @pytest.mark.django_db
