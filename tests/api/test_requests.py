@@ -244,7 +244,8 @@ def test_the_key_of_another_store_is_not_found_and_noted(hub: Hub, body: object)
     assert row_counts() == before | {"hub entries": before["hub entries"] + 1}
     entry = newest_entry(HUB)
     assert (entry.command, entry.ok, entry.actor_kind) == ("refused", False, "key")
-    assert json.loads(entry.input or "") == {"memory_store": other.store.id, "status": 404}
+    reason = "the key does not reach the memory store"
+    assert json.loads(entry.input or "") == {"memory_store": other.store.id, "status": 404, "reason": reason}
 
 
 def test_no_key_learns_nothing_about_stores(hub: Hub) -> None:

@@ -12,10 +12,10 @@ from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 
-FEW = 16
+FEW = 4
 """How many paths are decided one by one: for a few paths that takes less than to prepare for many."""
 
-MOST_WORK = 1_000_000
+MOST_WORK = 400_000
 """The most comparisons of names in one call, which holds the memory store for that time: some tenths of a second."""
 
 _RULES = Statement("select path_rules from memoryhub_memorystore where id = %s")
