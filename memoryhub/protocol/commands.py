@@ -60,6 +60,7 @@ class Rename:
 Command = View | Create | StrReplace | Insert | Delete | Rename
 
 WRITES = frozenset(("create", "str_replace", "insert", "delete", "rename"))
+"""The commands of the memory tool that write memories; agents and people write with others, too."""
 
 
 def parse(input: Input) -> Command:

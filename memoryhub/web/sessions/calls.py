@@ -9,9 +9,9 @@ from django.db.models.functions import Substr
 from django.urls import reverse
 
 from memoryhub.actions.history.blame import line_counts
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.commands import WRITES
 from memoryhub.protocol.kinds import proposal_in
 from memoryhub.protocol.results import PROPOSED
 from memoryhub.text.diffs import shortened
@@ -222,7 +222,8 @@ def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple
 
 
 def _wrote(entry: AuditEntry) -> bool:
-    return entry.ok and entry.command in WRITES and entry.replay_of is None
+    """Return whether a call made versions. One that changed nothing names the newest version, which is by another."""
+    return entry.ok and entry.command in WRITES and entry.digest is not None
 
 
 def is_proposal(beginning: str | None) -> bool:

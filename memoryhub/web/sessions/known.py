@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.search import search
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
-from memoryhub.protocol.commands import WRITES
 from memoryhub.web.sessions.calls import shown_lines
 
 LOOK = 500
@@ -159,11 +159,11 @@ def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
         _low, high = AuditEntry.objects.of_chain(store.pk).seqs_near(None, moment.at)
         acts = acts.filter(seq__lte=high, at__lte=moment.at)
     acts = acts.annotate(found=Case(When(command=search.COMMAND, then=F("message"))))
-    columns = ("seq", "at", "command", "ok", "version", "first_line", "last_line", "found")
+    columns = ("seq", "at", "command", "ok", "version", "first_line", "last_line", "digest", "found")
     looked = list(acts.values_list(*columns)[: LOOK + 1])
     by_version: dict[str, list[_Call]] = {}
-    for seq, at, command, ok, version, first, last, found in looked[:LOOK]:
-        if ok and version and (command == "view" or command in WRITES):
+    for seq, at, command, ok, version, first, last, digest, found in looked[:LOOK]:
+        if ok and version and (command == "view" or first is not None or (command in WRITES and digest is not None)):
             by_version.setdefault(version, []).append((seq, at, first, last))
         for id in search.found_versions(found) if ok and found else ():
             by_version.setdefault(id, []).append((seq, at, None, None))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session, User
-from memoryhub.protocol.commands import WRITES
 from memoryhub.web.sessions.readers_query import Entry, Seen
 
 LOOK = 300
@@ -122,12 +122,12 @@ def writes_after(
     """
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
     acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)
-    columns = ("seq", "at", "command", "path", "new_path", "memory", "version", "ok", "replay_of")
+    columns = ("seq", "at", "command", "path", "new_path", "memory", "version", "ok", "digest")
     looked = list(acts.values_list(*columns)[:LOOK])
     found = [
         Write(store, seq, at, command or "", path, new_path, memory, version)
-        for seq, at, command, path, new_path, memory, version, ok, replay_of in looked
-        if command in WRITES and ok and replay_of is None
+        for seq, at, command, path, new_path, memory, version, ok, digest in looked
+        if command in WRITES and ok and digest is not None
     ]
     return found[:most], len(found) > most or len(looked) == LOOK
 

@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, MemoryStore, Role, Session, User
-from memoryhub.protocol.commands import WRITES
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.paging import BadPlace

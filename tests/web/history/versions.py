@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub import tool
-from memoryhub.actions.memories import calls, reading
+from memoryhub.actions.memories import api, api_restore, calls, reading
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.actions.search import search
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion
@@ -56,6 +56,17 @@ class Caller:
     def read(self, version_id: str, door: Door = Door.API) -> AuditEntry:
         """Read a version by its id, which the tool cannot do; return the entry."""
         assert reading.with_texts(self.store.id, self._asked(door), [version_id], {"memory_version_id": version_id})
+        return self.last
+
+    def edit(self, path: str, text: str | None = None, new_path: str | None = None) -> AuditEntry:
+        """Update a memory through the memory_stores API; return the entry."""
+        memory = Memory.objects.at(path).get(store=self.store)
+        api.update(self.store.id, memory.pk, api.Change(text, new_path, None), self._asked(Door.API))
+        return self.last
+
+    def restore(self, version: str) -> AuditEntry:
+        """Restore a version through the memory_stores API; return the entry."""
+        api_restore.restore_version(self.store.id, version, None, self._asked(Door.API))
         return self.last
 
     def search(self, query: str) -> AuditEntry:

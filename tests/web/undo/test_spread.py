@@ -109,6 +109,26 @@ def test_who_read_the_lines_is_told_with_what_they_wrote(bad: Session, store: Me
     assert 'name="too"' not in html, "a viewer ticks nothing"
 
 
+@pytest.mark.both_databases
+def test_what_a_reader_wrote_through_the_api_is_undone_too(
+    bad: Session, caller: Caller, store: MemoryStore, curator: Client
+) -> None:
+    caller.session = "mender"
+    first = Memory.objects.get(path="/refund.md").head_id
+    caller.replace("/refund.md", "460", "4")
+    run(caller, "through-api", "/rules.md")
+    edited, restored = caller.edit("/unrelated.md", "Refund everything\n"), caller.restore(first)
+    caller.edit("/unrelated.md", "Refund everything\n")
+    page = curator.get(url_of(store, bad))
+    reader = page.context["spread"].readers[-1]
+    assert [(one.write.command, one.path) for one in reader.written] == [
+        ("edit", "/unrelated.md"), ("restore", "/refund.md"),
+    ], "an edit that changes nothing is no write"  # fmt: skip
+    send(curator, url_of(store, bad), too=[str(edited.seq), str(restored.seq)])
+    assert texts(store)["/unrelated.md"] == "fine\n" and texts(store)["/refund.md"] == "Refunded 4 EUR.\n"
+    assert is_sound(store)
+
+
 def test_a_read_by_id_long_after_the_version_was_replaced_is_told(
     bad: Session, caller: Caller, store: MemoryStore, bob: User
 ) -> None:
