@@ -71,7 +71,7 @@ def overview(request: Request) -> HttpResponse:
             "one": one,
             "stores": mine.by_name()[:SUGGESTED],
             "pictures": _pictures(board, one),
-            "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else ""),
+            "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else "", chosen.agent),
             "acts": dashboards_stores.acts_of_people(board.stores, board.today),
             "most": MOST_STORES,
             "is_cut": len(board.stores) == MOST_STORES,
@@ -93,7 +93,7 @@ def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
             **_shown(board, _agents(request, board.stores)),
             pictures=_pictures(board, store),
             standing=_standing(store, board.now),
-            tiles=tiles_of_store(board.figures, store, board.today),
+            tiles=tiles_of_store(board.figures, store, board.today, board.chosen.agent),
         ),
     )
 

@@ -37,13 +37,13 @@ class Tile:
     tone: str = ""
 
 
-def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str) -> list[Tile]:
-    """Return the tiles for all stores of a person, or for the selected one."""
-    return [_waiting(stores, one), *_since_yesterday(found, today, Links(one))]
+def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str, agent: str) -> list[Tile]:
+    """Return the tiles for all stores of a person, or for the selected one; with an agent, activity is the agent's."""
+    return [_waiting(stores, one), *_since_yesterday(found, today, Links(one, agent))]
 
 
-def tiles_of_store(found: Figures, store: MemoryStore, today: date) -> list[Tile]:
-    """Return the tiles for one store, and one for its size."""
+def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str) -> list[Tile]:
+    """Return the tiles for one store, and one for its size; with an agent, activity is the agent's."""
     held = Tile(
         "file-text",
         _("Memories"),
@@ -51,7 +51,7 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date) -> list[Tile
         reverse("store", args=[store.pk]),
         meta=size(store.total_bytes),
     )
-    return [_waiting([store.pk], store.pk), *_since_yesterday(found, today, Links(store.pk)), held]
+    return [_waiting([store.pk], store.pk), *_since_yesterday(found, today, Links(store.pk, agent)), held]
 
 
 def _waiting(stores: Sequence[str], one: str) -> Tile:

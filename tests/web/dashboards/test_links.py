@@ -13,7 +13,7 @@ from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Door, MemoryStore, Proposal, User
-from tests.api.harness import new_store
+from tests.api.harness import new_secret, new_store
 from tests.fixtures import signed_in
 from tests.web.dashboards.pages import cells, entries_at, text_of
 from tests.web.history.versions import Caller
@@ -92,3 +92,24 @@ def test_writes_and_errors_lead_to_exactly_their_entries(
     }
     for count, url in writes.values():
         assert not url or entries_at(client, url) == int(count)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("which", ["store_overview", "overview"])
+def test_the_tiles_of_a_chosen_agent_lead_to_its_entries_alone(
+    today: Caller, agent: Agent, superuser: User, which: str, counted: bool
+) -> None:
+    other = Caller(today.store, new_secret(today.store), at=today.at)
+    for caller, path in ((today, "/a.md"), (other, "/b.md"), (other, "/c.md")):
+        caller.create(path, "one\n")
+        caller.call("view", path=f"/memories{path}")
+        caller.call("view", path="/memories/nowhere.md")
+    client, parts = signed_in(superuser), [today.store.id] if which == "store_overview" else []
+    if counted:
+        figures.catch_up()
+    text = text_of(client, which, f"?agent={agent.id}", *parts)
+    for name in ("Writes", "Reads", "Errors"):
+        tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
+        assert tile
+        assert (int(tile[2]), entries_at(client, tile[1])) == (1, 1), name
