@@ -15,9 +15,8 @@ from memoryhub.templatetags.visible import isolated, plain
 register = template.Library()
 
 _LINK = '<a href="{}" tabindex="-1" aria-label="{}">'
-BAR = _LINK + (
-    '<rect class="chart-mark" x="{}%" y="{}" width="{}%" height="{}" fill="url(#fill-{})"><title>{}</title></rect></a>'
-)
+_BAR = '<rect class="chart-mark" x="{}%" y="{}" width="{}%" height="{}" fill="url(#fill-{})"><title>{}</title></rect>'
+BAR = _LINK + _BAR + "</a>"
 DOT = _LINK + (
     '<circle class="chart-reach" cx="{}%" cy="{}" r="12"><title>{}</title></circle>'
     '<circle class="chart-dot chart-dot-{}" cx="{}%" cy="{}" r="3"/></a>'
@@ -26,16 +25,15 @@ DOT = _LINK + (
 
 @register.simple_tag
 def bars(marks: Iterable[Any]) -> SafeString:
-    """Return marks whose shape is a charts.Bar."""
-    return format_html_join(
-        "",
-        BAR,
-        (
-            (mark.url, mark.name, shape.x, shape.y, shape.width, shape.height, mark.series, mark.name)
-            for mark in marks
-            if (shape := mark.shape)
-        ),
-    )
+    """Return marks whose shape is a charts.Bar. A mark without a URL is no link."""
+    every = [
+        (mark, (shape.x, shape.y, shape.width, shape.height, mark.series, mark.name))
+        for mark in marks
+        if (shape := mark.shape)
+    ]
+    linked = ((mark.url, mark.name, *drawn) for mark, drawn in every if mark.url)
+    others = (drawn for mark, drawn in every if not mark.url)
+    return format_html_join("", BAR, linked) + format_html_join("", _BAR, others)
 
 
 @register.simple_tag

@@ -16,7 +16,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` says what it means, `url` is its link."""
+    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` says what it means, `url` is its link; a bar may
+    have none."""
 
     shape: Any
     series: int
@@ -26,7 +27,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One entry of a chart's legend; `number` selects its colour, `title` is a technical name for a tooltip."""
+    """One entry of a chart's legend; `number` selects its colour, `title` is a technical name for a tooltip. It is
+    no link if `url` is empty."""
 
     number: int
     name: str

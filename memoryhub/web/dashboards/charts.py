@@ -22,7 +22,7 @@ from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.period import Column, place
 
 COMMANDS = ("view", "create", "str_replace", "insert", "edit", "rename", "delete")
-"""The commands with a colour of their own; OTHERS stands for the rest."""
+"""The commands with a colour of their own; OTHERS stands for the rest, which have no filter and so no link."""
 
 OTHERS = ""
 MANY = 14
@@ -42,7 +42,7 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
     drawn = charts.stacked([[counts[column, command] for command in used] for column in range(len(among))])
 
     def link(column: int, command: str) -> str:
-        return links.column(among[column], **({"command": command} if command else {}))
+        return links.column(among[column], command=command) if command != OTHERS else ""
 
     rows = [
         [
@@ -63,7 +63,7 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
         ticks=ticks_of(drawn.ticks, number), wide=True,
         legend=[
             Series(_colour(command), _named(command), number(sums[command]), links.audit(
-                **days(among[0].start), **({"command": command} if command else {})), title=command)
+                **days(among[0].start), command=command) if command != OTHERS else "", title=command)
             for command in used
         ],
     )  # fmt: skip

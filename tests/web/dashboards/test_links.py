@@ -15,7 +15,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Door, MemoryStore, Proposal, User
 from tests.api.harness import new_secret, new_store
 from tests.fixtures import signed_in
-from tests.web.dashboards.pages import cells, entries_at, text_of
+from tests.web.dashboards.pages import MARK, cells, entries_at, section, text_of
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back
 
@@ -113,3 +113,16 @@ def test_the_tiles_of_a_chosen_agent_lead_to_its_entries_alone(
         tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
         assert tile
         assert (int(tile[2]), entries_at(client, tile[1])) == (1, 1), name
+
+
+def test_the_commands_that_are_summed_up_lead_nowhere(today: Caller, alice: User) -> None:
+    today.create("/a.md", "one\n")
+    text = text_of(signed_in(alice), "store_overview", "?range=all", today.store.id)
+    part = section(text, "operations")
+    assert re.search("<title>[^<]*: 2 × others</title></rect>(?!</a>)", part)
+    assert [name.split(" × ")[1] for _url, name in MARK.findall(part)] == ["created"]
+    legend = re.findall("<li>(.*?)</li>", part.split('class="legend"')[1].split("</ul>")[0])
+    linked = {re.sub("<[^>]*>", "", item): "href" in item for item in legend}
+    assert linked == {"Created 1": True, "Others 2": False}
+    rows = cells(text, "operations")
+    assert [row[2] for row in rows if row[2][0] != "0"] == [("2", "")]
