@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from string import ascii_lowercase
 
 PIECE = 512
 """How many characters are normalised at once: the work grows with the square of the number of consecutive marks."""
@@ -26,8 +27,28 @@ _JOINING = frozenset(
     "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
 ) | frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]))
 
+_BESIDE = frozenset(ascii_lowercase)
+
 Span = tuple[int, int]
 """Columns of a line, from 0: the first one, and the one after the last."""
+
+
+class Whole(str):
+    """A folded word that is found only where no other letter of English is beside it."""
+
+    __slots__ = ()
+
+
+def find(folded: str, word: str, start: int = 0) -> int:
+    """Return where a folded text has a folded word, from a place on, or -1. A Whole is found only as a whole word."""
+    at = folded.find(word, start)
+    if not isinstance(word, Whole):
+        return at
+    while at >= 0 and (
+        folded[max(at - 1, 0) : at] in _BESIDE or folded[at + len(word) : at + len(word) + 1] in _BESIDE
+    ):
+        at = folded.find(word, at + 1)
+    return at
 
 
 def fold(text: str) -> str:
@@ -91,7 +112,7 @@ def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]
 
 
 def _lines_with(folded: str, word: str) -> Iterator[int]:
-    at, counted, line = folded.find(word), 0, 0
+    at, counted, line = find(folded, word), 0, 0
     for _ in range(MOST_COUNTED + 1):
         if at < 0:
             return
@@ -100,7 +121,7 @@ def _lines_with(folded: str, word: str) -> Iterator[int]:
         end = folded.find("\n", at)
         if end < 0:
             return
-        counted, at = end, folded.find(word, end)
+        counted, at = end, find(folded, word, end)
 
 
 def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
@@ -125,10 +146,10 @@ def _folded(piece: str) -> str:
 
 def _places(folded: str, word: str, most: int) -> Iterator[Span]:
     """Yield the matches of a word in the folded text, without overlaps."""
-    at = folded.find(word) if word else -1
+    at = find(folded, word) if word else -1
     while at >= 0 and most > 0:
         yield at, at + len(word)
-        at, most = folded.find(word, at + len(word)), most - 1
+        at, most = find(folded, word, at + len(word)), most - 1
 
 
 def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:

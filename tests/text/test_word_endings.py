@@ -16,6 +16,32 @@ SAME = [
     ("delete", "deletes", "deleted", "deleting"),
     ("control", "controls", "controlled", "controlling"),
     ("key", "keys"),
+    ("merge", "merges", "merged", "merging"),
+    ("issue", "issues", "issued", "issuing"),
+    ("cache", "caches", "cached", "caching"),
+    ("note", "notes", "noted", "noting"),
+    ("use", "uses", "used", "using"),
+    ("call", "calls", "called", "calling"),
+    ("bill", "bills", "billed", "billing"),
+    ("add", "adds", "added", "adding"),
+    ("test", "tests", "tested", "testing"),
+    ("edit", "edits", "edited", "editing"),
+    ("push", "pushes", "pushed", "pushing"),
+    ("miss", "misses", "missed", "missing"),
+    ("pass", "passes", "passed", "passing"),
+    ("log", "logs", "logged", "logging"),
+    ("set", "sets", "setting", "settings"),
+    ("stop", "stops", "stopped", "stopping"),
+    ("run", "runs", "running"),
+    ("go", "goes", "going"),
+    ("echo", "echoes", "echoed", "echoing"),
+    ("try", "tries", "tried", "trying"),
+    ("copy", "copies", "copied", "copying"),
+    ("query", "queries", "queried", "querying"),
+    ("tie", "ties", "tied"),
+    ("buy", "buys", "buying"),
+    ("agree", "agrees", "agreed", "agreeing"),
+    ("/notes/log", "/notes/logging"),
     ("support-bot", "support-bots"),
     ("/policies/refund", "/policies/refunds"),
 ]
@@ -29,7 +55,8 @@ def test_each_form_of_a_word_finds_the_others(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("searched", "other"), [
     ("reply", "replace"), ("testing", "latest"), ("status", "statute"), ("pending", "depends"), ("string", "strong"),
-    ("this", "thing"),
+    ("this", "thing"), ("the", "thing"), ("used", "us"), ("logged", "login"), ("billing", "possibility"),
+    ("settings", "offsets"), ("added", "address"), ("try", "entries"), ("feed", "fee"),
 ])  # fmt: skip
 def test_words_that_only_look_alike_are_not_found(searched: str, other: str) -> None:
     assert missing(other, [forms(searched)])

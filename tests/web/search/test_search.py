@@ -85,6 +85,15 @@ def test_word_endings_hide_nothing_and_a_phrase_is_exact(store: MemoryStore, bob
 
 
 @pytest.mark.both_databases
+def test_a_short_word_without_its_ending_is_found_as_a_word_of_its_own(store: MemoryStore, bob: User) -> None:
+    write(store, "/a.md", "See the latest log; login is elsewhere.\n")
+    page = asked(bob, "logged")
+    assert "1 memory found." in text_of(page)
+    assert "latest <mark>log</mark>; login" in page
+    assert "Nothing was found" in asked(bob, "testing")
+
+
+@pytest.mark.both_databases
 def test_stores_agents_and_people_are_chosen_from_a_list(store: MemoryStore, agent: Agent, key: str, bob: User) -> None:
     fields = re.split("<label ", asked(bob, "x", agent=agent.name))
     lists = {match[1]: field for field in fields if (match := re.search('select name="([^"]*)"', field))}
