@@ -46,5 +46,8 @@ document.addEventListener("focusin", (event) => {
 document.addEventListener("click", (event) => {
   const folded = event.target.closest("summary")?.parentElement;
   if (!folded || folded.open || folded.matches("[data-menu]") || !folded.querySelector("input, textarea, select")) return;
-  folded.addEventListener("toggle", () => folded.scrollIntoView({ block: "nearest" }), { once: true });
+  const show = () => folded.scrollIntoView({ block: "nearest" });
+  // Once more when what came into view has its true height: long diffs are laid out only then.
+  const again = () => (show(), requestAnimationFrame(() => requestAnimationFrame(show)));
+  folded.addEventListener("toggle", again, { once: true });
 });

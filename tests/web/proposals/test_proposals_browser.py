@@ -127,7 +127,8 @@ def test_on_a_telephone_the_reason_is_above_the_bar_and_a_refusal_can_be_taken_b
     button, bar = desk.get_by_role("button", name="Refuse the proposal"), desk.locator(".topnav")
     desk.wait_for_function("document.querySelector('.proposal-refuse').open")
     over = "([button, bar]) => button.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top"
-    assert desk.evaluate(over, [button.element_handle(), bar.element_handle()])
+    desk.wait_for_timeout(300)  # what comes into view is laid out
+    desk.wait_for_function(over, arg=[button.element_handle(), bar.element_handle()])
     fits(desk)
     button.click()
     desk.get_by_role("link", name="Undo…").click()
