@@ -82,16 +82,19 @@ def update_memory(
 ) -> Json:
     """Changes the text, the path or both, as one version; the id stays. With a `precondition` the update happens only
     if the memory has the named text, else 409, unless the memory already is as the request asks. A request that changes
-    nothing is 200 and makes no version."""
+    nothing is 200 and makes no version. With `view=full`, the text of a request without `content` counts as read."""
     if body.content is None and body.path is None:
         raise Problem.invalid("An update needs `content`, `path` or both.")
     expected = body.precondition.content_sha256 if body.precondition else None
     change = Change(body.content, None if body.path is None else paths.from_api(body.path), expected)
+    full, asked = query.view == "full", call_of(request).asked
     try:
-        made = api.update(memory_store_id, memory_id, change, call_of(request).asked)
+        made = api.update(memory_store_id, memory_id, change, asked)
+        if full and body.content is None:
+            made = api.retrieve(memory_store_id, memory_id, asked, full=True)
     except NoSuchMemory:
         raise _missing() from None
-    return objects.memory(memory_store_id, made, full=query.view == "full")
+    return objects.memory(memory_store_id, made, full=full)
 
 
 @router.delete(ONE, auth=needs(Access.WRITE), response=answers(DeletedMemory, 409, 429), summary="Delete a memory")

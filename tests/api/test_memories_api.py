@@ -77,6 +77,20 @@ def test_a_read_of_the_text_is_told_as_the_tools_view_and_a_basic_one_is_not(api
     assert_audit_is_right(api.hub.store)
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("path", ["/a.md", "/b.md"], ids=["no change", "a move"])
+def test_a_text_that_an_update_gives_without_having_it_is_told_as_a_read(api: Api, path: str) -> None:
+    id = api.create("/a.md", "secret\n")["id"]
+    assert api.update(id, {"path": "/a.md"})["content"] is None
+    before = api.seq
+    answer = api.update(id, {"path": path}, view="full")
+    assert answer["content"] == "secret\n" and answer["path"] == path
+    changed, read = AuditEntry.objects.of_chain(api.hub.store.id).filter(seq__gt=before).oldest()
+    assert (changed.command, changed.first_line) == ("rename", None)
+    assert (read.command, read.memory, read.first_line, read.last_line) == ("view", id, 1, 2)
+    assert_audit_is_right(api.hub.store)
+
+
 def test_no_change_is_an_entry_and_no_version(api: Api) -> None:
     made = api.create("/a.md", "one")
     for body in ({"content": "one"}, {"path": "/a.md"}, {"content": "one", "path": "/a.md"}):
