@@ -286,6 +286,7 @@ def test_between_versions_with_a_line_a_redacted_one_may_have_had_it(caller: Cal
     assert "Version 2, which was redacted or removed" in readers(bob, memory, version=3, line=2).content.decode()
 
 
+@pytest.mark.both_databases
 def test_nobody_has_seen_what_nobody_read(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
     assert "No one has seen this version" in readers(bob, memory).content.decode()
