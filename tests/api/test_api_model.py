@@ -88,6 +88,8 @@ class Play:
         fails = expected not in (None, sha(old_text)) and not same
         fails = fails or (path != old_path and self.model.taken(path, id))
         self.model.entries.append(("api", "edit" if "content" in body else "rename", not fails, old_path))
+        if not fails and "content" not in body:  # the answer gives a text that the request did not have
+            self.model.entries.append(("api", "view", True, path))
         assert answer.status == (409 if fails else 200), (body, answer.body)
         if fails or same:
             return
