@@ -1,7 +1,5 @@
 """The Django application: its name, its system checks and the setup of each new database connection."""
 
-import gc
-
 from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_in
 from django.core.checks import register
@@ -23,4 +21,3 @@ class MemoryHubConfig(AppConfig):
         user_logged_in.disconnect(dispatch_uid="update_last_login")
         connection_created.connect(connections.configure, dispatch_uid="memoryhub.database.connections.configure")
         post_migrate.connect(planner.tell, sender=self, dispatch_uid="memoryhub.database.planner.tell")
-        gc.freeze()  # the modules loaded by now stay: the collector need not look at them while the others are loaded
