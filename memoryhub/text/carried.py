@@ -64,9 +64,9 @@ def _taken_back(
 
     Its text differs in `areas` from the text before.
     """
+    added = set(_added(areas)) if version.back else set()
     for back in version.back:
         if lines.get(back) and version.text is not None:
-            added = set(_added(areas))
             moved = _moved(sorted(lines[back]), changes(_text(text_of, back), _text(text_of, version.text), work))
             yield from added.intersection(moved)
 

@@ -37,17 +37,20 @@ def tell(comment: Comment, text: str, before: str = "") -> None:
     """Note whom a comment with this text concerns, in its transaction: the people whom it names, and those who wrote in
     its thread before.
 
-    With `before`, the comment had that text, and only the people are told whom the new text names in addition. What the
-    author had not put away in the thread is put away.
+    With `before`, the comment had that text: only the people are told whom the new text names in addition, and those
+    are no longer told whom it no longer names. Whoever was named and has not put that away stays told of that comment.
+    What the author had not put away in the thread is put away.
     """
     people = readers_of(comment.store_id)
-    named = named_in(text, people) - named_in(before, people) - {comment.by_id}
+    names, names_before = named_in(text, people), named_in(before, people)
+    named = names - names_before - {comment.by_id}
     here = Notice.objects.filter(store_id=comment.store_id, thread=comment.thread)
+    here.filter(comment=comment.pk, to_id__in=names_before - names).delete()
     told = set(named)
     if not before:
         writers = Comment.objects.of_thread(comment.store_id, comment.thread).values_list("by_id", flat=True)
         told |= ({user.pk for user in people} & set(writers)) - {comment.by_id}
-    named |= set(here.filter(to_id__in=told, is_mention=True).values_list("to_id", flat=True))
+    told -= set(here.filter(to_id__in=told - named, is_mention=True).values_list("to_id", flat=True))
     here.filter(to_id__in=[*told, *([comment.by_id] if comment.by_id else [])]).delete()
     row = {"store_id": comment.store_id, "memory_id": comment.memory_id, "thread": comment.thread}
     Notice.objects.bulk_create(

@@ -92,11 +92,11 @@ def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
     return {row.number: tuple(_texts_before(rows, taken[row.seq])) for row in by_people if row.seq in taken}
 
 
-def _texts_before(rows: Sequence[Row], undone: Collection[str]) -> Iterator[str]:
-    """Yield the text before each run of undone versions."""
+def _texts_before(rows: Sequence[Row], gone: Collection[str]) -> Iterator[str]:
+    """Yield the text before each run of the versions that are `gone`, by id."""
     before: str | None = None
     for row in rows:
-        if row.id not in undone:
+        if row.id not in gone:
             before = before if row.is_deletion else row.text
         elif before is not None:
             yield before

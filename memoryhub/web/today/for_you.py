@@ -29,6 +29,10 @@ class ForYou:
     rows: Sequence[Told]
     total: int
 
+    @property
+    def more(self) -> int:
+        return self.total - len(self.rows)
+
 
 def for_you(stores: Sequence[str], user: User) -> ForYou:
     """Return what a person was told of in these stores and has not put away."""

@@ -12,9 +12,10 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import removal
-from memoryhub.models import Door, Memory, MemoryStore, Notice, Role, User
+from memoryhub.models import Comment, Door, Memory, MemoryStore, Notice, Role, User
+from memoryhub.web.today import for_you
 from tests.fixtures import BY, new_person, signed_in
-from tests.web.comments.test_comments import answer, begin, caller, carla, memory, newest
+from tests.web.comments.test_comments import answer, begin, caller, carla, memory, newest, page
 
 __all__ = ["caller", "carla", "memory"]
 
@@ -77,13 +78,37 @@ def test_an_edit_tells_only_whom_it_names_in_addition(memory: Memory, carla: Use
     assert "For you" not in today(alice)
 
 
-def test_a_name_counts_although_an_answer_came_after_it(memory: Memory, carla: User, alice: User) -> None:
+def test_a_name_counts_although_somebody_else_answers_after_it(memory: Memory, carla: User, alice: User) -> None:
+    dora = new_person("Dora", is_superuser=True)
     begin(alice, memory, "Is this right?")
     first = newest()
     answer(carla, first, "reply", "Ask @Alice.")
-    assert "Carla named you" in today(alice)
-    answer(carla, first, "reply", "Or somebody else.")
-    assert "Carla named you" in today(alice)
+    answer(dora, first, "reply", "Or somebody else.")
+    body = today(alice)
+    assert "Carla named you" in body
+    assert "Ask @Alice." in body
+    assert "Dora" not in body
+    carlas = Comment.objects.get(text="Ask @Alice.")
+    answer(carla, carlas, "edit", "Ask somebody.")
+    assert "named you" not in today(alice)
+
+
+def test_a_curator_is_offered_the_members_of_the_store_alone(memory: Memory, carla: User, bob: User) -> None:
+    new_person("Root", is_superuser=True)
+    body = page(carla, memory)
+    assert f'<option value="{bob}">' in body
+    assert "Root" not in body
+
+
+def test_of_many_comments_some_are_shown_and_the_others_counted(
+    memory: Memory, carla: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(for_you, "SIZE", 1)
+    for number in range(3):
+        begin(carla, memory, f"@Bob {number}")
+    body = today(bob)
+    assert body.count("Carla named you") == 1
+    assert "2 more follow when you put some away." in body
 
 
 def test_nobody_is_told_who_may_not_see_the_store(memory: Memory, carla: User, bob: User, store: MemoryStore) -> None:
