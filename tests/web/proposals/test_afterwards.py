@@ -7,41 +7,16 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.core import proposing
-from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.models import MemoryStore, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
-from tests.web.proposals.proposing import begun, moves, newest, proposes, refuse, replaces, send, state, texts, url_of
+from tests.web.proposals.proposing import newest, refuse, send, state, texts, url_of
+from tests.web.proposals.test_proposal import REFUNDS, caller, curator, id_of, proposal, shown
 
 pytestmark = pytest.mark.django_db
 
-REFUNDS, OLD, LEAVES = "/policies/refunds.md", "/policies/old.md", "/policies/leaves.md"
-
-
-@pytest.fixture
-def proposal(store: MemoryStore, key: str) -> Caller:
-    """A proposal that edits, makes, deletes and moves."""
-    caller = begun(store, key, REFUNDS, OLD, LEAVES)
-    replaces(caller, REFUNDS, "two", "2")
-    proposes(caller, "create", "/policies/new.md", file_text="brand new\\n")
-    proposes(caller, "delete", OLD)
-    moves(caller, LEAVES, "/policies/moved.md")
-    return caller
-
-
-@pytest.fixture
-def curator(alice: User) -> Client:
-    return signed_in(alice)
-
-
-def id_of(path: str) -> str:
-    return str(Memory.objects.at(path).get().pk)
-
-
-def shown(client: Client, store: MemoryStore) -> str:
-    response = client.get(url_of(store))
-    assert response.status_code == 200
-    return response.content.decode()
+__all__ = ["caller", "curator", "proposal"]
 
 
 def undo(client: Client, store: MemoryStore, seq: int, **given: str) -> int:
