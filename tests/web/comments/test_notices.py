@@ -78,6 +78,7 @@ def test_an_edit_tells_only_whom_it_names_in_addition(memory: Memory, carla: Use
     assert "For you" not in today(alice)
 
 
+@pytest.mark.both_databases
 def test_a_name_counts_although_somebody_else_answers_after_it(memory: Memory, carla: User, alice: User) -> None:
     dora = new_person("Dora", is_superuser=True)
     begin(alice, memory, "Is this right?")
