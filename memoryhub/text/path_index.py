@@ -27,9 +27,9 @@ _END = b"\xff"  # never a byte of UTF-8 text
 _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A memory's id, its path, and its folded path."""
+    """A memory's id, its path, and its folded path. Entries have an order: two paths may differ in case alone."""
 
     id: str
     path: str

@@ -32,6 +32,11 @@ def test_the_index_finds_what_looking_at_every_path_finds(paths: list[str], quer
         assert [fits[:3] for fits in PathIndex(entries).find(words, limit)] == naive(entries, query, limit)
 
 
+def test_paths_that_differ_in_case_alone_are_both_found() -> None:
+    index = PathIndex(entries_of(["/Notes.md", "/notes.md", "/NOTES.md"]))
+    assert [fits[3].path for fits in index.find(["notes"], 3)] == ["/Notes.md", "/notes.md", "/NOTES.md"]
+
+
 def test_thousands_of_paths_are_found_as_by_looking_at_each() -> None:
     chance = random.Random(7)
     words = ["acme", "globex", "顧客", "メモ", "refund", "x1", "README.md", "Ａ", "order"]
