@@ -2,6 +2,7 @@
 matches, everything is allowed."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -56,7 +57,40 @@ class Condition(StrEnum):
     NEW_AGENT = "new_agent"
 
 
-Met: TypeAlias = frozenset[Condition]
+class Lines(NamedTuple):
+    """The condition that lines of a memory are changed, removed or separated, or that the memory is moved or deleted.
+
+    They are the lines `first` to `last`, from 1, of the version with this id, wherever they are in later versions; if
+    a person changed them, the lines in their place. A rule with this condition is about one memory: its pattern is the
+    memory's path.
+    """
+
+    version: str
+    first: int
+    last: int
+
+    @property
+    def value(self) -> str:
+        """Return the stored form: `lines:VERSION:FIRST-LAST`."""
+        return f"{LINES}:{self.version}:{self.first}-{self.last}"
+
+
+LINES = "lines"
+_LINES = re.compile(rf"{LINES}:([a-zA-Z0-9_]{{1,{LONGEST_WHO}}}):([1-9][0-9]{{0,8}})-([1-9][0-9]{{0,8}})")
+
+
+def condition_of(text: str) -> Condition | Lines:
+    """Return the condition with this stored form. Raise ValueError if there is none."""
+    match = _LINES.fullmatch(text)
+    if match is None:
+        return Condition(text)
+    lines = Lines(match[1], int(match[2]), int(match[3]))
+    if lines.first > lines.last:
+        raise ValueError(text)
+    return lines
+
+
+Met: TypeAlias = frozenset[Condition | Lines]
 """The conditions that are met by a change."""
 NONE_MET: Met = frozenset()
 
@@ -75,7 +109,7 @@ class PathRule:
     verbs: frozenset[Verb] = frozenset(Verb)
     who: str = ""
     reason: str = ""
-    only_if: Condition | None = None
+    only_if: Condition | Lines | None = None
     until: date | None = None
 
     @property
@@ -111,7 +145,7 @@ class PathRule:
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "PathRule":
         verbs = frozenset(Verb(verb) for verb in value["verbs"])
-        only_if = Condition(value["only_if"]) if value.get("only_if") else None
+        only_if = condition_of(value["only_if"]) if value.get("only_if") else None
         until = date.fromisoformat(value["until"]) if value.get("until") else None
         return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"], only_if, until)
 
@@ -138,6 +172,11 @@ def can_be_id(who: str) -> bool:
     """Return whether a text can be the id of an agent or a key. The empty text, which means every agent, can be one
     too."""
     return not who or (len(who) <= LONGEST_WHO and who.isascii() and who.isidentifier())
+
+
+def names_one_memory(pattern: str) -> bool:
+    """Return whether a pattern is the path of one memory."""
+    return bool(pattern) and "*" not in pattern and not pattern.endswith("/")
 
 
 class Decision(NamedTuple):
@@ -173,6 +212,10 @@ class PathRules:
         self._standing = [rule for at, rule in enumerate(self.rules) if at not in self.over]
         self._hiding = {rule.who for rule in self._standing if rule.effect is Effect.HIDE}
         self.conditions: Met = frozenset(rule.only_if for rule in self._standing if rule.only_if)
+        self._lines: dict[str, list[Lines]] = {}
+        for rule in self._standing:
+            if isinstance(rule.only_if, Lines):
+                self._lines.setdefault(rule.pattern, []).append(rule.only_if)
         self._prepared = [
             (at + 1, rule, rule.pattern.partition("*")[0], *_ends(matcher.names[-1]), matcher)
             for at, (rule, matcher) in enumerate(zip(self.rules, self.matchers, strict=True))
@@ -201,6 +244,10 @@ class PathRules:
         if not self.conditions:
             return NONE_MET
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
+
+    def protected_lines(self, path: str) -> list[Lines]:
+        """Return the lines of the memory at a path that rules name, whoever the rules are for."""
+        return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
         """Return the decision about a change of the memory at a path that meets these conditions."""

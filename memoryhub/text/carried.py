@@ -21,7 +21,7 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
             continue
         if version.text not in lines:
             areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
-            moved = set(_moved(sorted(lines.get(previous or "", ())), areas))
+            moved = set(still_there(sorted(lines.get(previous or "", ())), areas))
             new = _added(areas) if version.number in added_by else _taken_back(version, lines, areas, text_of, work)
             lines[version.text] = moved.union(new)
         previous = version.text
@@ -48,13 +48,24 @@ def followed(
             if version.text not in known:
                 if areas is None:
                     areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
-                moved = set(_moved(sorted(known[previous or ""]), areas))
+                moved = set(still_there(sorted(known[previous or ""]), areas))
                 known[version.text] = moved.union(_taken_back(version, known, areas, text_of, work))
         for name, (number, there) in places.items():
             if number == version.number:
                 lines[name] = {version.text: set(there)}
         previous = version.text
     return {name: known[previous or ""] for name, known in lines.items()}
+
+
+def still_there(lines: Iterable[int], areas: Sequence[Area]) -> Iterator[int]:
+    """Yield the numbers in the new text of those old lines that it still contains. `lines` are in order."""
+    rest, shift = iter(areas), 0
+    area = next(rest, None)
+    for line in lines:
+        while area is not None and area[1] < line:
+            shift, area = area[3] - area[1], next(rest, None)
+        if area is None or line <= area[0]:
+            yield line + shift
 
 
 def _taken_back(
@@ -67,23 +78,12 @@ def _taken_back(
     added = set(_added(areas)) if version.back else set()
     for back in version.back:
         if lines.get(back) and version.text is not None:
-            moved = _moved(sorted(lines[back]), changes(_text(text_of, back), _text(text_of, version.text), work))
+            moved = still_there(sorted(lines[back]), changes(_text(text_of, back), _text(text_of, version.text), work))
             yield from added.intersection(moved)
 
 
 def _text(text_of: TextOf, text: str | None) -> str:
     return ended(text_of(text)) if text is not None else ""
-
-
-def _moved(lines: Iterable[int], areas: Sequence[Area]) -> Iterator[int]:
-    """Yield the numbers in the new text of those old lines that it still contains. `lines` are in order."""
-    rest, shift = iter(areas), 0
-    area = next(rest, None)
-    for line in lines:
-        while area is not None and area[1] < line:
-            shift, area = area[3] - area[1], next(rest, None)
-        if area is None or line <= area[0]:
-            yield line + shift
 
 
 def _added(areas: Iterable[Area]) -> Iterator[int]:

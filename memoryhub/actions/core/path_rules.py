@@ -4,15 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memoryhub import path_rules
-from memoryhub.actions.core import sql_lists
+from memoryhub.actions.core import protected_lines, sql_lists
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import NO_RULES, NONE_MET, Condition, Doer, Met, PathRule, Verb
+from memoryhub.path_rules import NO_RULES, NONE_MET, Condition, Doer, Lines, Met, PathRule, PathRules, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import RefusedByRule, ToolError
+from memoryhub.text.kept_lines import are_kept
 from memoryhub.text.line_removal import removes_lines
 
 WORDS = {Verb.CREATE: "create", Verb.EDIT: "change", Verb.DELETE: "delete", Verb.RENAME: "rename"}
@@ -44,7 +45,7 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
         return None
     rules, doer = path_rules.of_text(store.path_rules, day_of(store.at)), Doer(str(actor.id), str(actor.author_id))
     decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
-    met = _Met(store, doer, verb, changes, rules.conditions_for(doer, verb))
+    met = _Met(store, doer, verb, changes, rules)
     holds_back = None
     for change in changes:
         try:
@@ -74,7 +75,7 @@ def of_memories(store_id: str, memories: Sequence[str], conditions: Met) -> dict
     """Return which of some memories (ids) meet the conditions that depend only on the memory. Without such a condition,
     nothing is queried."""
     met: dict[Condition, set[str]] = {}
-    for condition in conditions & set(_OF_MEMORIES):
+    for condition in set(_OF_MEMORIES) & conditions:
         parts = (memories[at : at + MOST_AT_ONCE] for at in range(0, len(memories), MOST_AT_ONCE))
         met[condition] = {memory for part in parts for memory in _OF_MEMORIES[condition](store_id, part)}
     return met
@@ -93,20 +94,33 @@ _OF_MEMORIES = {Condition.BY_PERSON: sql_lists.of_people, Condition.HAS_FINDING:
 class _Met:
     """Which conditions the changes of one act meet."""
 
-    def __init__(self, store: Tree, doer: Doer, verb: Verb, changes: Sequence[Change], conditions: Met) -> None:
+    def __init__(self, store: Tree, doer: Doer, verb: Verb, changes: Sequence[Change], rules: PathRules) -> None:
+        conditions = rules.conditions_for(doer, verb)
         self._verb, self._conditions = verb, conditions
         self._of_agent = of_agent(store.store, doer.agent, conditions)
+        self._rules, self._store = rules, store.store
         self._of_memories = of_memories(store.store, [one.memory.id for one in changes if one.memory], conditions)
 
     def by(self, change: Change) -> Met:
         if not self._conditions:
             return NONE_MET
-        met = set(self._of_agent)
+        met: set[Condition | Lines] = set(self._of_agent)
         if change.memory is not None:
             met |= {condition for condition, ids in self._of_memories.items() if change.memory.id in ids}
+            met |= {lines for lines in self._rules.protected_lines(change.path) if self._changes(lines, change)}
         if Condition.REMOVES_LINES in self._conditions and self._removes_lines(change):
             met.add(Condition.REMOVES_LINES)
         return frozenset(met)
+
+    def _changes(self, lines: Lines, change: Change) -> bool:
+        if change.memory is None or self._verb is Verb.CREATE or lines not in self._conditions:
+            return False
+        text, numbers = protected_lines.in_newest(self._store, change.memory.id, lines)
+        if numbers is None:
+            return self._verb is Verb.RENAME or self._removes_lines(change)
+        if self._verb is not Verb.EDIT or change.new_text is None:
+            return bool(numbers)
+        return not are_kept(text, change.new_text(), numbers)
 
     def _removes_lines(self, change: Change) -> bool:
         if self._verb is not Verb.EDIT or change.memory is None or change.new_text is None:

@@ -7,7 +7,7 @@ from memoryhub import retention_rules
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, PathRule, can_be_id, of_json
+from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Lines, PathRule, can_be_id, names_one_memory, of_json
 
 
 class BadRule(ValueError):
@@ -56,6 +56,8 @@ def _check(rules: Sequence[PathRule]) -> None:
             clean = retention_rules.cleaned(rule.pattern)
         except retention_rules.BadPattern as error:
             raise BadRule(f"rule {number}: pattern {error.code}") from None
+        if isinstance(rule.only_if, Lines) and not names_one_memory(rule.pattern):
+            raise BadRule(f"rule {number}: lines of several memories")
         is_whole = bool(rule.verbs) and can_be_id(rule.who)
         if clean != rule.pattern or not is_whole or len(rule.reason) > LONGEST_REASON:
             raise BadRule(f"rule {number}")

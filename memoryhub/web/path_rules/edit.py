@@ -1,6 +1,7 @@
 """The form for the path rules of a memory store: a draft is tried on the last 30 days before it is saved."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -14,7 +15,16 @@ from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Memory, MemoryStore, Role
-from memoryhub.path_rules import MOST_RULES, Effect, PathRule, PathRules, Verb, can_be_id
+from memoryhub.path_rules import (
+    MOST_RULES,
+    Effect,
+    PathRule,
+    PathRules,
+    Verb,
+    can_be_id,
+    condition_of,
+    names_one_memory,
+)
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store
@@ -60,7 +70,7 @@ def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) ->
     """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
 
     With patterns `protect` or `allow`, rules that refuse or allow changes there are put before the saved ones.
-    `who` and `verb` limit it to an agent or a key, and to some kinds of changes.
+    `who` and `verb` limit it to an agent or a key, and to some kinds of changes; `only_if` gives it a condition.
     """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
@@ -72,11 +82,15 @@ _BEGUN = {"protect": Effect.REFUSE, "allow": Effect.ALLOW}
 
 
 def _begun(request: Request, name: str, effect: Effect) -> Iterator[PathRule]:
-    who, verbs = request.GET.get("who", ""), {*request.GET.getlist("verb")}
+    who, verbs, only_if = request.GET.get("who", ""), {*request.GET.getlist("verb")}, None
+    with suppress(ValueError):
+        only_if = condition_of(request.GET.get("only_if", ""))
     chosen = frozenset(verb for verb in Verb if verb in verbs) or frozenset(Verb)
     for pattern in request.GET.getlist(name):
         if pattern.startswith("/"):
-            yield PathRule(effect, pattern[: forms.LONGEST_PATTERN], chosen, who if can_be_id(who) else "")
+            yield PathRule(
+                effect, pattern[: forms.LONGEST_PATTERN], chosen, who if can_be_id(who) else "", only_if=only_if
+            )
 
 
 def _save(
@@ -131,11 +145,7 @@ def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, 
 
     A person who writes `/policies` and means the directory learns here that the rule does not cover its memories.
     """
-    alone = [
-        (number, rule.pattern)
-        for number, rule in enumerate(rules, start=1)
-        if rule.pattern and "*" not in rule.pattern and not rule.pattern.endswith("/")
-    ]
+    alone = [(number, rule.pattern) for number, rule in enumerate(rules, start=1) if names_one_memory(rule.pattern)]
     there = Memory.objects.live().filter(store=store, path__in=[pattern for _number, pattern in alone])
     known = set(there.values_list("path", flat=True))
     return [(number, pattern) for number, pattern in alone if pattern not in known]

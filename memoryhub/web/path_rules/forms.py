@@ -1,6 +1,7 @@
 """The form of a list of path rules: one row for each rule, in their order."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from django import forms
@@ -10,9 +11,21 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub import retention_rules
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Condition, Effect, PathRule, Verb, can_be_id
+from memoryhub.path_rules import (
+    LINES,
+    LONGEST_REASON,
+    MOST_RULES,
+    Condition,
+    Effect,
+    Lines,
+    PathRule,
+    Verb,
+    can_be_id,
+    condition_of,
+    names_one_memory,
+)
 from memoryhub.retention_rules import BadPattern
-from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices
+from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices, condition
 from memoryhub.web.retention import sentences as retention_words
 
 Row = dict[str, Any]
@@ -47,6 +60,8 @@ EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {
     ),
 }  # fmt: skip
 """{name: what a ready example does, and its rows}"""
+CHOICES = [("", _("always")), *((one.value, words) for one, words in CONDITIONS.items())]
+"""The conditions that any rule can have. One about lines begins on the page of a memory, where they are chosen."""
 NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": ALL, "pattern": "/", "who": ""}
 
 
@@ -72,7 +87,7 @@ class PathRuleForm(forms.Form):
     only_if = forms.ChoiceField(
         label=_("When"),
         required=False,
-        choices=[("", _("always")), *((condition.value, words) for condition, words in CONDITIONS.items())],
+        choices=CHOICES,
     )
     until = forms.DateField(
         label=_("Last day"),
@@ -92,6 +107,10 @@ class PathRuleForm(forms.Form):
             "hx-get": pattern_url, "hx-trigger": "input changed delay:400ms", "hx-target": "next .pattern-says",
             "hx-swap": "outerHTML",
         }  # fmt: skip
+        with suppress(ValueError):
+            lines = condition_of(self["only_if"].value() or "")
+            if isinstance(lines, Lines):
+                self.fields["only_if"].choices = [*CHOICES, (lines.value, condition(lines))]  # type: ignore[attr-defined]
         own = self["who"].value() or ""
         known = {**names, own: names.get(own, own)} if own and can_be_id(own) else names
         who = self.fields["who"]
@@ -114,6 +133,8 @@ class PathRuleForm(forms.Form):
         given = super().clean() or {}
         if given.get("effect") != Effect.HIDE and not given.get("verbs"):
             self.add_error("verbs", _("Tick at least one."))
+        if given.get("only_if", "").startswith(f"{LINES}:") and not names_one_memory(given.get("pattern", "")):
+            self.add_error("pattern", _("A rule about lines is about one memory: write the path of the memory."))
         return given
 
     def rule(self) -> PathRule:
@@ -122,7 +143,7 @@ class PathRuleForm(forms.Form):
         if given["effect"] == Effect.HIDE:
             return PathRule(Effect.HIDE, given["pattern"], who=given["who"], until=given["until"])
         verbs = frozenset(Verb(verb) for verb in given["verbs"])
-        only_if = Condition(given["only_if"]) if given["only_if"] else None
+        only_if = condition_of(given["only_if"]) if given["only_if"] else None
         about = given["pattern"], verbs, given["who"], given["reason"], only_if, given["until"]
         return PathRule(Effect(given["effect"]), *about)
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Subquery
 
-from memoryhub.actions.core import path_rules
+from memoryhub.actions.core import path_rules, protected_lines
 from memoryhub.actions.core.path_rules import MOST_AT_ONCE
 from memoryhub.models import Memory, MemoryVersion, Operation
-from memoryhub.path_rules import NONE_MET, Condition, Met, Verb
+from memoryhub.path_rules import NONE_MET, Condition, Lines, Met, Verb
 from memoryhub.text.line_removal import removes_lines
 
 MOST_COMPARED = 2_000
@@ -44,15 +44,16 @@ class Past:
     """Knows which conditions past changes meet. `cut_at` is the seq up to which there are too many texts to compare, or
     0.
 
-    Lines that a change removed are those that it removed then. What people wrote and approved, findings, and whether an
-    agent is new are as they are now: that is what the rules will meet. A refused change counts as one that removes
-    lines, except `insert`.
+    Lines that a change removed, and protected lines that it changed, are those that it removed or changed then. What
+    people wrote and approved, findings, and whether an agent is new are as they are now: that is what the rules will
+    meet. A refused change counts as one that removes and changes lines, except `insert`.
     """
 
     def __init__(
         self, store_id: str, conditions: Met, entries: Sequence[Entry], versions: Mapping[int, Sequence[Made]]
     ) -> None:
         self._store, self._conditions, self.cut_at = store_id, conditions, 0
+        self._lines: dict[Lines, tuple[str, set[str]]] = {}
         self._agents: dict[str, Met] = {}
         self._at: dict[str, str] = {}
         self._removing: set[str] = set()
@@ -63,6 +64,9 @@ class Past:
         self._memories = path_rules.of_memories(store_id, sorted(made | set(self._at.values())), conditions)
         if Condition.REMOVES_LINES in conditions:
             self._removing = self._that_remove(versions)
+        for lines in conditions:
+            if isinstance(lines, Lines):
+                self._lines[lines] = protected_lines.past_of(store_id, lines)
 
     def met(self, entry: Entry, verb: Verb, path: str, version: Made | None) -> Met:
         """Return the conditions that a change meets; `version` is what it made, or None if it was refused."""
@@ -72,13 +76,21 @@ class Past:
             self._agents[entry.author_id] = path_rules.of_agent(self._store, entry.author_id, self._conditions)
         memory = version.memory if version else self._at.get(path)
         is_new = verb is Verb.CREATE and entry.command == "create"
-        met = {condition for condition, ids in self._memories.items() if memory in ids and not is_new}
+        met: set[Condition | Lines] = set()
+        met |= {condition for condition, ids in self._memories.items() if memory in ids and not is_new}
         if verb is Verb.DELETE or (verb is Verb.EDIT and self._has_removed(entry, version)):
             met.add(Condition.REMOVES_LINES)
+        met |= {lines for lines in self._lines if self._has_changed(lines, entry, verb, memory, version)}
         return self._agents[entry.author_id] | met
 
     def _has_removed(self, entry: Entry, version: Made | None) -> bool:
         return version.id in self._removing if version else entry.command != "insert"
+
+    def _has_changed(self, lines: Lines, entry: Entry, verb: Verb, memory: str | None, version: Made | None) -> bool:
+        whose, changing = self._lines[lines]
+        if verb is Verb.EDIT and version is not None:
+            return version.id in changing
+        return memory == whose and verb is not Verb.CREATE and entry.command != "insert"
 
     def _live(self, paths: Iterable[str]) -> dict[str, str]:
         wanted = sorted(set(paths))

@@ -3,23 +3,25 @@
 import json
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub import ids
+from memoryhub.actions.core import protected_lines
 from memoryhub.actions.core.path_rules import of_agent, of_memories
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, Role
-from memoryhub.path_rules import Condition, Decision, Doer, Met, PathRule, PathRules, Verb, of_json
+from memoryhub.path_rules import Condition, Decision, Doer, Lines, Met, PathRule, PathRules, Verb, of_json
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
@@ -46,6 +48,25 @@ class Shown:
     why: str = ""
     decides: bool = False
     is_over: bool = False
+    lines: "LinesNow | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinesNow:
+    """Where the protected lines of a rule are now. `address` is that of the text in which a person chose them.
+
+    `first` and `last` are their numbers now, or 0 if none is left. `is_text_gone`: that text has been removed or
+    redacted, so that every line of the memory counts as protected.
+    """
+
+    address: str
+    first: int = 0
+    last: int = 0
+    is_text_gone: bool = False
+
+    @property
+    def is_protected(self) -> bool:
+        return bool(self.first) or self.is_text_gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +112,13 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     names = names_in(store, [*rules.rules, *known])
     asked = _asked(request)
     answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
-    shown = [
-        Shown(number, rule, sentence(rule, names), is_over=number - 1 in rules.over)
-        for number, rule in enumerate(rules.rules, 1)
-    ]
     return render(
         request,
         "path_rules/rules.html",
         pages.context(
             request,
             store,
-            rules=answered.pop("rules", shown),
+            rules=answered.pop("rules", None) or _shown(store, rules, names),
             has_rest=not any(rule.is_about_everything for rule in rules.rules),
             agents=choices(names),
             verbs=_verbs(rules),
@@ -148,7 +165,7 @@ def _verbs(rules: PathRules) -> dict[str, Any]:
     """Return the verbs that a question can have, with their words. It matters only to some rules whether a change
     removes lines."""
     words: dict[str, Any] = {SEE: _("see"), **{verb.value: words for verb, words in VERBS.items()}}
-    if Condition.REMOVES_LINES in rules.conditions:
+    if any(one == Condition.REMOVES_LINES or isinstance(one, Lines) for one in rules.conditions):
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
     return words
 
@@ -159,13 +176,35 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
     met = _met(store, rules, doer, asked)
     sight = rules.sight(doer, asked.path)
     decision = sight if sight.hides or verb is None else rules.decide(doer, verb, asked.path, met)
+    mismatches = rules.mismatches(doer, verb, asked.path, met)
     shown = [
-        Shown(number, rule, sentence(rule, names), _why(number, decision, mismatch), number == decision.number)
-        for number, (rule, mismatch) in enumerate(
-            zip(rules.rules, rules.mismatches(doer, verb, asked.path, met), strict=True), 1
-        )
+        replace(one, why=_why(one.number, decision, mismatch), decides=one.number == decision.number)
+        for one, mismatch in zip(_shown(store, rules, names), mismatches, strict=True)
     ]
     return {"rules": shown, "decision": decision, "sees": verb is None, "barred": _barred(store, asked)}
+
+
+def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
+    return [
+        Shown(
+            number,
+            rule,
+            sentence(rule, names),
+            is_over=number - 1 in rules.over,
+            lines=_place(store, rule.pattern, rule.only_if) if isinstance(rule.only_if, Lines) else None,
+        )
+        for number, rule in enumerate(rules.rules, 1)
+    ]
+
+
+def _place(store: MemoryStore, path: str, lines: Lines) -> LinesNow:
+    """Return where the lines are now in the memory at a path."""
+    memory = Memory.objects.live().filter(store=store).at(path).values_list("pk", flat=True).first()
+    _text, numbers = protected_lines.in_newest(store.pk, memory or "", lines)
+    if numbers is None:
+        return LinesNow("", is_text_gone=True)
+    address = reverse("version", args=[store.pk, lines.version]) + f"#L{lines.first}-L{lines.last}"
+    return LinesNow(address, *((numbers[0], numbers[-1]) if numbers else ()))
 
 
 _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_ADDS: Verb.EDIT, SEE: None}
@@ -188,7 +227,10 @@ def _barred(store: MemoryStore, asked: Asked) -> str:
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
     """Return the conditions that the change meets now, with the memory that is at its path."""
     memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
-    met = {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
+    met: set[Condition | Lines] = set()
+    met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
+    if asked.verb in (Verb.EDIT, Verb.DELETE, Verb.RENAME):
+        met |= {one for one in rules.protected_lines(asked.path) if _place(store, asked.path, one).is_protected}
     if asked.verb in (Verb.EDIT, Verb.DELETE):
         met.add(Condition.REMOVES_LINES)
     return of_agent(store.pk, doer.agent, rules.conditions) | met

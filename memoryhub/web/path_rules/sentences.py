@@ -6,7 +6,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _, gettext_lazy
 
 from memoryhub.models import Agent, Key, MemoryStore
-from memoryhub.path_rules import Condition, Effect, Mismatch, PathRule, Verb
+from memoryhub.path_rules import Condition, Effect, Lines, Mismatch, PathRule, Verb
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
 
@@ -30,7 +30,17 @@ CONDITIONS = {
     Condition.HAS_FINDING: gettext_lazy("if it has an open finding"),
     Condition.NEW_AGENT: gettext_lazy("until a proposal of the agent has been merged"),
 }
-"""What a condition says, for the end of a sentence."""
+
+
+def condition(of: Condition | Lines) -> str:
+    """Return what a condition says, for the end of a sentence."""
+    if isinstance(of, Condition):
+        return str(CONDITIONS[of])
+    if of.first == of.last:
+        return _("if the protected line %(first)s is changed") % {"first": of.first}
+    return _("if one of the protected lines %(first)s to %(last)s is changed") % {"first": of.first, "last": of.last}
+
+
 Names = Mapping[str, str]
 """The names of agents and keys by their ids."""
 
@@ -67,7 +77,7 @@ def sentence(rule: PathRule, names: Names) -> str:
     """Return what a rule says, as one sentence."""
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
-        details["where"] += " " + str(CONDITIONS[rule.only_if])
+        details["where"] += " " + condition(rule.only_if)
     if rule.until:
         details["where"] += " " + _("until %(day)s") % {"day": date_format(rule.until, "j M Y")}
     if rule.effect is Effect.HIDE:

@@ -1,5 +1,6 @@
 // Links to lines: #L10 and #L10-L20 are marked and scrolled to; shift-click, or Shift with the arrow keys, selects a
-// range. Where comments may be written, the last line of the range has a link to the form for one.
+// range. The last line of the range has a link to the form for a comment, and to the one for a rule that protects the
+// range from agents, where the person may write these.
 
 const ADDRESS = /^#L(\d+)(?:-L(\d+))?$/;
 let anchor = null; // the line at which a range starts
@@ -17,23 +18,24 @@ function chosen() {
 
 function mark(range) {
   for (const line of document.querySelectorAll(".line-marked")) line.classList.remove("line-marked");
-  document.querySelector(".line-comment")?.remove();
+  for (const link of document.querySelectorAll(".line-comment, .line-protect")) link.remove();
   if (!range) return;
   for (let line = lineAt(range.first); line && numberOf(line.firstElementChild) <= range.last; line = line.nextElementSibling) {
     line.classList.add("line-marked");
   }
-  offerComment(range);
-}
-
-function offerComment(range) {
   const line = lineAt(range.last) ?? lineAt(range.first);
-  const label = line?.parentElement.dataset.comment;
-  if (!label) return;
-  const link = document.createElement("a");
-  link.className = "button button-small line-comment";
+  const { comment, protect, protectUrl } = line?.parentElement.dataset ?? {};
   const address = new URL(location.href);
   address.searchParams.set("comment", range.first === range.last ? range.first : `${range.first}-${range.last}`);
   address.hash = "";
+  offer(line, "line-protect", protect, `${protectUrl}${range.first}-${range.last}`);
+  offer(line, "line-comment", comment, address);
+}
+
+function offer(line, name, label, address) {
+  if (!label) return;
+  const link = document.createElement("a");
+  link.className = `button button-small ${name}`;
   link.href = address;
   link.textContent = label;
   line.querySelector("code").after(link);
