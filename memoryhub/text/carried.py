@@ -1,29 +1,31 @@
 """Lines of a memory, followed through its later versions: those that some versions added, or those of some places."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from memoryhub.text.blame import TextOf, Version
 from memoryhub.text.changed_lines import Work, changes, ended
-from memoryhub.text.matching import Area
+from memoryhub.text.line_sets import LineSet, Moves
 
 
-def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, set[int]]:
+def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
     """Return {version number: its lines that one of the versions `added_by` added}. Lines count from 1.
 
     `versions` are consecutive and in order of time. If the first text is by one of `added_by`, all its lines count.
-    Versions without such lines are left out.
+    Versions without such lines are left out, and so is the rest if it takes too much work.
     """
-    lines: dict[str, set[int]] = {}
+    lines: dict[str, LineSet] = {}
     previous: str | None = None
-    found: dict[int, set[int]] = {}
+    found: dict[int, LineSet] = {}
     for version in versions:
         if version.text is None:
             continue
         if version.text not in lines:
-            areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
-            moved = set(still_there(sorted(lines.get(previous or "", ())), areas))
-            new = _added(areas) if version.number in added_by else _taken_back(version, lines, areas, text_of, work)
+            moves = _moves(text_of, previous, version.text, work)
+            moved = moves.after(lines.get(previous or "", LineSet()))
+            new = moves.added if version.number in added_by else _taken_back(version, lines, moves, text_of, work)
             lines[version.text] = moved.union(new)
+            if not work.keeps(len(lines[version.text].runs)):
+                break
         previous = version.text
         if lines[version.text]:
             found[version.number] = lines[version.text]
@@ -32,60 +34,42 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
 
 def followed(
     versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
-) -> dict[str, set[int]]:
+) -> dict[str, LineSet]:
     """Return {name: its lines in the last version that has a text}. Lines count from 1.
 
-    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left. Names are missing
-    whose version is not among `versions`, or has no text.
+    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left, or if to follow them
+    takes too much work. Names are missing whose version is not among `versions`, or has no text.
     """
-    lines: dict[str, dict[str, set[int]]] = {}
+    lines: dict[str, dict[str, LineSet]] = {}
     previous: str | None = None
     for version in versions:
         if version.text is None:
             continue
-        areas: Sequence[Area] | None = None
+        moves: Moves | None = None
         for known in lines.values():
             if version.text not in known:
-                if areas is None:
-                    areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
-                moved = set(still_there(sorted(known[previous or ""]), areas))
-                known[version.text] = moved.union(_taken_back(version, known, areas, text_of, work))
+                moves = moves or _moves(text_of, previous, version.text, work)
+                moved = moves.after(known[previous or ""])
+                now = moved.union(_taken_back(version, known, moves, text_of, work))
+                known[version.text] = now if work.keeps(1 + len(now.runs)) else LineSet()
         for name, (number, there) in places.items():
             if number == version.number:
-                lines[name] = {version.text: set(there)}
+                lines[name] = {version.text: LineSet.of(there)}
         previous = version.text
     return {name: known[previous or ""] for name, known in lines.items()}
 
 
-def still_there(lines: Iterable[int], areas: Sequence[Area]) -> Iterator[int]:
-    """Yield the numbers in the new text of those old lines that it still contains. `lines` are in order."""
-    rest, shift = iter(areas), 0
-    area = next(rest, None)
-    for line in lines:
-        while area is not None and area[1] < line:
-            shift, area = area[3] - area[1], next(rest, None)
-        if area is None or line <= area[0]:
-            yield line + shift
+def _taken_back(version: Version, lines: Mapping[str, LineSet], moves: Moves, text_of: TextOf, work: Work) -> LineSet:
+    """Return those of the `lines`, by the id of an older text, that the version took back from it.
 
-
-def _taken_back(
-    version: Version, lines: Mapping[str, Collection[int]], areas: Sequence[Area], text_of: TextOf, work: Work
-) -> Iterator[int]:
-    """Yield those of the `lines`, by the id of an older text, that the version took back from it.
-
-    Its text differs in `areas` from the text before.
+    `moves` are those from the text before to its own.
     """
-    added = set(_added(areas)) if version.back else set()
+    found = LineSet()
     for back in version.back:
         if lines.get(back) and version.text is not None:
-            moved = still_there(sorted(lines[back]), changes(_text(text_of, back), _text(text_of, version.text), work))
-            yield from added.intersection(moved)
+            found = found.union(_moves(text_of, back, version.text, work).after(lines[back]))
+    return found.intersection(moves.added) if found else found
 
 
-def _text(text_of: TextOf, text: str | None) -> str:
-    return ended(text_of(text)) if text is not None else ""
-
-
-def _added(areas: Iterable[Area]) -> Iterator[int]:
-    for _i, _i_end, j, j_end in areas:
-        yield from range(j + 1, j_end + 1)
+def _moves(text_of: TextOf, old: str | None, new: str, work: Work) -> Moves:
+    return Moves(changes(ended(text_of(old)) if old is not None else "", ended(text_of(new)), work))

@@ -14,6 +14,9 @@ LINES_SEARCHED = 2_000_000
 PAIRS_SEARCHED = 1_000_000
 """How many lines, and how many pairs of equal lines, are compared one by one in one blame."""
 
+RUNS_KEPT = 300_000
+"""How many runs of lines are kept while lines are followed through versions: some 50 MB."""
+
 SMALL = 1_500
 """Stretches with at most this many characters are compared line by line at once."""
 
@@ -41,7 +44,14 @@ class Work:
 
     lines: Budget = field(default_factory=lambda: Budget(LINES_SEARCHED))
     pairs: Budget = field(default_factory=lambda: Budget(PAIRS_SEARCHED))
+    runs: Budget = field(default_factory=lambda: Budget(RUNS_KEPT))
     passed: bool = False
+
+    def keeps(self, runs: int) -> bool:
+        """Use up the room of this many runs of lines and return True. If too little is left, return False."""
+        enough = self.runs.take(runs)
+        self.passed = self.passed or not enough
+        return enough
 
     def takes(self, lines: int) -> bool:
         """Use up the work of this many lines and return True. If too little is left, use nothing and return False."""

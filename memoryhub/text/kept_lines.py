@@ -3,25 +3,23 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from memoryhub.text.carried import still_there
 from memoryhub.text.changed_lines import Work, changes, ended
+from memoryhub.text.line_sets import LineSet, Moves
 
 
 def are_kept(old: str, new: str, lines: Sequence[int]) -> bool:
     """Return whether no line of `lines` (numbers of the old text, from 1, in order) is changed or removed in the new
     text, and no new line separates them."""
-    later = list(still_there(lines, changes(ended(old), ended(new), Work())))
+    later = list(_moves(old, new).after(LineSet.of(lines)))
     return len(later) == len(lines) and len({now - then for then, now in zip(lines, later, strict=True)}) <= 1
 
 
 def where(old: str, new: str, lines: Sequence[int]) -> list[int]:
     """Return where the lines are in the new text. Where some of them were changed, the lines in their place count."""
     areas = changes(ended(old), ended(new), Work())
-    found = set(still_there(lines, areas))
-    for first, end, new_first, new_end in areas:
-        if any(first < line <= end for line in lines):
-            found.update(range(new_first + 1, new_end + 1))
-    return sorted(found)
+    before = LineSet.of(lines)
+    changed = [(j + 1, j_end) for i, i_end, j, j_end in areas if j < j_end and before.within(i + 1, i_end)]
+    return list(Moves(areas).after(before).union(LineSet.of_runs(changed)))
 
 
 def where_in_last(texts: Sequence[str], lines: Sequence[int]) -> list[int]:
@@ -32,4 +30,8 @@ def where_in_last(texts: Sequence[str], lines: Sequence[int]) -> list[int]:
         now = where(old, new, now)
     if now:
         return list(now)
-    return list(still_there(lines, changes(ended(texts[0]), ended(texts[-1]), Work())))
+    return list(_moves(texts[0], texts[-1]).after(LineSet.of(lines)))
+
+
+def _moves(old: str, new: str) -> Moves:
+    return Moves(changes(ended(old), ended(new), Work()))

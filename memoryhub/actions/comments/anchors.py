@@ -26,15 +26,16 @@ def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[st
     if not on_lines:
         return {}
     numbers = {one.number for one in on_lines.values()}
-    return _followed(memory.store_id, _versions(memory, numbers, number), on_lines)
+    return _followed(memory.store_id, _versions(memory, numbers, number), on_lines, Work())
 
 
 def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
     """Move the threads on lines of versions, by number, that are about to be removed to the next version that stays.
 
-    The act's entry must follow. A thread none of whose lines is left there stays with its version.
+    The act's entry must follow. A thread none of whose lines is left there stays with its version, and so do the last
+    ones if there are too many texts to compare.
     """
-    first_ones = Comment.objects.of_memory(store_id, memory.pk).first_ones()
+    first_ones, work = Comment.objects.of_memory(store_id, memory.pk).first_ones(), Work()
     for number in sorted(removed):
         threads = {one.thread: one for one in first_ones.filter(number=number, first__isnull=False)}
         if not threads:
@@ -43,7 +44,7 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
         stays = later.exclude(number__in=removed).order_by("number").values_list("number", flat=True).first()
         if stays is None:
             continue
-        found = _followed(store_id, _versions(memory, {number}, stays), threads)
+        found = _followed(store_id, _versions(memory, {number}, stays), threads, work)
         for thread, lines in found.items():
             if lines is not None:
                 changed = first_ones.filter(pk=thread)
@@ -61,12 +62,10 @@ def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Versi
     return [Version(*row) for row in own.filter(number__in={*numbers, newest}).values_list("number", "text_id")]
 
 
-def _followed(store_id: str, versions: Sequence[Version], threads: Mapping[str, Comment]) -> dict[str, Lines | None]:
+def _followed(
+    store_id: str, versions: Sequence[Version], threads: Mapping[str, Comment], work: Work
+) -> dict[str, Lines | None]:
     places = {name: (one.number, range(one.first or 1, (one.last or 1) + 1)) for name, one in threads.items()}
     texts = Texts(store_id, list(dict.fromkeys(version.text for version in versions if version.text)))
-    found = followed(versions, places, texts, Work())
-    return {name: _ends(found.get(name, set())) for name in threads}
-
-
-def _ends(lines: set[int]) -> Lines | None:
-    return (min(lines), max(lines)) if lines else None
+    found = followed(versions, places, texts, work)
+    return {name: (lines.first, lines.last) if (lines := found.get(name)) else None for name in threads}

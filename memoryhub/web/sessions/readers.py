@@ -1,6 +1,6 @@
 """Who has seen a version, or one line in all versions that contain it, and what they wrote afterwards."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.http import HttpResponse
@@ -17,6 +17,7 @@ from memoryhub.protocol.text import count_lines
 from memoryhub.text import blame as lines_of
 from memoryhub.text.blame import Origin
 from memoryhub.text.changed_lines import Work
+from memoryhub.text.line_sets import LineSet
 from memoryhub.web.common import addresses, pages, removed_history
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.request import Request
@@ -139,7 +140,7 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 
 def _rows(
     memory: Memory, version: MemoryVersion, followed: Followed | None
-) -> tuple[list[Row], dict[int, Sequence[int] | None]]:
+) -> tuple[list[Row], dict[int, LineSet | None]]:
     """Return the versions to search for, and {version number: lines to look for (None: any line)}.
 
     A redacted version between two versions with the line is included, because it may have had the line.
@@ -150,7 +151,7 @@ def _rows(
     rows = list(blame.onward(memory, followed.origin.since).rows)
     last = max(followed.lines)
     gone = [row.number for row in rows if row.text is None and not row.is_deletion and row.number < last]
-    return rows, {**dict.fromkeys(gone), **{number: [line] for number, line in followed.lines.items()}}
+    return rows, {**dict.fromkeys(gone), **{number: LineSet.of([line]) for number, line in followed.lines.items()}}
 
 
 def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:

@@ -9,7 +9,7 @@ newest searches are scanned.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from memoryhub.actions.history.blame import Row, line_counts
 from memoryhub.actions.search import search
 from memoryhub.models import AuditEntry, MemoryText, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ, AuditEntryQuerySet, by_path_alone
+from memoryhub.text.line_sets import LineSet
 
 PAGE = 50
 LOOK = 2_000
@@ -78,7 +79,7 @@ class Seen:
     first: int | None
     last: int | None
     own: bool
-    found: Sequence[int] | None = None
+    found: LineSet | None = None
     total: int | None = None
 
     @property
@@ -92,11 +93,11 @@ class Seen:
             return False
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
 
-    def shown(self, lines: Iterable[int]) -> list[int]:
+    def shown(self, lines: LineSet) -> LineSet:
         """Return those of some lines that the answer showed."""
         if self.found is not None:
-            return [line for line in lines if line in self.found]
-        return [line for line in lines if self.first is None or self.last is None or self.first <= line <= self.last]
+            return lines.intersection(self.found)
+        return lines if self.first is None or self.last is None else lines.within(self.first, self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +126,10 @@ class Wanted:
     """The versions to look for, each with the lines to look for (None: any line)."""
 
     chain: str
-    lines: Mapping[str, tuple[Row, Sequence[int] | None]]
+    lines: Mapping[str, tuple[Row, LineSet | None]]
 
     @classmethod
-    def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, Sequence[int] | None]) -> "Wanted":
+    def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, LineSet | None]) -> "Wanted":
         """Return the query for those versions in `rows` whose numbers are in `lines`."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
@@ -262,9 +263,9 @@ def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searche
     found = searches.lines(entry, version) if is_search else None
     seen = Seen(entry, version, None, first, last, entry.seq == version.seq, found)
     if lines is None:
-        return None if found == [] else seen
+        return None if found is not None and not found else seen
     of_lines = seen.shown(lines)
-    return replace(seen, line=of_lines[0]) if of_lines else None
+    return replace(seen, line=of_lines.first) if of_lines else None
 
 
 class _Searches:
@@ -276,7 +277,7 @@ class _Searches:
         self.text: tuple[str | None, str] = (None, "")
         self.cut: int | None = None
         self.left = MOST_SEARCHED
-        self.known: dict[tuple[str, str | None, str], list[int] | None] = {}
+        self.known: dict[tuple[str, str | None, str], LineSet | None] = {}
 
     def walk(self, low: int, high: int) -> Iterator[Entry]:
         """Yield the searches between two seqs, newest first: one entry for each version that a search found."""
@@ -295,7 +296,7 @@ class _Searches:
                     self.inputs[entry.seq] = input
                     yield entry._replace(version=version)
 
-    def lines(self, entry: Entry, version: Row) -> list[int] | None:
+    def lines(self, entry: Entry, version: Row) -> LineSet | None:
         """Return the lines of a version that a search showed; None if it may have shown any line.
 
         With texts of more than MOST_SEARCHED characters together, it is taken to have shown any line.
@@ -310,7 +311,8 @@ class _Searches:
                 self.text = (version.text, texts.get(version.text, ""))
             self.left -= len(self.text[1])
             enough = self.left >= 0
-            self.known[asked] = search.lines_found(query, version.path or "", self.text[1]) if enough else None
+            found = search.lines_found(query, version.path or "", self.text[1]) if enough else None
+            self.known[asked] = None if found is None else LineSet.of(found)
         return self.known[asked]
 
     def unsearched(self, end: int | None) -> int | None:

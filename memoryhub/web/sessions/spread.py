@@ -8,6 +8,7 @@ from memoryhub.actions.history.blame import History, Texts
 from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of
+from memoryhub.text.line_sets import LineSet
 from memoryhub.web.sessions.readers_groups import Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Wanted, older_page
 
@@ -56,7 +57,7 @@ class Carriers:
     """
 
     ahead: History
-    lines: Mapping[int, Sequence[int] | None]
+    lines: Mapping[int, LineSet | None]
 
     def wanted(self, store: MemoryStore) -> Wanted:
         return Wanted.of(store.pk, self.ahead.rows, self.lines)
@@ -75,14 +76,14 @@ def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) ->
     value = texts(version.text_id)[finding.start : finding.end]
     if not value:
         return None
-    by_text: dict[str, list[int]] = {}
-    lines: dict[int, Sequence[int] | None] = {}
+    by_text: dict[str, LineSet] = {}
+    lines: dict[int, LineSet | None] = {}
     for number, text in ((one.number, one.text) for one in versions):
         if text is None:
             lines[number] = None
             continue
         if text not in by_text:
-            by_text[text] = lines_with(texts(text), value)
+            by_text[text] = LineSet.of(lines_with(texts(text), value))
         if by_text[text]:
             lines[number] = by_text[text]
     return Carriers(ahead, lines)

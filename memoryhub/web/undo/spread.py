@@ -14,6 +14,7 @@ from memoryhub.sensitive import KINDS, Group as FindingGroup
 from memoryhub.text import blame as lines_of
 from memoryhub.text.carried import carried
 from memoryhub.text.changed_lines import Work
+from memoryhub.text.line_sets import LineSet
 from memoryhub.web.sessions.readers_groups import Group, Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Seen, Wanted, older_page
 
@@ -150,13 +151,13 @@ class Carried:
     agents.
     """
 
-    rows: Mapping[str, tuple[Row, Source, Collection[int]]]
+    rows: Mapping[str, tuple[Row, Source, LineSet]]
     whole: bool
     poisoned: Collection[str] = ()
 
-    def lines(self, seen: Seen) -> list[int]:
-        """Return the numbers of the removed lines that an answer showed, in order."""
-        return seen.shown(sorted(self.rows[seen.version.id][2]))
+    def lines(self, seen: Seen) -> LineSet:
+        """Return the numbers of the removed lines that an answer showed."""
+        return seen.shown(self.rows[seen.version.id][2])
 
     def is_poisoned(self, seen: Iterable[Seen]) -> bool:
         """Return whether one of these answers showed lines of a poisoned memory."""
@@ -172,7 +173,7 @@ def spread_of(
     """
     undone = _undone(store.pk, versions)
     known = known or _carried(store.pk, undone.numbers, versions)
-    wanted = Wanted(store.pk, {id: (row, sorted(lines)) for id, (row, _, lines) in known.rows.items()})
+    wanted = Wanted(store.pk, {id: (row, lines) for id, (row, _, lines) in known.rows.items()})
     page = older_page(wanted, None, MOST_READS, leaves_out=undone.wrote)
     by_who = by_reader(page.seen)
     first = sorted(by_who, key=lambda who: by_who[who][-1].entry.seq)[:MOST_READERS]
@@ -226,7 +227,7 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[
     """Follow the lines that the versions with these numbers added, in the first MOST_MEMORIES memories."""
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
-    rows: dict[str, tuple[Row, Source, Collection[int]]] = {}
+    rows: dict[str, tuple[Row, Source, LineSet]] = {}
     for memory in (memories[pk] for pk in few if pk in memories):
         ahead = blame.onward(memory, max(1, min(numbers[memory.pk]) - 1), most=MOST_VERSIONS)
         versions = ahead.versions()
@@ -276,7 +277,7 @@ def _reader(group: Group, known: Carried, written: Mapping[tuple[str, int], Writ
     reads: dict[str, Read] = {}
     for seen in reversed(group.seen):
         lines, source = known.lines(seen), known.rows[seen.version.id][1]
-        reads.setdefault(source.memory, Read(source, seen, lines[0], lines[-1]))
+        reads.setdefault(source.memory, Read(source, seen, lines.first, lines.last))
     own = [written[key] for write in group.written if (key := (write.store.pk, write.seq)) in written]
     return Reader(group, list(reads.values()), own, group.more or len(own) < len(group.written))
 
