@@ -262,6 +262,16 @@ class PathRules:
                 return Decision(number, rule)
         return Decision(0, None)
 
+    def unreachable(self) -> dict[int, int]:
+        """Return {number of a rule that can never decide: number of an earlier rule that decides before it}. Only
+        rules that are about the same paths, or about a directory above them, are compared."""
+        found: dict[int, int] = {}
+        for later, rule in enumerate(self.rules):
+            before = (at for at in range(later) if at not in self.over and _covers(self.rules[at], rule))
+            if (first := next(before, None)) is not None:
+                found[later + 1] = first + 1
+        return found
+
     def mismatches(self, doer: Doer, verb: Verb | None, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
         """Return one value for each rule: why it does not match, or None if it matches. None as `verb` asks whether the
         memory is seen."""
@@ -273,6 +283,16 @@ class PathRules:
 
     def as_json(self) -> list[dict[str, Any]]:
         return [rule.as_json() for rule in self.rules]
+
+
+def _covers(one: PathRule, other: PathRule) -> bool:
+    """Return whether the first rule matches whatever the other one matches, by the looks of their patterns."""
+    is_wider = one.pattern in ("", other.pattern) or (
+        one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)
+    )
+    if not is_wider or one.who not in ("", other.who) or one.only_if is not None:
+        return False
+    return one.decides_sight if other.effect is Effect.HIDE else one.verbs >= other.verbs
 
 
 def _may_match(path: str, start: str, first: str, last: str) -> bool:

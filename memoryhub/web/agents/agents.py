@@ -1,5 +1,7 @@
 """Agents: the list, the page of one agent, and creating and editing them."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
@@ -12,7 +14,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, Key, MemoryStore, Session, User
 from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents.forms import AgentForm
-from memoryhub.web.agents.rows import agent_rows, key_rows
+from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, see_other
@@ -70,8 +72,18 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
         "sessions": Session.objects.visible_to(user).latest_of(found)[:SESSIONS],
         "own_stores": _administered(user),
         "naming": rules_naming(user, [found.pk, *(row.key.pk for row in rows)]),
+        "limitable": _limitable(user, rows),
     }
     return render(request, "agents/agent.html", shown)
+
+
+def _limitable(user: User, rows: Iterable[KeyRow]) -> list[MemoryStore]:
+    """Return the stores that these keys can access and whose path rules the person may edit."""
+    reached = {store.pk: store for row in rows if row.status == "usable" for store in row.scope.stores}
+    if not user.is_superuser:
+        own = {store.pk for store in _administered(user)}
+        reached = {pk: store for pk, store in reached.items() if pk in own}
+    return sorted((store for store in reached.values() if store.archived_at is None), key=lambda store: store.name)
 
 
 def _administered(user: User) -> list[MemoryStore]:

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.models import Access, Agent, MemoryStore
+from memoryhub.models import Access, Agent, MemoryStore, User
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.agents.rows import short_id
@@ -52,7 +52,13 @@ class KeyForm(forms.Form):
         help_text=_("Where the key will be used, for example production."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    access = forms.ChoiceField(label=_("Access"), choices=ACCESS, initial=Access.WRITE, widget=forms.RadioSelect)
+    access = forms.ChoiceField(
+        label=_("Access"),
+        choices=ACCESS,
+        initial=Access.WRITE,
+        widget=forms.RadioSelect,
+        help_text=_("Everywhere in a memory store, unless its path rules say otherwise: they are in its settings."),
+    )
     expires_in = forms.ChoiceField(label=_("Expires in"), choices=DAYS, initial="90")
     expires_on = forms.DateField(
         label=_("or on a date that you choose"),
@@ -124,19 +130,21 @@ class StoreKeyForm(KeyForm):
     new_agent = agent_name_field(required=False, help_text=_("The audit shows this name."))
     field_order = ("agent", "new_agent", "name", "access", "expires_in", "expires_on")
 
-    def __init__(self, *args: Any, store: MemoryStore, **options: Any) -> None:
+    def __init__(self, *args: Any, store: MemoryStore, user: User, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["new_agent"].label = _("Name of the new agent")
         # A key acts as its agent, so store admins may not issue keys for agents that can access all stores.
-        agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
+        reaching = Agent.objects.of_store(store)
+        known = reaching | Agent.objects.visible_to(user) if user.is_superuser else reaching
+        agents = known.without_hub_wide_keys(timezone.now()).by_name()
         self.agents = {agent.id: agent for agent in agents}
         self.fields["new_agent"].required = not self.agents
         if self.agents:
             self.fields["new_agent"].help_text = _("A new agent needs it, and no other. The audit shows this name.")
             self.fields["new_agent"].needed_at_times = True  # type: ignore[attr-defined]
         often = Counter(agent.folded_name for agent in self.agents.values())
-        known = [(agent.id, _called(agent, often[agent.folded_name] > 1)) for agent in self.agents.values()]
-        self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]
+        shown = [(agent.id, _called(agent, often[agent.folded_name] > 1)) for agent in self.agents.values()]
+        self.fields["agent"].choices = [(NEW, _("A new agent")), *shown]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data

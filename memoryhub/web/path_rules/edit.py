@@ -27,14 +27,14 @@ from memoryhub.path_rules import (
 )
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.path_rules import forms
 from memoryhub.web.path_rules.forms import Rows
 from memoryhub.web.path_rules.replay import replay
-from memoryhub.web.path_rules.rules import saved_by
+from memoryhub.web.path_rules.rules import asking, saved_by
 from memoryhub.web.path_rules.sentences import Names, names_in, sentence
 from memoryhub.web.retention.explain import about_patterns
 
@@ -47,7 +47,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the form. A POST rearranges the rows, tries the rules, or saves them if the person has seen what they would
     do."""
     saved = path_rules.of_store(store)
-    names = names_in(store, saved)
+    names = names_in(store, saved, seen_by=person(request))
     seen = request.POST.get("opened", path_rules.digest(saved))
     if request.method != "POST":
         return _page(
@@ -55,7 +55,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         )
     asked = request.POST.get("act", TRY)
     if asked not in (SAVE, TRY):
-        rows, shown = forms.rearranged(forms.typed(request.POST), asked)
+        rows, shown = forms.rearranged(forms.typed(request.POST), asked, is_first=not saved)
         return _page(request, store, names, forms.unbound(rows, names, store), seen, shown=shown)
     form = forms.bound(request.POST, names, store)
     if not form.is_valid():
@@ -131,7 +131,10 @@ def _page(
     patterns = [str(row["pattern"].value() or "") for row in form]
     context["rows"] = list(zip(form, about_patterns(store, patterns), strict=True))
     if tried is not None:
-        outcome = replay(store.pk, PathRules(tried, day_of(timezone.now())), timezone.now())
+        rules = PathRules(tried, day_of(timezone.now()))
+        outcome = replay(store.pk, rules, timezone.now())
+        context["unreachable"] = rules.unreachable().items()
+        context |= asking(request.POST, store, rules, {**names})
         groups = [
             (group, sentence(tried[group.number - 1], names), names.get(group.agent, "")) for group in outcome.groups
         ]

@@ -64,6 +64,9 @@ CHOICES = [("", _("always")), *((one.value, words) for one, words in CONDITIONS.
 """The conditions that any rule can have. One about lines begins on the page of a memory, where they are chosen."""
 NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": ALL, "pattern": "/", "who": ""}
 
+UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": ""}
+"""The submitted form of a row that a person has added and not changed."""
+
 
 class PathRuleForm(forms.Form):
     """The form of one rule. `names` are the agents and keys to which the rule can apply; `pattern_url` says which
@@ -177,12 +180,15 @@ def typed(data: QueryDict) -> list[Row]:
     ]
 
 
-def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
+def rearranged(rows: list[Row], act: str, *, is_first: bool = False) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
-    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES.
+    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES. An
+    example takes the place of the row with which the form of the first rule begins (`is_first`), if it is as it was.
     """
     name, _dash, text = act.partition("-")
+    if name == "example" and is_first and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:
+        rows = []
     more = EXAMPLES[text][1] if name == "example" and text in EXAMPLES else ({},) if act == "add" else ()
     if more:
         fits = len(rows) + len(more) <= MOST_RULES

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -40,7 +40,8 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A rule in the list. If the person asked about a path, `why` says why the rule decides or does not decide about
-    it. `is_over`: its last day is over."""
+    it. `is_over`: its last day is over. `unreachable` is the number of an earlier rule that always decides before it,
+    or 0."""
 
     number: int
     rule: PathRule
@@ -48,6 +49,7 @@ class Shown:
     why: str = ""
     decides: bool = False
     is_over: bool = False
+    unreachable: int = 0
     lines: "LinesNow | None" = None
 
 
@@ -110,8 +112,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     changes = [_change(entry) for entry in entries]
     known = [rule for change in changes if change for rules_then in change for rule in rules_then]
     names = names_in(store, [*rules.rules, *known])
-    asked = _asked(request)
-    answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
+    answered = asking(request.GET, store, rules, names)
     return render(
         request,
         "path_rules/rules.html",
@@ -120,14 +121,18 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             store,
             rules=answered.pop("rules", None) or _shown(store, rules, names),
             has_rest=not any(rule.is_about_everything for rule in rules.rules),
-            agents=choices(names),
-            verbs=_verbs(rules),
-            asked=asked,
             earlier=_earlier(entries[:MOST_EARLIER], changes, names),
             has_more=len(entries) > MOST_EARLIER,
             **answered,
         ),
     )
+
+
+def asking(given: QueryDict, store: MemoryStore, rules: PathRules, names: Names) -> dict[str, Any]:
+    """Return the template's context for a question to the rules: its fields, and the answer if one was asked."""
+    asked = _asked(given)
+    answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
+    return {"agents": choices(names), "verbs": _verbs(rules), "asked": asked, **answered}
 
 
 def _entries(store: MemoryStore) -> Any:
@@ -152,13 +157,13 @@ def _change(entry: AuditEntry) -> Change | None:
         return None
 
 
-def _asked(request: Request) -> Asked | None:
-    path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
+def _asked(given: QueryDict) -> Asked | None:
+    path = unicodedata.normalize("NFC", given.get("path", "").strip().replace("\0", "")[:LONGEST])
     if not path:
         return None
-    verb = request.GET.get("verb", "")
+    verb = given.get("verb", "")
     problem = "" if path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
-    return Asked(request.GET.get("who", ""), verb if verb in {*Verb, ONLY_ADDS, SEE} else Verb.EDIT, path, problem)
+    return Asked(given.get("who", ""), verb if verb in {*Verb, ONLY_ADDS, SEE} else Verb.EDIT, path, problem)
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:
@@ -185,12 +190,14 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
+    unreachable = rules.unreachable()
     return [
         Shown(
             number,
             rule,
             sentence(rule, names),
             is_over=number - 1 in rules.over,
+            unreachable=unreachable.get(number, 0),
             lines=_place(store, rule.pattern, rule.only_if) if isinstance(rule.only_if, Lines) else None,
         )
         for number, rule in enumerate(rules.rules, 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, gettext_lazy
 
-from memoryhub.models import Agent, Key, MemoryStore
+from memoryhub.models import Agent, Key, MemoryStore, User
 from memoryhub.path_rules import Condition, Effect, Lines, Mismatch, PathRule, Verb
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
@@ -41,14 +41,17 @@ def condition(of: Condition | Lines) -> str:
     return _("if one of the protected lines %(first)s to %(last)s is changed") % {"first": of.first, "last": of.last}
 
 
+MOST_OTHERS = 200
+"""The most agents without a key to the store that a form offers."""
 Names = Mapping[str, str]
 """The names of agents and keys by their ids."""
 
 
-def names_in(store: MemoryStore, rules: Iterable[PathRule] = ()) -> dict[str, str]:
+def names_in(store: MemoryStore, rules: Iterable[PathRule] = (), *, seen_by: User | None = None) -> dict[str, str]:
     """Return {id: name} of the agents with a key to a store and of their keys that are not revoked.
 
-    At the end are the agents and keys that only the rules name.
+    At the end are the agents and keys that only the rules name, and with `seen_by` the other agents that this person
+    sees: a rule may be made before the agent has its key.
     """
     keys = list(Key.objects.for_store(store).select_related("agent").order_by("agent__folded_name", "agent_id", "pk"))
     found: dict[str, str] = {}
@@ -59,6 +62,9 @@ def names_in(store: MemoryStore, rules: Iterable[PathRule] = ()) -> dict[str, st
     missing = {rule.who for rule in rules if rule.who and rule.who not in found}
     found |= {agent.pk: agent.name for agent in Agent.objects.filter(pk__in=missing)}
     found |= {key.pk: name_of_key(key) for key in Key.objects.filter(pk__in=missing).select_related("agent")}
+    if seen_by is not None:
+        others = Agent.objects.visible_to(seen_by).exclude(pk__in=found).by_name()
+        found |= {agent.pk: agent.name for agent in others[:MOST_OTHERS]}
     return found
 
 

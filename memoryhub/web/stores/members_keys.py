@@ -24,7 +24,8 @@ from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, s
 def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
     """List the keys that can access the store, and issue one to this store only."""
     wanted = {"agent": asked(request, "agent")}
-    form = StoreKeyForm(request.POST if request.method == "POST" else None, store=store, initial=wanted)
+    given = request.POST if request.method == "POST" else None
+    form = StoreKeyForm(given, store=store, user=person(request), initial=wanted)
     if not form.is_valid():
         return _page(request, store, form)
     if not spend_form(request):

@@ -1,0 +1,95 @@
+"""The first rules of a store: made before there are calls and keys, and asked before they are saved."""
+
+import random
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import Agent, MemoryStore, User
+from memoryhub.path_rules import Doer, Effect, PathRule, PathRules, Verb
+from tests.fixtures import BY, new_person, signed_in
+from tests.test_path_rules import DOERS, NAMES, random_conditions, random_rule
+from tests.web.path_rules.test_path_rules import editor, form, listed, patterns, row, tried_and_saved
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return new_person("Root", is_superuser=True)
+
+
+def test_an_example_takes_the_place_of_the_untouched_first_rule(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    begun = client.get(editor(store), {"protect": "/"})
+    assert patterns(begun) == ["/"]
+    assert patterns(form(client, store, "example-write-only", row("/"))) == ["/tickets/", "/"]
+    assert patterns(form(client, store, "example-write-only", row("/a/"))) == ["/a/", "/tickets/", "/"]
+    assert patterns(form(client, store, "add", row("/"))) == ["/", "/"]
+    tried_and_saved(client, store, row("/"))
+    assert patterns(form(client, store, "example-hide", row("/"))) == ["/", "/salaries/"], "it is a saved rule"
+
+
+def test_a_rule_that_never_decides_is_named(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    rows = [row("/"), row("/tickets/", effect="allow")]
+    tried = form(client, store, "try", *rows).content.decode()
+    assert "Rule 2 never decides: rule 1 comes first and matches whatever it matches. Move rule 2 up." in tried
+    tried_and_saved(client, store, *rows)
+    assert "It never decides: rule 1 comes first" in client.get(listed(store)).content.decode()
+    assert "never decides" not in form(client, store, "try", *rows[::-1]).content.decode()
+
+
+def test_rules_that_are_called_unreachable_decide_nothing_in_random_lists() -> None:
+    chance, called = random.Random(23), 0
+    for _ in range(500):
+        rules = PathRules(random_rule(chance) for _ in range(chance.randint(2, 8)))
+        unreachable = rules.unreachable()
+        called += len(unreachable)
+        for _ in range(60 if unreachable else 0):
+            path = "".join(f"/{chance.choice(NAMES)}" for _ in range(chance.randint(1, 4)))
+            doer = chance.choice(DOERS)
+            verb, met = chance.choice(list(Verb)), random_conditions(chance)
+            assert rules.decide(doer, verb, path, met).number not in unreachable
+            assert rules.sight(doer, path).number not in unreachable
+    assert called > 50
+    hides = PathRules([PathRule(Effect.REFUSE), PathRule(Effect.HIDE, "/a/")])
+    assert hides.unreachable() == {} and hides.sight(Doer("k", "a"), "/a/x").hides, "it hides, whatever refuses before"
+
+
+def test_without_calls_a_trial_says_so_and_a_question_is_answered_before_saving(
+    store: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    tried = form(client, store, "try", row("/tickets/", effect="allow"), row("/", effect="propose")).content.decode()
+    assert "so there is nothing to judge by" in tried and "None would have been refused" not in tried
+    for path, words in (
+        ("/tickets/1.md", "Rule 1 allows it."),
+        ("/customers/a.md", "Rule 2 makes it a proposal, which a person decides about."),
+        ("no/slash", "A path begins with a slash"),
+    ):
+        rows = [row("/tickets/", effect="allow"), row("/", effect="propose")]
+        asked = form(client, store, "try", *rows, path=path, verb="edit", who="").content.decode()
+        assert words in asked, path
+    assert client.get(listed(store)).context["rules"] == [], "nothing was saved"
+
+
+@pytest.mark.both_databases
+def test_a_rule_can_name_an_agent_that_has_no_key_yet(store: MemoryStore, alice: User, root: User) -> None:
+    agent = keys_and_roles.create_agent(name="keyless", description="", **BY)
+    assert "keyless" in signed_in(root).get(editor(store), {"protect": "/"}).content.decode()
+    assert "keyless" not in signed_in(alice).get(editor(store), {"protect": "/"}).content.decode()
+    keys = reverse("store_keys", args=[store.pk])
+    assert "keyless" in signed_in(root).get(keys).content.decode()
+    assert "keyless" not in signed_in(alice).get(keys).content.decode(), "an admin of a store learns of no other agent"
+    saved = tried_and_saved(signed_in(root), store, row("/tickets/", effect="allow", who=agent.pk))
+    assert saved.status_code == 303
+
+
+def test_the_page_of_an_agent_leads_to_its_limits(store: MemoryStore, key: str, alice: User, bob: User) -> None:
+    agent = Agent.objects.get()
+    page = reverse("agent", args=[agent.pk])
+    leads = f'href="{editor(store)}?protect=/&amp;who={agent.pk}"'
+    assert leads in signed_in(alice).get(page).content.decode()
+    assert leads not in signed_in(bob).get(page).content.decode()
