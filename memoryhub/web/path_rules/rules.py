@@ -169,10 +169,10 @@ def _asked(given: QueryDict) -> Asked | None:
 def _verbs(rules: PathRules) -> dict[str, Any]:
     """Return the verbs that a question can have, with their words. It matters only to some rules whether a change
     removes lines."""
-    words: dict[str, Any] = {SEE: _("see"), **{verb.value: words for verb, words in VERBS.items()}}
+    words: dict[str, Any] = {verb.value: VERBS[verb] for verb in (Verb.EDIT, *Verb)}
     if any(one == Condition.REMOVES_LINES or isinstance(one, Lines) for one in rules.conditions):
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
-    return words
+    return words | {SEE: _("see")}
 
 
 def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) -> dict[str, Any]:
