@@ -45,7 +45,7 @@ ROOMS = {
         "verification": "erasure history memories retention review stores",
     },
     "web": {
-        "common": "", "agents": "path_rules", "comments": "", "retention": "", "transfer": "", "webhooks": "",
+        "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "", "webhooks": "",
         "background": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "audit": "retention", "path_rules": "retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments retention transfer",

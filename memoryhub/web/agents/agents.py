@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -19,6 +20,7 @@ from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, see_other
 from memoryhub.web.path_rules.naming import rules_naming
+from memoryhub.web.search.keys import ending_of
 
 SESSIONS = 20
 
@@ -30,7 +32,9 @@ def agents(request: Request) -> HttpResponse:
     query = asked(request, "q").strip()
     found = Agent.objects.visible_to(person(request))
     if query:
-        found = found.filter(folded_name__contains=keys_and_roles.fold_name(query))
+        ending = Key.objects.visible_to(person(request)).filter(hint=ending_of(query) or None)
+        named = Q(folded_name__contains=keys_and_roles.fold_name(query))
+        found = found.filter(named | Q(pk__in=ending.values("agent")))
     shown = list(found.after(asked(request, "after"))[: ROWS + 1])
     rows = agent_rows(shown[:ROWS], person(request), timezone.now())
     after = shown[ROWS - 1].pk if len(shown) > ROWS else None

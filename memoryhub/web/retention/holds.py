@@ -85,7 +85,7 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
         messages.info(request, _("It had already ended."))
     else:
         messages.success(request, _("The legal hold was released.") if row.is_legal else _("The pin was removed."))
-    return see_other("holds", store.pk)
+    return see_other(reverse("holds", args=[store.pk]) + "#main")  # else the browser keeps the fragment of the form
 
 
 def _place(request: Request, store: MemoryStore) -> HttpResponse:

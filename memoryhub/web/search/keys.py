@@ -10,6 +10,7 @@ from memoryhub.models import Key, MemoryStore, User
 
 WHOLE = re.compile(r"mh_[A-Za-z0-9_-]{43}")
 _SHORT = re.compile(r"mh_…([A-Za-z0-9_-]{4})")
+_ENDING = re.compile(r"(?:mh_)?(?:…|\.\.\.)?([A-Za-z0-9_-]{4})")
 FEW = 6
 
 
@@ -24,6 +25,23 @@ def hint_in(text: str) -> str:
     return found[1] if found else ""
 
 
+def ending_of(text: str) -> str:
+    """Return the last characters of a key if a text is nothing else, in any form in which people write them: `a1b2`,
+    `…a1b2`, `mh_a1b2` or `mh_…a1b2`; else "". Any word of four letters may be one."""
+    found = _ENDING.fullmatch(text.strip())
+    return found[1] if found else ""
+
+
+def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
+    """Yield (address, words) of what a person may do about a key that they pasted."""
+    found = list(keys_ending(user, hint))
+    yield from found
+    if MemoryStore.objects.administered_by(user).exists():
+        yield reverse("erase_everywhere"), _("Erase it from memories: paste it on the page that erases")
+    if not found:
+        yield reverse("agents"), _("You see no key that ends with …%(hint)s. Agents and keys") % {"hint": hint}
+
+
 def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:
     """Yield (address, words) of what a person may do about the keys that they may see and that end so."""
     found = list(Key.objects.visible_to(user).filter(hint=hint).newest()[:FEW])
@@ -35,7 +53,3 @@ def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:
         elif key.pk in governed:
             words, url = _("Revoke this key: …%(hint)s of %(agent)s"), reverse("revoke_key", args=[key.pk])
         yield url, words % {"hint": key.hint, "agent": f"{key.agent.name} {key.name}".strip()}
-    if MemoryStore.objects.administered_by(user).exists():
-        yield reverse("erase_everywhere"), _("Erase it from memories: paste it on the page that erases")
-    if not found:
-        yield reverse("agents"), _("You see no key that ends with …%(hint)s. Agents and keys") % {"hint": hint}

@@ -49,13 +49,19 @@ def palette(request: Request) -> HttpResponse:
     """Show the groups on a page, or as a fragment to a script; `only=paths` shows only paths."""
     user, query, store_id = person(request), typed(request), request.GET.get("store", "")
     if hint := keys.hint_in(query):
-        found = [Group(_("Keys"), _rows(keys.keys_ending(user, hint), ()))]
+        found = [Group(_("Keys"), _rows(keys.pasted_key(user, hint), ()))]
         return _shown(request, {"groups": found, "typed": query, "store_id": store_id})
     only = "paths" if request.GET.get("only") == "paths" else ""
     words = words_of(query)
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
     if not only:
-        groups = [*_pages(user, words, store_id), *_names(user, words), *_by_id(user, query.strip()), *groups]
+        groups = [
+            *_keys(user, query),
+            *_pages(user, words, store_id),
+            *_names(user, words),
+            *_by_id(user, query.strip()),
+            *groups,
+        ]
     shown: dict[str, Any] = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
     if query.strip() and not only:
         shown["searches"] = _searches(user, query.strip(), store_id)
@@ -99,6 +105,13 @@ def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:
         return [of_all]
     words = _("Search memories of %(store)s for “%(text)s”") % {"store": store.name, "text": query}
     return [(f"{search}?{urlencode({'q': query, 'store': store.pk})}", words), of_all]
+
+
+def _keys(user: User, query: str) -> Iterable[Group]:
+    """Yield the keys that end with what is typed, if there are any."""
+    ending = keys.ending_of(query)
+    if ending and (found := list(keys.keys_ending(user, ending))):
+        yield Group(_("Keys"), _rows(found, ()))
 
 
 def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:

@@ -42,6 +42,23 @@ def test_a_key_is_revoked_by_who_may_and_shown_to_who_may_see_it(
     assert "is already revoked" in html and revoke not in html
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("form", ["{}", "…{}", "...{}", "mh_{}", "mh_…{}", " {} "])
+def test_the_end_of_a_key_finds_it_however_it_is_written(
+    store: MemoryStore, key: str, alice: User, charlie: User, form: str
+) -> None:
+    typed, issued = form.format(key[-4:]), Key.objects.get()
+    seen, foreign = (
+        signed_in(user).get(reverse("palette"), {"q": typed}).content.decode() for user in (alice, charlie)
+    )
+    assert f"Revoke this key: …{issued.hint} of Support bot" in seen
+    assert issued.pk not in foreign
+    assert "Support bot" in signed_in(alice).get(reverse("agents"), {"q": typed}).content.decode()
+    assert "Support bot" not in signed_in(charlie).get(reverse("agents"), {"q": typed}).content.decode()
+    other = "zzzz" if key[-4:] != "zzzz" else "yyyy"
+    assert "of Support bot" not in signed_in(alice).get(reverse("palette"), {"q": other}).content.decode()
+
+
 @pytest.mark.parametrize("route", ["palette", "search", "audit", "review"])
 def test_no_answer_repeats_a_key_in_the_address(
     store: MemoryStore, key: str, alice: User, route: str, caplog: pytest.LogCaptureFixture
