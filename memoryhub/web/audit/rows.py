@@ -51,8 +51,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     """Return entries as rows, with one query for each kind of object that they name."""
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
-    inputs = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
-    names = names_in(inputs.values(), list(places))
+    words = words_by_entry([entry for entry in entries if entry.path is None and _is_short(entry)])
     there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
     return [
         Row(
@@ -62,7 +61,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             session=sessions.get(entry.session or "", entry.session),
             session_query=wanted.with_value("session", entry.session or "").query(),
             act=act_words(entry.command) if entry.ok else tried_words(entry.command),
-            words=words_of(entry, inputs[key], names) if (key := (entry.chain, entry.seq)) in inputs else None,
+            words=words.get((entry.chain, entry.seq)),
             error=error_of(entry, seen),
             is_proposed=(getattr(entry, "message_start", None) or "").startswith(BECAME_A_PROPOSAL),
             memory_url=memory_url(entry) if entry.memory in there else None,
@@ -70,6 +69,13 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
         )
         for entry in entries
     ]
+
+
+def words_by_entry(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], str]:
+    """Return {(chain, seq): what happened}. Pass only entries whose inputs hold no texts (see `_is_short`)."""
+    inputs = _told(entries)
+    names = names_in(inputs.values(), {chain for chain, _ in inputs}, versions=[entry.version for entry in entries])
+    return {(one.chain, one.seq): words_of(one, inputs[one.chain, one.seq], names) for one in entries}
 
 
 def chain_names(chains: Iterable[str]) -> dict[str, str]:

@@ -299,6 +299,13 @@ def _undone(values: Values) -> str:
     return ngettext("undid %(count)s version", "undid %(count)s versions", count) % {"count": count}
 
 
+def _restore(values: Values, command: Command) -> str:
+    """Return what was restored; for a memory from a selection in the trash, its entry names no earlier version."""
+    if values.told.get("from_trash") and values.entry.path is not None:
+        return _("restored %(path)s from the trash") % values
+    return _plainly(values, command)
+
+
 def _restore_moment(values: Values, command: Command) -> str:
     if values.told.get("memory"):
         return _("restored %(path)s to what it was after entry %(seq)s") % values
@@ -371,6 +378,7 @@ def _pause_webhook(values: Values, command: Command) -> str:
 FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "undo": _undo,
     "take_out": _take_out,
+    "restore": _restore,
     "restore_moment": _restore_moment,
     "set_role": _set_role,
     "invite": _invite,

@@ -12,8 +12,7 @@ from django.db.models import Max, OuterRef, Subquery
 from memoryhub import charts, ids
 from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion, Proposal, ProposalState
 from memoryhub.web.audit.filters import NO_FILTER
-from memoryhub.web.audit.rows import Row as Act, rows_of
-from memoryhub.web.audit.sentences import words_of
+from memoryhub.web.audit.rows import Row as Act, rows_of, words_by_entry
 from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.dashboards.figures import ERROR, Newer, ended, newer
 from memoryhub.web.dashboards.links import Links, days
@@ -109,5 +108,6 @@ def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:
         for store, author in pairs.values_list("store_id", "author")[:LOOKED_AT]
     ]
     newest = heapq.merge(*streams, key=lambda entry: (entry.at, entry.seq), reverse=True)
-    rows = rows_of(list(islice(newest, ACTS)), NO_FILTER)
-    return [row if row.words else replace(row, words=words_of(row.entry, {}, {})) for row in rows]
+    entries = list(islice(newest, ACTS))
+    words = words_by_entry(entries)
+    return [replace(row, words=words[row.entry.chain, row.entry.seq]) for row in rows_of(entries, NO_FILTER)]

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from memoryhub.actions import figures
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.memories import curation
+from memoryhub.actions.memories import curation, selection_restore
+from memoryhub.actions.memories.selection_restore import Thrown
 from memoryhub.actions.review import assignments
 from memoryhub.actions.stores import stores
 from memoryhub.models import Door, Memory, MemoryStore, User
@@ -53,13 +54,27 @@ class TestOverview:
         assert "Looks at a directory are reads; calls that got an error are neither." in text
 
     @pytest.mark.both_databases
-    def test_an_act_whose_words_need_more_than_its_path_is_told_in_short(self, today: Caller, alice: User) -> None:
+    def test_an_act_is_told_with_the_person_that_it_concerns(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\n")
         memory = Memory.objects.at("/a.md").get()
         assignments.assign(today.store.id, memory.pk, alice.pk, Act(Actor.person(alice), Door.WEB, timezone.now()))
         figures.catch_up()
         text = text_of(signed_in(alice), "overview")
-        assert "Alice assigned the review: /a.md" in text and "from –" not in text
+        assert "Alice assigned the review of /a.md to alice@example.com" in text
+
+    @pytest.mark.both_databases
+    def test_a_restored_memory_is_told_with_the_number_of_its_version(self, today: Caller, alice: User) -> None:
+        first = today.create("/a.md", "one\n").head_id
+        today.replace("/a.md", "one", "two")
+        act = Act(Actor.person(alice), Door.WEB, timezone.now())
+        curation.restore(today.store.id, first, act)
+        curation.delete(today.store.id, "/a.md", act)
+        memory = Memory.objects.get()
+        selection_restore.restore(today.store.id, Thrown(ids=(memory.pk,)), {}, None, act)
+        figures.catch_up()
+        text = text_of(signed_in(alice), "overview")
+        assert "Alice restored /a.md to what it was in version 1<" in text
+        assert "Alice restored /a.md from the trash" in text and "(removed)" not in text
 
     def test_who_has_a_role_nowhere_learns_what_this_will_be(self, charlie: User, store: MemoryStore) -> None:
         text = text_of(signed_in(charlie), "overview")
