@@ -49,7 +49,7 @@ ROOMS = {
         "background": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "audit": "retention", "path_rules": "retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments retention transfer",
-        "history": "audit comments memories", "erasure": "history", "sessions": "audit history",
+        "history": "audit comments memories", "erasure": "audit history", "sessions": "audit history",
         "undo": "history sessions",
         "proposals": "undo",
         "review": "audit history proposals sessions",

@@ -20,6 +20,7 @@ from memoryhub.actions.erasure import elsewhere as around, places, sqlite_remain
 from memoryhub.actions.erasure.elsewhere import Spelling, There
 from memoryhub.actions.erasure.masking import Erasing
 from memoryhub.actions.erasure.places import Terms
+from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditChain, AuditEntry, Hold, Memory, Receipt
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
@@ -54,6 +55,7 @@ class Hit:
 class Found:
     """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
 
+    `imports` are the ids of the open imports that have one of the texts: an erasure cancels them.
     With a subject, it also has the subject's spellings in the store, and the texts that contain it but that an erasure
     does not change.
     """
@@ -61,6 +63,7 @@ class Found:
     hits: tuple[Hit, ...]
     counts: dict[str, int] = field(default_factory=dict)
     memories: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     digest: str = ""
     spellings: tuple[Spelling, ...] = ()
     elsewhere: tuple[There, ...] = ()
@@ -156,7 +159,8 @@ def _search(store_id: str, terms: Terms, at: datetime, after: int = 0) -> Found:
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
     memories = sorted({hit.memory for hit in hits if hit.memory})
     counts = Counter(hit.kind for hit in hits)
-    return Found(tuple(hits), dict(counts), tuple(memories), _digest(hits, terms))
+    imports = places.open_imports(store_id, terms) if counts["import"] else ()
+    return Found(tuple(hits), dict(counts), tuple(memories), imports, _digest(hits, terms))
 
 
 def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
@@ -266,14 +270,19 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
     if keeping := {_hold_over(held, hit) for hit in found.hits} - {None}:
         raise Held(list(Hold.objects.of_store(store.store).filter(pk__in=keeping).order_by("pk")))
     before = _heads(store.store, found.memories)
+    cancelled = importing.cancel_erased(store, newer.imports)
     redactions = Erasing(store, terms).everywhere(found.hits)
     details = {"texts": len(terms.texts), "places": found.counts, "memories": len(found.memories)}
     after = _heads(store.store, found.memories)
     newest = {"newest": [[before[id], after[id]] for id in before if before[id] != after[id]][:MOST_TOLD]}
-    record = Record("erase", input=audit.to_json(details | newest), versions=tuple(store.made), redactions=redactions)
+    ended = {"imports": cancelled} if cancelled else {}
+    record = Record(
+        "erase", input=audit.to_json(details | newest | ended), versions=tuple(store.made), redactions=redactions
+    )
     made = tree.commit(store, record)
     sqlite_remains.note(store.at)
-    return _receipt(store, made, details | _covered(terms, found))
+    counted = {"imports": len(cancelled)} if cancelled else {}
+    return _receipt(store, made, details | counted | _covered(terms, found))
 
 
 def _without_gone(found: Found, newer: Found) -> Found:

@@ -15,7 +15,6 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import places
 from memoryhub.actions.erasure.places import REDACTED, Place, Terms
 from memoryhub.actions.erasure.redaction import mark
-from memoryhub.actions.transfer import importing
 from memoryhub.models import (
     AuditEntry,
     Finding,
@@ -50,8 +49,7 @@ class Erasing:
         self.store, self.terms, self.evidence = store, terms, Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Mask every hit and return the commitments for the entry. Open imports are cancelled and lose their texts."""
-        importing.empty_all(self.store.store, self.store.at)
+        """Mask every hit and return the commitments for the entry. Imports to cancel were cancelled before."""
         of_memories = {hit.memory for hit in hits if hit.kind in ("text", "path") and hit.memory}
         for memory in sorted(of_memories):
             self._newest(memory)

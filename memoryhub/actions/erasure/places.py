@@ -12,6 +12,7 @@ from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
 from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.transfer import importing
 from memoryhub.models import (
     AuditEntry,
     Comment,
@@ -167,6 +168,19 @@ PLAIN_JSON = (
     Place("import", lambda store: Import.objects.filter(store_id=store), ("actors", "actor"), escaped=True),
     Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("history",), escaped=True),
 )
+
+IMPORTS = tuple(place for place in (*PLAIN, *PLAIN_JSON) if place.kind == "import")
+
+
+def open_imports(store_id: str, terms: Terms) -> tuple[str, ...]:
+    """Return the ids of the imports that are not over and have one of the texts."""
+    found = {
+        row.job_id if isinstance(row, ImportItem) else row.pk
+        for place in IMPORTS
+        for row, _ in place.having(store_id, terms)
+    }
+    still = Import.objects.filter(store_id=store_id, pk__in=found, state__in=importing.OPEN) if found else ()
+    return tuple(sorted(job.pk for job in still))
 
 
 _SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))

@@ -4,11 +4,12 @@ The store does not change before `start`. Then each memory has one entry `import
 all.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from memoryhub import ids
 from memoryhub.actions.core import audit, tree
@@ -17,11 +18,7 @@ from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.ruling import Looked
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.findings import findings
-from memoryhub.actions.transfer import (
-    import_items,
-    preview,
-    writes,
-)
+from memoryhub.actions.transfer import import_items, preview, writes
 from memoryhub.actions.transfer.preview import BESIDE, CHOICES, REFUSED, SKIP
 from memoryhub.actions.transfer.stopping import reason_to_stop
 from memoryhub.models import Door, Import, ImportItem, ImportState, MemoryVersion
@@ -216,13 +213,14 @@ def start(import_id: str, act: Act) -> None:
         )
 
 
-def cancel(import_id: str, act: Act) -> None:
-    """End an open import. What it has imported stays. Raises NotOpen and NoSuchStore."""
+def cancel(import_id: str, act: Act, problem: str = "") -> None:
+    """End an open import, with a reason for people. What it has imported stays. Raises NotOpen and NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
         if job.state not in OPEN:
             raise NotOpen(import_id)
         before, done = job.state, job.done_count if job.state == ImportState.RUNNING else 0
+        job.problem = problem
         _end(job, ImportState.CANCELLED, act.at)
         _tell(store, job, "cancel_import", {"state": [before, job.state], "done": done})
 
@@ -341,12 +339,18 @@ def _end(job: Import, state: ImportState, at: datetime) -> None:
     ImportItem.objects.filter(job_id=job.pk).update(content=None, history=[])
 
 
-def empty_all(store_id: str, at: datetime) -> int:
-    """Cancel every open import of a locked store, because its texts may contain what is erased; return how many."""
-    jobs = Import.objects.filter(store_id=store_id, state__in=OPEN)
-    for job in jobs:
-        _end(job, ImportState.CANCELLED, at)
-    return len(jobs)
+def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
+    """Cancel the open imports of a locked store that have an erased text (`having`); return their ids.
+
+    Uploads that are still being read are cancelled too, because the rest of their texts is not known yet.
+    """
+    jobs = Import.objects.filter(store_id=store.store, state__in=OPEN).order_by("pk")
+    ended = [job for job in jobs if job.pk in having or job.state == ImportState.ARRIVING]
+    for job in ended:
+        why = _("The erasure of entry %(seq)s cancelled it: it had one of the erased texts, or was still being read.")
+        job.problem = why % {"seq": store.seq}
+        _end(job, ImportState.CANCELLED, store.at)
+    return [job.pk for job in ended if job.pk in having]
 
 
 def forget_previews(at: datetime) -> int:
@@ -362,7 +366,7 @@ def forget_previews(at: datetime) -> int:
     jobs = list(old.values_list("pk", flat=True)[:100])
     for job in jobs:
         try:
-            cancel(job, Act(Actor.system("import"), Door.COMMAND, at))
+            cancel(job, Act(Actor.system("import"), Door.COMMAND, at), _("No one started it in time."))
         except (NotOpen, tree.NoSuchStore):
             continue
     return len(jobs)

@@ -351,7 +351,10 @@ def _erase(values: Values, command: Command) -> str:
     texts, places = values.number("texts") or 0, values.number("places") or 0
     said = ngettext("erased %(texts)s text", "erased %(texts)s texts", texts) % {"texts": texts}
     where = ngettext("from %(count)s place", "from %(count)s places", places) % {"count": places}
-    return f"{said} {where}"
+    if not (imports := values.number("imports")):
+        return f"{said} {where}"
+    also = ngettext("cancelled the import %(imports)s", "cancelled the imports %(imports)s", imports) % values
+    return _("%(said)s, and %(also)s") % {"said": f"{said} {where}", "also": also}
 
 
 def _export_table(values: Values, command: Command) -> str:

@@ -28,7 +28,8 @@ class Searched:
     """The result of the search of a store.
 
     `terms` are the texts to erase there, and `digest` is a digest of their places. `held` are the legal holds that
-    forbid the erasure, and `elsewhere` counts the texts that people have to change themselves.
+    forbid the erasure, `elsewhere` counts the texts that people have to change themselves, and `imports` are the ids of
+    the open imports that the erasure cancels.
     """
 
     terms: tuple[str, ...]
@@ -39,11 +40,12 @@ class Searched:
     memories: int
     held: tuple[str, ...]
     elsewhere: int
+    imports: tuple[str, ...]
 
     @classmethod
     def of(cls, found: Found, near: Sequence[Spelling], terms: Sequence[str]) -> Searched:
         held = sorted({hit.held_by for hit in found.hits if hit.held_by})
-        counts = (len(found.hits), len(found.memories), tuple(held), len(found.elsewhere))
+        counts = (len(found.hits), len(found.memories), tuple(held), len(found.elsewhere), found.imports)
         return cls(tuple(terms), found.digest, found.spellings, tuple(near), *counts)
 
     @property
@@ -170,11 +172,11 @@ def _summed(spellings: Any) -> list[Spelling]:
 def _as_list(result: Searched) -> list[Any]:
     spellings = [[one.text, one.places, one.same] for one in result.spellings]
     near = [[one.text, one.places, one.same] for one in result.near]
-    counts = [result.places, result.memories, list(result.held), result.elsewhere]
+    counts = [result.places, result.memories, list(result.held), result.elsewhere, list(result.imports)]
     return [list(result.terms), result.digest, spellings, near, *counts]
 
 
 def _from_list(value: Sequence[Any]) -> Searched:
-    terms, digest, spellings, near, places, memories, held, elsewhere = value
+    terms, digest, spellings, near, places, memories, held, elsewhere, imports = value
     rows = (tuple(Spelling(*one) for one in spellings), tuple(Spelling(*one) for one in near))
-    return Searched(tuple(terms), digest, *rows, places, memories, tuple(held), elsewhere)
+    return Searched(tuple(terms), digest, *rows, places, memories, tuple(held), elsewhere, tuple(imports))

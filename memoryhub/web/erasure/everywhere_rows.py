@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
-from memoryhub.models import Hold, MemoryStore
+from memoryhub.models import Hold, Import, MemoryStore
 from memoryhub.text.spellings import Spellings
 from memoryhub.web.erasure.asked import Asked, Searched
 
@@ -26,12 +26,16 @@ class SpellingRow:
 
 @dataclass(frozen=True, slots=True)
 class StoreRow:
-    """A store in which something is found, with the legal holds that forbid the erasure there."""
+    """A store in which something is found, with the legal holds that forbid the erasure there.
+
+    `imports` are the open imports that the erasure cancels.
+    """
 
     store: MemoryStore
     searched: Searched
     is_ticked: bool
     holds: list[Hold]
+    imports: list[Import]
 
 
 def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
@@ -84,7 +88,13 @@ def _spellings(
 def _stores(asked: Asked, stores: Mapping[str, MemoryStore]) -> list[StoreRow]:
     found = {id: result for id, result in asked.searched.items() if _is_listed(result)}
     holds = _holds(found)
-    rows = [StoreRow(stores[id], one, id not in asked.left_out, holds[id]) for id, one in found.items()]
+    jobs = Import.objects.in_bulk({job for one in found.values() for job in one.imports})
+    rows = [
+        StoreRow(
+            stores[id], one, id not in asked.left_out, holds[id], [jobs[job] for job in one.imports if job in jobs]
+        )
+        for id, one in found.items()
+    ]
     return sorted(rows, key=lambda row: (not row.searched.held, -row.searched.places, row.store.name))
 
 

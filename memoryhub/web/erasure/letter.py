@@ -1,6 +1,7 @@
 """The letter of an erasure over several stores: which, what, who and when, to print for the person who asked.
 
-Right after the erasure it names the spellings. The hub does not keep them, so a letter opened later does not.
+Right after the erasure it names the spellings. The hub does not keep them, so a letter opened later does not. Beside
+the letter are the memories to read: what else they say about the person was not erased.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,8 @@ from django.views.decorators.http import require_safe
 
 from memoryhub.actions.erasure import erasure, several
 from memoryhub.actions.erasure.several import How, Outcome
-from memoryhub.models import MemoryStore, Receipt, User
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Receipt, User
+from memoryhub.web.audit.sentences import told_of
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.erasure.asked import Asked
@@ -36,6 +38,7 @@ class Row:
     receipt: Receipt
     texts: Sequence[str]
     is_right: bool
+    memories: Sequence[Memory]
 
     @property
     def places(self) -> int:
@@ -50,6 +53,11 @@ class Row:
     def elsewhere(self) -> int:
         """Return how many texts were found there that people have to change."""
         return sum(self.receipt.content.get("elsewhere", {}).values())
+
+    @property
+    def imports(self) -> int:
+        """Return how many imports the erasure cancelled."""
+        return int(self.receipt.content.get("imports", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,8 @@ def _show(
         "texts": list(dict.fromkeys(text for row in rows for text in row.texts)),
         "left_unnamed": max(0, len({mark for row in rows for mark in row.left}) - len(more.get("left", ()))),
         "elsewhere": sum(row.elsewhere for row in rows),
+        "imports": sum(row.imports for row in rows),
+        "to_read": [row for row in rows if row.memories],
         "is_right": all(row.is_right for row in rows),
         "host": request.get_host(),
     }
@@ -125,4 +135,14 @@ def _show(
 
 
 def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
-    return Row(store, receipt, texts, erasure.receipt_is_right(receipt.content, receipt.signature))
+    is_right = erasure.receipt_is_right(receipt.content, receipt.signature)
+    return Row(store, receipt, texts, is_right, _memories(receipt))
+
+
+def _memories(receipt: Receipt) -> list[Memory]:
+    """Return the live memories whose newest version the erasure changed; at most `erasure.MOST_TOLD`."""
+    entry = AuditEntry.objects.of_chain(receipt.store).filter(seq=receipt.content.get("entry")).first()
+    newest = told_of(entry.input).get("newest", ()) if entry else ()
+    made = MemoryVersion.objects.among(receipt.store, [after for _before, after in newest])
+    found = Memory.objects.among(receipt.store, set(made.values_list("memory_id", flat=True))).live()
+    return list(found.order_by("path"))

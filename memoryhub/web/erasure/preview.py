@@ -110,7 +110,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
     "view": (_("Saved views"), _("The text is replaced by [redacted] in the name and the filter.")),
     "import": (
         _("Imports"),
-        _("Texts that wait for an import are deleted. Names and paths are replaced by [redacted]."),
+        _("An import that is not over is cancelled, and its texts are deleted. Names and paths become [redacted]."),
     ),
     "store": (
         _("The memory store itself"),

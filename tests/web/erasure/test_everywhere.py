@@ -10,14 +10,17 @@ from django.urls import reverse
 from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
+from memoryhub.actions.memories import curation
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Receipt, Role, User
+from memoryhub.models import AuditEntry, HoldKind, ImportItem, ImportState, Memory, MemoryStore, Receipt, Role, User
 from memoryhub.web.erasure import asked, everywhere as view
 from tests.api.harness import BY
 from tests.fixtures import signed_in
+from tests.transfer.hostile import archive
 from tests.web.erasure.erasing import WHERE, everywhere, fields, text_of, write
 from tests.web.memories.pages import act, page
+from tests.web.transfer.test_imports import brought, text_of as text_of_import
 
 pytestmark = pytest.mark.django_db
 
@@ -339,3 +342,43 @@ def test_the_sum_of_places_is_explained_where_a_place_has_several_spellings(stor
     assert html.count("in 1 place<") >= 2 and "counts for each, and once below" in html
     write(store, "/alone.md", "Mirabellen\n")
     assert "counts for each" not in find(signed_in(alice), "Mirabellen")
+
+
+@pytest.mark.both_databases
+def test_an_import_that_waits_and_has_a_text_is_cancelled_and_others_are_not(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    write(store, "/visit.md", "Quellenberg came\n")
+    having = brought(client, store, archive(("new.md", b"Quellenberg waits")), name="templates.zip")
+    other = brought(client, store, archive(("new.md", b"nothing")), name="plain.zip")
+    html = find(client, "quellenberg")
+    assert "templates.zip</a> has one of these texts and is not over: the erasure cancels it." in html
+    assert "plain.zip" not in html
+    letter = erase(client, html)
+    assert "1 import that was not over had one of these texts: it was cancelled" in letter
+    having.refresh_from_db()
+    other.refresh_from_db()
+    assert (having.state, other.state) == (ImportState.CANCELLED, ImportState.PREVIEW)
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("erase").get()
+    assert f"The erasure of entry {entry.seq} cancelled it" in text_of_import(client, having)
+    assert f"The erasure of entry {entry.seq} cancelled it" in page(client, reverse("imports", args=[store.pk]))
+    assert "cancelled the import templates.zip" in page(client, reverse("entry", args=[store.pk, entry.seq]))
+    receipt = Receipt.objects.get(store=store.pk)
+    assert receipt.content["imports"] == 1
+    assert "Imports cancelled" in page(client, reverse("receipt", args=[store.pk, receipt.pk]))
+    assert everywhere("Quellenberg") == [] and ImportItem.objects.get(job=other).content == "nothing"
+    assert verify.verify(store.pk, None)[1] is None  # type: ignore[arg-type]
+
+
+@pytest.mark.both_databases
+def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    kept = write(store, "/visit.md", "Quellenberg came\nContact: Luis\n")
+    gone = write(store, "/old.md", "Quellenberg left\n")
+    curation.delete(store.pk, "/old.md", act())
+    write(store, "/other.md", "nothing\n")
+    letter = erase(client, find(client, "quellenberg"))
+    assert "Only these words were removed: the text around them stays." in letter
+    receipt = Receipt.objects.get(store=store.pk)
+    for html in (letter, page(client, reverse("erasure_letter", args=[receipt.content["group"]]))):
+        assert "Read what else is written there" in html
+        assert reverse("memory", args=[store.pk, kept.pk]) in html and gone.pk not in html and "/other.md" not in html
