@@ -14,6 +14,9 @@ _UNSEEN = frozenset({"Mn", "Me", "Cf"})
 NEAR_LETTERS = 6
 """The least number of letters of a word for which near spellings are searched: shorter words resemble too many."""
 
+SHORTEST = 3
+"""The least number of characters of a text to erase: a shorter one would be found everywhere."""
+
 _SPACES = r"[\s._-]{0,3}"
 _BETWEEN = re.compile(r"[\s._-]+")
 
@@ -35,6 +38,14 @@ def loose(text: str) -> str:
     """Return the form by which spellings are compared. Each character is folded by itself, so the ends of lines
     stay."""
     return text.lower() if text.isascii() else text.translate(_LOOSE)
+
+
+def is_long_enough(text: str) -> bool:
+    """Return whether a text can be erased: two characters are enough if they are letters as in 高橋, a whole name."""
+    text = text.strip()
+    return len(text) >= SHORTEST or (
+        len(text) == 2 and all(one.isalpha() and unicodedata.east_asian_width(one) == "W" for one in text)
+    )
 
 
 class Spellings:

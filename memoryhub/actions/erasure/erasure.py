@@ -24,11 +24,9 @@ from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditChain, AuditEntry, Hold, Memory, Receipt
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
+from memoryhub.text.spellings import SHORTEST, is_long_enough
 
 LONGEST = 500
-SHORTEST = 3
-"""The least number of characters of a text to erase: a shorter one would be found everywhere."""
-
 COMPARED = ["case", "width", "accents", "Unicode form", "unseen characters", "spaces between words"]
 """The differences that are ignored when spellings are compared."""
 
@@ -124,7 +122,7 @@ def survey(
 
 
 def _can_be_erased(text: str) -> bool:
-    return len(text.strip()) >= SHORTEST and len(text) <= LONGEST and text not in places.REDACTED
+    return is_long_enough(text) and len(text) <= LONGEST and text not in places.REDACTED
 
 
 def _looked(
@@ -146,7 +144,7 @@ def _looked(
 
 def _checked(terms: Sequence[str]) -> Terms:
     for term in terms:
-        if len(term.strip()) < SHORTEST or term in places.REDACTED:
+        if not is_long_enough(term) or term in places.REDACTED:
             raise ToolError(results.cannot_erase(term.strip(), SHORTEST))
     return Terms(terms)
 

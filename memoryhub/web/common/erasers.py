@@ -2,9 +2,10 @@
 
 from collections.abc import Collection
 
+from django.db import models
 from django.utils.translation import gettext as _
 
-from memoryhub.models import Member
+from memoryhub.models import Member, User
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
 
@@ -12,8 +13,18 @@ MOST_NAMED = 3
 
 
 def who_erases(stores: Collection[str]) -> str:
-    """Return whom to ask, for the end of a sentence: some admins of memory stores (ids), else one of the hub."""
-    admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", "user__name")
-    names = dict(admins.order_by("user__name", "user_id").distinct()[:MOST_NAMED])
-    said = ", ".join(isolated(without_hidden(name)) for name in names.values())
-    return _("an admin: %(names)s") % {"names": said} if said else _("an administrator of the hub")
+    """Return whom to ask, for the end of a sentence: some admins of memory stores (ids), else some of the hub.
+
+    Without memory stores no one is named, because the person has a role nowhere.
+    """
+    admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
+    if said := _names(User.objects.filter(pk__in=admins)):
+        return _("an admin: %(names)s") % {"names": said}
+    said = _names(User.objects.filter(is_superuser=True, is_active=True)) if stores else ""
+    return _("an administrator of the hub: %(names)s") % {"names": said} if said else _("an administrator of the hub")
+
+
+def _names(users: models.QuerySet[User]) -> str:
+    """Return the names of the first of these people; of a person without a name, the address."""
+    found = users.order_by("name", "pk").values_list("name", "email")[:MOST_NAMED]
+    return ", ".join(isolated(without_hidden(name or email)) for name, email in found)

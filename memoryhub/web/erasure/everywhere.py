@@ -23,6 +23,7 @@ from memoryhub.actions.erasure.elsewhere import TooLong
 from memoryhub.actions.erasure.several import Planned
 from memoryhub.models import MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
+from memoryhub.text.spellings import SHORTEST
 from memoryhub.web.common.access import act, person, signed_in
 from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
@@ -76,7 +77,7 @@ def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
         "typed": request.POST.get("terms", ""),
         "choices": [(store, store.id in chosen) for store in stores.values()],
         "problem": problem,
-        "shortest": forms.SHORTEST,
+        "shortest": SHORTEST,
     }
     if alone:
         shown |= {"store": alone, "role": Role.ADMIN, "may": May.of(Role.ADMIN, alone)}

@@ -12,9 +12,10 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.erasure.places import REDACTED
 from memoryhub.text.folding import fold
+from memoryhub.text.spellings import SHORTEST, is_long_enough
 from memoryhub.web.common.forms import LONGEST_NOTE
 
-MOST, SHORTEST, LONGEST = 20, 3, 500
+MOST, LONGEST = 20, 500
 
 
 class BadTerms(ValueError):
@@ -38,11 +39,11 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
     if len(terms) > most:
         raise BadTerms(gettext("At most %(most)s texts can be erased at once.") % {"most": most})
     for term in terms:
-        if len(term.strip()) < SHORTEST:
+        if not is_long_enough(term):
             raise BadTerms(
                 gettext(
-                    "“%(text)s” is too short. Type at least %(least)s characters, so that "
-                    "nothing else is erased by mistake."
+                    "“%(text)s” is too short. Type at least %(least)s characters, or two of Chinese, Japanese or "
+                    "Korean, so that nothing else is erased by mistake."
                 )
                 % {"text": term, "least": SHORTEST}
             )

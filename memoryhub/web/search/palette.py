@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from memoryhub import ids
 from memoryhub.models import IdempotentCall, Key, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.text.path_index import words_of
+from memoryhub.text.spellings import is_long_enough
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.audit.filters import CALL
 from memoryhub.web.common.access import person, signed_in
@@ -25,7 +26,6 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.search import finder_cache, keys, names, places
 from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked_names
-from memoryhub.web.search.search import may_erase
 
 FEW = 6
 """The most names of a kind listed; with fewer paths than this in the store, other stores are searched too."""
@@ -84,7 +84,7 @@ def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dic
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
     text = "" if names.has_words(_("Erase a person everywhere"), words_of(text)) else text
     if MemoryStore.objects.administered_by(user).exists():
-        return {"may_erase": True, "erase_text": text if may_erase(text) else "", "erase_first": is_named}
+        return {"may_erase": True, "erase_text": text if is_long_enough(text) else "", "erase_first": is_named}
     if not is_named:
         return {}
     visible = MemoryStore.objects.visible_to(user).values_list("pk", flat=True)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import Directory, MemoryStore, User
+from memoryhub.text.spellings import is_long_enough
 from memoryhub.text.word_endings import texts_of
 from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.masking import not_curated
@@ -36,9 +37,6 @@ SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
 
 AUDITED = frozenset(("agent", "person", "session", "path", "when", "from", "to"))
 """The filters that mean the same as on the pages of the audit."""
-
-SHORTEST_ERASED = 3
-"""The least number of characters of a text that can be erased."""
 
 
 @require_safe
@@ -107,16 +105,9 @@ def _erasable(user: User, query: Query, stores: Sequence[str]) -> dict[str, str]
     """Return the words of a query as one text to erase; for a person who may not erase it, the names of those who
     may."""
     text = " ".join(query.plain_words)
-    if not may_erase(text):
-        return {}
     if MemoryStore.objects.administered_by(user).exists():
-        return {"erasable": text}
-    return {"ask_to_erase": who_erases(stores)}
-
-
-def may_erase(text: str) -> bool:
-    """Return whether a typed text is long enough to be erased everywhere."""
-    return len(text.strip()) >= SHORTEST_ERASED
+        return {"erasable": text} if is_long_enough(text) else {}
+    return {"ask_to_erase": who_erases(stores)} if text else {}
 
 
 def wanted_of(query: Query, stores: Sequence[str], user: str) -> Wanted:

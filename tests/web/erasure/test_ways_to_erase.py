@@ -57,3 +57,26 @@ def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, c
         keys_and_roles.set_role(store, new_person(name), Role.ADMIN, **BY)
     keys_and_roles.set_role(store, alice, Role.VIEWER, **BY)
     assert "Ada, Bea, Cleo" in palette(curator, q="erase")
+
+
+@pytest.mark.both_databases
+def test_without_an_admin_of_the_store_those_of_the_hub_are_named(store: MemoryStore, superuser: User) -> None:
+    memory = write(store, "/a.md", "Jane Doe called\n")
+    curator = signed_in(new_curator(store))
+    named = f"ask an administrator of the hub: {superuser.name}"
+    assert f"To erase this for good, {named}." in curator.get(reverse("search"), {"q": "Jane"}).content.decode()
+    assert named in curator.get(reverse("delete_memory", args=[store.pk, memory.pk])).content.decode()
+    assert named in palette(curator, q="erase", store=store.pk)
+
+
+def test_the_search_says_whom_to_ask_whenever_it_finds_something(store: MemoryStore, alice: User) -> None:
+    write(store, "/a.md", "高橋 called\n")
+    curator = signed_in(new_curator(store))
+    assert (
+        "To erase this for good, ask an admin: Alice." in curator.get(reverse("search"), {"q": "高橋"}).content.decode()
+    )
+    assert "To erase this for good" not in curator.get(reverse("search"), {"q": "高梨"}).content.decode()
+    assert 'name="terms" value="高橋"' in signed_in(alice).get(reverse("search"), {"q": "高橋"}).content.decode()
+    found = signed_in(alice).post(reverse("erase_everywhere"), {"terms": "高橋"}).content.decode()
+    assert "Erase 1 place permanently" in found or "Erase 2 places permanently" in found
+    assert "too short" in signed_in(alice).post(reverse("erase_everywhere"), {"terms": "ab"}).content.decode()
