@@ -6,6 +6,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from memoryhub.web.common import closing
 from memoryhub.web.common.request import Request
 
 
@@ -30,8 +31,9 @@ def tell_done(
     messages.success(
         request,
         format_html(
-            '{} {} <a href="{}">{}</a> {}<a class="button button-small banner-undo" href="{}">{}</a>',
+            '{} {}{} <a href="{}">{}</a> {}<a class="button button-small banner-undo" href="{}">{}</a>',
             said,
+            closing.after(request, store_id, seq),
             flag_link(store_id) if has_flagged else "",
             reverse("entry", args=[store_id, seq]),
             _("Audit entry"),

@@ -16,13 +16,13 @@ from memoryhub.actions.history.apply_plan import Done, PlanChanged
 from memoryhub.actions.history.taking_out import TakeOut
 from memoryhub.actions.history.undo_plan import content_of
 from memoryhub.actions.review import decisions
-from memoryhub.models import Finding, MemoryStore, MemoryVersion, Role, User
+from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, ReviewState, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.sensitive import Group
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.diffs import Diff
 from memoryhub.text.line_removal import without_numbers
-from memoryhub.web.common import masking
+from memoryhub.web.common import closing, masking
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import May, next_of, see_other
 from memoryhub.web.common.request import Request
@@ -33,6 +33,8 @@ from memoryhub.web.history.versions import page_context
 from memoryhub.web.sessions.spread import carriers
 from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, to_flag_words, undone_words
 from memoryhub.web.undo.spread import Carried, Source, Spread, Ticks, spread_of
+
+MOST_ALSO, MOST_ENTRIES = 5, 500
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -141,6 +143,26 @@ def _review_words(item: Item, taken: TakeOut) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class AlsoWritten:
+    """What the session of a finding wrote into other memories: the newest version of each; `more` counts the rest."""
+
+    versions: list[MemoryVersion]
+    more: int
+
+
+def _also_written(item: Item) -> AlsoWritten | None:
+    """Return what the session of a finding wrote into other memories and is not reverted, among its newest entries."""
+    if item.entry is None or item.entry.session is None:
+        return None
+    entries = AuditEntry.objects.of_chain(item.store.pk).of_session(item.entry.session).newest()
+    seqs = list(entries.values_list("seq", flat=True)[:MOST_ENTRIES])
+    found = MemoryVersion.objects.filter(store=item.store, seq__in=seqs).exclude(memory_id=item.memory.pk)
+    newest = {version.memory_id: version for version in found.order_by("seq").select_related("memory")}
+    left = [version for version in newest.values() if version.review_state != ReviewState.REVERTED]
+    return AlsoWritten(left[:MOST_ALSO], len(left) - MOST_ALSO) if left else None
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """The labels of the button: for the current choices (`now`), and for no, one and several other changes (# is the
     number)."""
@@ -168,11 +190,19 @@ def _labels(number: int, lines: int, changes: int, flags: int) -> Labels:
 
 def _context(request: Request, item: Item, taken: TakeOut | None, asked: Asked, problem: str) -> dict[str, Any]:
     store, next_version = item.store, item.memory.version_count + 1
-    more: dict[str, Any] = {"item": item, "taken": taken, "problem": problem, "next": next_of(request, "findings")}
+    more: dict[str, Any] = {
+        "also_written": _also_written(item),
+        "item": item,
+        "taken": taken,
+        "problem": problem,
+        "next": next_of(request, "findings"),
+    }
     if taken:
         may = item.may_edit and May.of(request.role, store).write
         more |= shown(request, store, taken.rest, asked, may_apply=may) | {"diff": _diff(taken, store.pk)}
         flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
+        states = {change.memory: change.chosen(asked.given.choice(change)) for change in taken.plan.changes}
+        more["closes"] = closing.closed_by(store.pk, states, but=item.finding.pk)
         more["review_words"] = _review_words(item, taken)
         more["button"] = _labels(next_version, len(taken.lines), more["preview"].count, len(flags))
     return page_context(request, store, item.memory, next_version=next_version, **more)

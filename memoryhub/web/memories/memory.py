@@ -9,6 +9,7 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from memoryhub.actions.core.plans import NOWHERE
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, Role
@@ -19,6 +20,7 @@ from memoryhub.text import visible
 from memoryhub.web.comments import threads
 from memoryhub.web.common import (
     addresses,
+    closing,
     markdown,
     masking,
     pages,
@@ -217,7 +219,8 @@ def delete(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse
         else:
             place = branches.nearest(store, paths.parent(memory.path)).path
             return see_other(addresses.of_directory(store.id, place, deleted=memory.id))
-    return render(request, "memories/delete.html", _context(request, store, memory, form=form))
+    closes = closing.closed_by(store.id, {memory.id: NOWHERE})
+    return render(request, "memories/delete.html", _context(request, store, memory, form=form, closes=closes))
 
 
 @require_POST

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.history.apply_plan import Plan
 from memoryhub.models import MemoryStore, User
+from memoryhub.web.common import closing
 from memoryhub.web.common.access import person
 from memoryhub.web.common.request import Request
 from memoryhub.web.undo import rows
@@ -74,9 +75,11 @@ def to_flag_words(count: int) -> str:
 def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may_apply: bool) -> dict[str, Any]:
     """Return the part of a page's context that `undo/_changes.html` and `undo/_summary.html` show."""
     preview = rows.preview(store, plan, asked.given, rows.Wanted.of(request.GET))
+    chosen = {change.memory: change.chosen(asked.given.choice(change)) for change in plan.changes}
     spread = asked.spread if asked.spread and asked.spread.readers else None
     return {
         "preview": preview,
+        "closes": closing.closed_by(store.pk, chosen),
         "given": asked.given,
         "spread": spread,
         "graph": drawn(spread) if spread else None,

@@ -103,7 +103,7 @@ def test_one_press_takes_it_out_and_the_finding_is_resolved(poisoned: Memory, al
     assert "took a line out of /rules.md: Instructions" in page.content.decode()
     figures.catch_up()
     overview = signed_in(alice).get(reverse("overview")).content.decode()
-    assert "took a line out of /rules.md" in overview and "took a line out of /rules.md:" not in overview
+    assert "took a line out of /rules.md: Instructions" in overview
 
 
 def test_it_can_be_undone_and_the_finding_opens_again(poisoned: Memory, alice: User, caller: Caller) -> None:

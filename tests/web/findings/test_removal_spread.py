@@ -7,12 +7,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.history import revert
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, Session, User
 from tests.fixtures import signed_in
 from tests.web.findings.flagged import CARD, POISON, finding
 from tests.web.history.past import tree_now
 from tests.web.history.versions import Caller
+from tests.web.memories.pages import act, new_curator
 
 pytestmark = pytest.mark.django_db
 
@@ -143,3 +145,33 @@ def test_a_tick_that_was_not_shown_is_shown_first(caller: Caller, store: MemoryS
     digest = curator.get(url, {"shown": ""}).context["taken"].plan.digest
     page = curator.post(url, {"digest": digest, "shown": "", "too": [seq_of("/note.md")]})
     assert "here is what changes with what you ticked" in page.content.decode() and texts(store) == before
+
+
+@pytest.mark.both_databases
+def test_a_finding_that_an_undo_closes_is_said_before_and_after(
+    caller: Caller, store: MemoryStore, curator: Client
+) -> None:
+    caller.session = "reader"
+    card = caller.create("/card.md", f"Card {CARD}.\n")
+    url, ticked = address(store), {"too": [seq_of("/card.md")]}
+    assert "also closes a finding" not in curator.get(url, {"shown": ""}).content.decode()
+    page = curator.get(url, {"shown": "", **ticked}).content.decode()
+    assert "This also closes a finding:</b> Payment card" in page and "Erase it for good…" in page
+    said = " ".join(map(str, press(curator, url, **ticked).context["messages"]))
+    assert "This closed the finding “Payment card” in /card.md, but its text stays in old versions." in said
+    assert "Erase it for good…" in said and CARD not in said
+    undo(curator, store, the_act(store).seq)
+    html = signed_in(new_curator(store)).get(reverse("delete_memory", args=[store.pk, card.pk])).content.decode()
+    assert "This also closes a finding:" in html and "To erase it for good, ask an admin: Alice." in html
+
+
+def test_what_the_session_of_a_line_wrote_elsewhere_is_named(
+    caller: Caller, store: MemoryStore, curator: Client, alice: User
+) -> None:
+    caller.session = "bad"
+    other = caller.create("/northwind.md", "Northwind pays.\n")
+    html = curator.get(address(store)).content.decode()
+    assert "which wrote this line, also wrote:" in html
+    assert f'{reverse("version", args=[store.pk, other.head_id])}">/northwind.md</a>.' in html
+    revert.revert(store.pk, other.head_id or "", act(alice))
+    assert "also wrote:" not in curator.get(address(store)).content.decode()
