@@ -89,6 +89,11 @@ class NearSpellings:
         self._same = Spellings(texts)
         self._nears = [near for folded in self._same.folded for near in _nears(folded)]
 
+    @property
+    def halves(self) -> tuple[str, ...]:
+        """Return texts of which each loose text with a near spelling has one; none if no word is long enough."""
+        return tuple(dict.fromkeys(half for near in self._nears for half in near.halves))
+
     def within(self, text: str) -> set[str]:
         """Return the near spellings that occur in a text as whole words, as they are written there."""
         folded = loose(text)
@@ -111,9 +116,13 @@ class _Near:
     pattern: re.Pattern[str]
     swapped: str
 
-    def may_be_in(self, folded: str) -> bool:
+    @property
+    def halves(self) -> tuple[str, str, str]:
         middle = len(self.word) // 2
-        return self.word[:middle] in folded or self.word[middle:] in folded or self.swapped in folded
+        return self.word[:middle], self.word[middle:], self.swapped
+
+    def may_be_in(self, folded: str) -> bool:
+        return any(half in folded for half in self.halves)
 
     def in_line(self, line: str, folded: str) -> Iterator[str]:
         """Yield the near spellings in a line. Most lines have none, and are not read letter by letter."""

@@ -155,7 +155,7 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]:
     """Return {version number: its author and its session} of some versions."""
-    columns = ("seq", "actor_kind", "author_id", "label", "session")
+    columns = ("seq", "actor_kind", "author_id", "label", "note", "session")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
     known = {seq: rest for seq, *rest in entries}
     ids = {session for *_rest, session in known.values() if session}
@@ -166,6 +166,7 @@ def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]
         if row.id in brought:
             found[row.number] = Told(row, brought[row.id].kind, None, brought[row.id].label)
             continue
-        kind, author, label, session = known.get(row.seq, ("", None, "", None))
-        found[row.number] = Told(row, kind, author, label or "", session, names.get(session, session) or "")
+        kind, author, label, note, session = known.get(row.seq, ("", None, "", "", None))
+        name = names.get(session, session) or ""
+        found[row.number] = Told(row, kind, author, label or "", session, name, note or "")
     return found

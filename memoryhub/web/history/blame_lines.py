@@ -27,7 +27,7 @@ SHADES = 6
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A version with its author, and the id and name of its session, from its audit entry."""
+    """A version with its author, the id and name of its session, and the person's note, from its audit entry."""
 
     row: Row
     kind: str = ""
@@ -35,6 +35,7 @@ class Told:
     label: str = ""
     session: str | None = None
     session_name: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,12 @@ class _Heads:
         return escape(_uncertain_name(origin)), escape(_uncertain(origin))
 
     def _rest(self, origin: Told) -> str:
-        """Return the author, the time and the entry of a version."""
-        seq = origin.row.seq
-        when = f'{self._who(origin)}<span class="blame-when">{self.times.relative(origin.row.at)}</span>'
+        """Return the author, the note, the time and the entry of a version."""
+        seq, who = origin.row.seq, self._who(origin)
+        if origin.note:
+            title, note = escape(visible.without_hidden(origin.note)), visible_name(origin.note)
+            who = who.removesuffix("</span>") + f'<span class="blame-session" title="{title}">{note}</span></span>'
+        when = f'{who}<span class="blame-when">{self.times.relative(origin.row.at)}</span>'
         if not origin.kind:
             return f'{when}<span class="blame-entry" title="{self.gone % {"seq": seq}}">#{seq}</span>'
         return (

@@ -79,7 +79,9 @@ class Wanted:
 class Place:
     """Where a search continues, and its progress: scanned memories and old versions, of `total` memories.
 
-    `shown` and `versions` count the matches on the current page, `spent` the seconds of work.
+    `found` counts the found memories, `found_old` those of them that were found by old versions. `shown` and
+    `versions` count the matches on the current page, `spent` the seconds of work. `seen` and `most` are sets of words
+    by their positions, as bits: the words that occur anywhere, and the most of them that occur in one version.
     """
 
     store: str = ""
@@ -93,6 +95,9 @@ class Place:
     versions: int = 0
     last: str = ""
     spent: float = 0.0
+    found_old: int = 0
+    seen: int = 0
+    most: int = 0
 
     def __str__(self) -> str:
         values = [getattr(self, name) for name in self.__slots__]
@@ -110,6 +115,10 @@ class Place:
         if place.kind not in search_rows.READ or not search_rows.is_key(place.kind, place.key):
             raise BadPlace(written)
         return place
+
+    @property
+    def found_now(self) -> int:
+        return self.found - self.found_old
 
     @property
     def is_full(self) -> bool:
@@ -146,8 +155,8 @@ def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, mo
     clock = time.perf_counter
     began = clock()
     part = Part(place)
-    for row, hit in _rows(wanted, stores, place):
-        _count(part, row, hit)
+    for row, hit, words in _rows(wanted, stores, place):
+        _count(part, row, hit, words)
         if part.place.is_full or len(part.hits) >= most or clock() - began >= seconds:
             break
     else:
@@ -156,7 +165,7 @@ def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, mo
     return part
 
 
-def _count(part: Part, row: Row, hit: Hit | None) -> None:
+def _count(part: Part, row: Row, hit: Hit | None, words: int) -> None:
     place, memory = part.place, f"{row.kind}:{row.memory}"
     is_new = hit is not None and place.last != memory
     part.place = Place(
@@ -171,13 +180,16 @@ def _count(part: Part, row: Row, hit: Hit | None) -> None:
         place.versions + (hit is not None),
         memory if hit else place.last,
         place.spent,
+        place.found_old + (is_new and row.kind == OLD),
+        place.seen | words,
+        words if words.bit_count() > place.most.bit_count() else place.most,
     )
     if hit is not None:
         part.hits.append(hit)
 
 
-def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None]]:
-    """Yield (row, its match or None) for every row after a place."""
+def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None, int]]:
+    """Yield (row, its match or None, its words as bits) for every row after a place."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:
@@ -205,8 +217,8 @@ def _index(kinds: Sequence[str], kind: str) -> int:
     return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
 
 
-def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tuple[Row, Hit | None]]:
-    """Yield (row, its match or None) for the rows. Texts are loaded in batches."""
+def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tuple[Row, Hit | None, int]]:
+    """Yield (row, its match or None, its words as bits) for the rows. Texts are loaded in batches."""
     allowed = [row for row in rows if wanted.allows(row)]
     if not wanted.marks.is_empty and allowed:
         marked = wanted.marks.matching(store, {row.memory for row in allowed}, timezone.now())
@@ -218,13 +230,14 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
     texts: dict[str, str] = {}
     for at, row in enumerate(rows):
         if id(row) not in candidates:
-            yield row, None
+            yield row, None, 0
             continue
         if wanted.contents and wanted.words and row.text and row.text not in texts:
             texts = _texts(store, [other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
         facts = by_seq.get(row.seq)
         hit = Hit(row, texts.get(row.text or ""), facts[2] if facts else None)
-        yield row, hit if _has_words(wanted, hit) else None
+        words = _words_of(wanted, hit)
+        yield row, hit if words == (1 << len(wanted.words)) - 1 else None, words
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
@@ -258,8 +271,8 @@ def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
     return not is_excluded(wanted.excluded, row.at, row.path, author, session)
 
 
-def _has_words(wanted: Wanted, hit: Hit) -> bool:
-    """Return whether each word occurs in the path, the note or the text."""
+def _words_of(wanted: Wanted, hit: Hit) -> int:
+    """Return the words that occur in the path, the note or the text, by their positions, as bits."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)
@@ -267,4 +280,4 @@ def _has_words(wanted: Wanted, hit: Hit) -> bool:
         left = missing(fold(hit.note), left)
     if left and wanted.contents and hit.text is not None:
         left = missing(fold(hit.text), left)
-    return not left
+    return sum(1 << at for at, word in enumerate(wanted.words) if word not in left)

@@ -25,6 +25,7 @@ from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.mark_filter import mark_filter
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
+from memoryhub.web.search import not_found
 from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
 from memoryhub.web.search.results import results
 from memoryhub.web.search.scan import MOST_VERSIONS, Part, Place, Wanted, scan
@@ -85,7 +86,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "total": intcomma(max(part.place.total, part.place.looked)),
         "old": intcomma(part.place.old),
         "spent": _("%(seconds)s s") % {"seconds": f"{part.place.spent:.1f}"},
-        "searched_words": " ".join(query.text),
+        "not_found": not_found.of(query, wanted, list(stores), part.place) if _is_empty(query, part) else None,
         "without_filters": urlencode({"q": " ".join(query.text)}),
         "with_everything": query.query(versions="all", trash="yes"),
         "with_earlier_changes": query.query(versions="all") if _is_by_last_author(query) else "",
@@ -94,6 +95,11 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "several": len(stores) > 1,
         **_erasable(user, query, list(stores)),
     }
+
+
+def _is_empty(query: Query, part: Part) -> bool:
+    """Return whether a search for words has ended and found nothing."""
+    return part.ended and not part.place.found and bool(query.text)
 
 
 def _is_by_last_author(query: Query) -> bool:

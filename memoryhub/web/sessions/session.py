@@ -137,7 +137,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
     except BadPlace:
         problem = _("This link is out of date. Here are the first calls of the session.")
         calls = calls_of(found, stores, raw=raw)
-    moment = known.moment_of(request.GET, found, stores)
+    moment, figures = known.moment_of(request.GET, found, stores), figures_of(found, stores)
     return render(
         request,
         "sessions/session.html",
@@ -149,12 +149,12 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "calls": calls,
             "story": story_of(found, stores, calls),
             "raw": raw,
-            "figures": figures_of(found, stores),
+            "figures": figures,
             "problem": problem or moment.problem,
             "moment": moment,
             "known": known.known(found, stores, moment),
             "before": list(sessions_before(found, stores)),
-            "undo": _curated(stores, user),
+            "undo": _curated(stores, user) if figures.writes or figures.more else [],
             "section": "agents",
         },
     )

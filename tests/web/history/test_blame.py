@@ -14,6 +14,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
 from tests.fixtures import AT, BY, new_person, signed_in
 from tests.web.history.versions import HOSTILE, Caller
+from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -243,3 +244,11 @@ def test_a_blame_takes_few_questions_whatever_the_history(
     client.get(address)
     with django_assert_max_num_queries(19):
         assert client.get(address).status_code == 200
+
+
+def test_a_persons_note_is_beside_the_lines_that_came_with_it(store: MemoryStore, alice: User) -> None:
+    memory = write(store, "/a.md", "one\n")
+    note = '<b>Asked "legal"</b>\u200b'
+    curation.edit(store.pk, memory.pk, "two\n", memory.sha256, act(alice)._replace(note=note))
+    html = signed_in(alice).get(reverse("blame", args=[store.pk, memory.pk])).content.decode()
+    assert 'title="&lt;b&gt;Asked &quot;legal&quot;&lt;/b&gt;\ufffd">&lt;b&gt;Asked' in html

@@ -368,3 +368,33 @@ def test_words_and_filters_are_told_apart() -> None:
     assert dict(query.values) == {"path": "/a b", "agent": "bot", "trash": "yes"}
     assert query.words == 'Refund "in 30 days" http://x.y path:"/a b" agent:bot trash:yes'
     assert Query.of({"q": query.words}).values == query.values
+
+
+@pytest.mark.both_databases
+def test_a_search_that_finds_nothing_says_which_word_occurs_nowhere(store: MemoryStore, bob: User) -> None:
+    write(store, "/a.md", "We refund in some days.\n")
+    write(store, "/b.md", "The days are long.\n")
+    page = asked(bob, "refund 90 days")
+    assert "No searched memory has all of these: refund , 90 , days . 90 occurs nowhere." in text_of(page)
+    assert 'href="?q=refund+days"' in page and "Search for refund days" in page
+    page = asked(bob, 'refund "are long" path:/')
+    assert "Each of them occurs, but not all in one memory." in text_of(page)
+    assert "None of the searched memories contains 90 ." in text_of(asked(bob, "90"))
+
+
+@pytest.mark.both_databases
+def test_a_near_spelling_is_offered_for_a_word_that_occurs_nowhere(store: MemoryStore, bob: User) -> None:
+    write(store, "/customers/northwind.md", "Northwind pays.\nNorthwind called.\n")
+    write(store, "/b.md", "northwind\n")
+    page = asked(bob, "nortwind pays store:Support")
+    assert "Did you mean northwind pays?" in text_of(page)
+    assert htmllib.unescape(re.findall(r'href="(\?[^"]*northwind[^"]*)"', page)[0]).startswith("?q=northwind+pays")
+    assert "Did you mean" not in asked(bob, "southwind")
+    assert "Did you mean" not in asked(bob, "north pays")
+
+
+@pytest.mark.both_databases
+def test_old_versions_are_not_counted_as_memories(store: MemoryStore, bob: User) -> None:
+    memory = write(store, "/a.md", "refund\n")
+    curation.edit(store.id, memory.pk, "refund twice\n", memory.sha256, act())
+    assert "1 memory found, and old versions of 1 memory." in text_of(asked(bob, "refund", versions="all"))

@@ -43,3 +43,20 @@ def test_the_first_session_has_none_before_it(store: MemoryStore, key: str, bob:
     caller.create("/a.md", "one\n")
     assert page_of(bob, "run-1").context["before"] == []
     assert "What changed since" not in page_of(bob, "run-1").content.decode()
+
+
+def test_a_session_that_wrote_nothing_has_nothing_to_undo_and_a_version_names_its_session(
+    store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = Caller(store, key, session="writer")
+    memory = caller.create("/a.md", "one\n")
+    writer = Session.objects.get()
+    caller.session = "reader"
+    caller.call("view", path="/memories/a.md")
+    caller.call("view", path="/memories/a.md")
+    client = signed_in(alice)
+    html = client.get(reverse("session", args=[Session.objects.exclude(pk=writer.pk).get().pk])).content.decode()
+    assert "2 reads" in html and "Undo everything this session wrote" not in html
+    assert "Undo everything this session wrote" in client.get(reverse("session", args=[writer.pk])).content.decode()
+    version = client.get(reverse("version", args=[memory.store_id, memory.head_id])).content.decode()
+    assert f'<dt>Session</dt><dd class="break-anywhere"><a href="{reverse("session", args=[writer.pk])}">' in version

@@ -1,0 +1,81 @@
+"""What a search that found nothing can say: which words occur nowhere, and what to search for instead."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from memoryhub.text.filter_words import Term
+from memoryhub.text.spellings import NearSpellings
+from memoryhub.web.search.filters import Query
+from memoryhub.web.search.scan import Place, Wanted, scan
+
+SECONDS = 0.2
+"""The most seconds that near spellings are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Another search: its words, and its query string."""
+
+    words: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """The words of a search that found nothing, and those of them that occur nowhere.
+
+    `fewer` searches without some words and finds something; `near` has near spellings for words that occur nowhere.
+    """
+
+    words: Sequence[str]
+    nowhere: Sequence[str]
+    fewer: Other | None
+    near: Other | None
+
+
+def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> NotFound:
+    """Return what is said about a search that has ended at a place."""
+    plain = [term for term in query.typed if not term.key]
+    nowhere = [term for at, term in enumerate(plain) if not place.seen >> at & 1]
+    most = [term for at, term in enumerate(plain) if place.most >> at & 1]
+    fewer = _other(query, {term: term.written for term in most}) if most else None
+    return NotFound(query.text, [term.written for term in nowhere], fewer, _near(query, wanted, stores, plain, nowhere))
+
+
+def _near(
+    query: Query, wanted: Wanted, stores: Sequence[str], plain: Sequence[Term], nowhere: Sequence[Term]
+) -> Other | None:
+    """Return the search with near spellings in place of the words that occur nowhere, if each of these has one."""
+    until = time.perf_counter() + SECONDS
+    spelt = {term: _most_frequent(term.value, wanted, stores, until) for term in nowhere}
+    if not spelt or not all(spelt.values()):
+        return None
+    return _other(query, {term: spelt.get(term) or term.written for term in plain})
+
+
+def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: float) -> str:
+    """Return the near spelling of a word that is in most texts, "" if there is none in the time.
+
+    A text that has one is found by a half of the word.
+    """
+    nearly, counts = NearSpellings([word]), Counter[str]()
+    if " " in word or not nearly.halves:
+        return ""
+    asked, place, ended = replace(wanted, words=(nearly.halves,)), Place(), False
+    while not ended and (left := until - time.perf_counter()) > 0:
+        part = scan(asked, stores, place.on_a_new_page(), left)
+        for hit in part.hits:
+            for text in (hit.row.path if wanted.paths else None, hit.note if wanted.notes else None, hit.text):
+                counts.update(nearly.within(text) if text else ())
+        place, ended = part.place, part.ended
+    return min(counts, key=lambda spelling: (-counts[spelling], spelling), default="")
+
+
+def _other(query: Query, written: dict[Term, str]) -> Other:
+    """Return the search with these words instead; its filters stay."""
+    words = [term.written if term.key else written[term] for term in query.typed if term.key or term in written]
+    said = " ".join(written[term] for term in query.typed if term in written)
+    return Other(said, urlencode({**query.parameters, "q": " ".join(words)}))
