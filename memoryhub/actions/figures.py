@@ -221,7 +221,7 @@ def _add_growth(store_id: str, growth: Mapping[date, Delta]) -> None:
 
 # ------------------------------------------------------------------------------------------------ lists
 
-LISTED = 10
+LISTED = 100
 MAPPED, MAPPED_DIRECTORIES = 100, 40
 """The most memories and directories that a tree map shows one by one."""
 

@@ -186,7 +186,7 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
     rest = sum(sums[author] for author in order[NAMED:])
     if rest:
         items.append(
-            Row(_("%(count)s others") % {"count": len(order) - NAMED}, "", number(rest), charts.share(rest, most))
+            Row(_("%(count)s others") % {"count": len(order) - NAMED}, "", _acts(rest), charts.share(rest, most))
         )
     rows = [
         [
@@ -197,8 +197,8 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
         for author in order[:500]
     ]  # fmt: skip
     return Picture(
-        "authors", "list", _("By agent and person"), _("How much each agent and person did, and how "
-                                                       "often they got an error or proposed a change."),
+        "authors", "list", _("By agent and person"),
+        _("All calls and acts of each agent and person, and how often they got an error or proposed a change."),
         [_("Who"), _("Writes"), _("Succeeded"), _("Errors"), _("Proposed")], rows, items=items, series=9,
         empty="" if items else _("Nothing happened in these days."),
     )  # fmt: skip
@@ -217,9 +217,13 @@ def _of_author(
     ]
     url = links.audit(author=author, **days(since)) if author else ""
     return Row(
-        name, url, number(ok + wrong + proposed), charts.share(ok, most), charts.share(wrong, most),
+        name, url, _acts(ok + wrong + proposed), charts.share(ok, most), charts.share(wrong, most),
         charts.share(proposed, most), ", ".join(filter(None, notes)), kind, wrote,
     )  # fmt: skip
+
+
+def _acts(count: int) -> str:
+    return _("%(count)s in all") % {"count": number(count)}
 
 
 def _writes(found: Figures, author: str, since: date, links: Links) -> Cell:

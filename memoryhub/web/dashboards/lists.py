@@ -18,6 +18,9 @@ from memoryhub.web.common.pictures import Cell, Picture, Row, number
 MOST = 1_000
 """The most versions awaiting review that are counted for each age."""
 
+SHOWN = 10
+"""The most memories of a list beside their bars. The table has all that are listed."""
+
 AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
@@ -35,11 +38,11 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
     return [
         _of_memories("risky", _("Read before review"), _risky_says(lists), _("Reads, all versions"),
                      risky, lambda memory: memory.read_count, number,
-                     _("Agents have read nothing that awaits review.")),
+                     _("Agents have read nothing that awaits review."), _reads),
         _of_memories("growing", _("Growing fast"), _("What each has gained in the last 7 days."), _("Gained"),
                      among(added), lambda memory: added[memory.pk], size, _("No memory has grown in the last 7 days.")),
         _of_memories("unread", _("Written and never read"), _unread_says(lists), _("Versions"), unread,
-                     lambda memory: memory.version_count, number, _("Every memory has been read.")),
+                     lambda memory: memory.version_count, number, _("Every memory has been read."), _versions),
     ]  # fmt: skip
 
 
@@ -52,6 +55,42 @@ def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
         return figures.lists_of(store.pk, now)
     made = Figures.objects.filter(pk=store.pk).first()
     return made.lists if made else {}
+
+
+def never_read(stores: Sequence[str]) -> Picture:
+    """Return the chart of the memory stores that have memories which no agent ever read, as counted last."""
+    counted = {made.pk: made.lists for made in Figures.objects.filter(pk__in=stores)}
+    counts = {pk: int(lists.get("unread_count") or 0) for pk, lists in counted.items()}
+    found = MemoryStore.objects.filter(pk__in=[pk for pk, count in counts.items() if count]).by_name()
+    order = sorted(found, key=lambda store: -counts[store.pk])
+    most, urls = max(counts.values(), default=0), {s.pk: reverse("store_overview", args=[s.pk]) for s in order}
+    items = [
+        Row(store.name, f"{urls[store.pk]}#unread", _memories(counts[store.pk]), charts.share(counts[store.pk], most))
+        for store in order[:SHOWN]
+    ]
+    rows = [
+        [Cell(s.name, s.name, f"{urls[s.pk]}#unread"), Cell(counts[s.pk], number(counts[s.pk])),
+         Cell(bytes_of := int(counted[s.pk].get("unread_bytes") or 0), size(bytes_of))]
+        for s in order
+    ]  # fmt: skip
+    return Picture(
+        "never_read", "list", _("Written and never read"),
+        _("Memories that no agent has ever read, in each memory store. A search does not count."),
+        [_("Memory store"), _("Memories"), _("Size")], rows, items=items, series=14,
+        empty="" if items else _("Every memory has been read."),
+    )  # fmt: skip
+
+
+def _reads(count: int) -> str:
+    return ngettext("%(count)s read", "%(count)s reads", count) % {"count": number(count)}
+
+
+def _versions(count: int) -> str:
+    return ngettext("%(count)s version", "%(count)s versions", count) % {"count": number(count)}
+
+
+def _memories(count: int) -> str:
+    return ngettext("%(count)s memory", "%(count)s memories", count) % {"count": number(count)}
 
 
 def _risky_says(lists: Mapping[str, Any]) -> str:
@@ -74,14 +113,22 @@ def _unread_says(lists: Mapping[str, Any]) -> str:
 
 def _of_memories(
     name: str, title: str, says: str, unit: str, memories: Sequence[Memory], value: Callable[[Memory], int],
-    shown: Callable[[int], str], empty: str, page: str = "memory",
+    shown: Callable[[int], str], empty: str, with_unit: Callable[[int], str] | None = None,
 ) -> Picture:  # fmt: skip
     most = max(map(value, memories), default=0)
-    urls = {memory.pk: reverse(page, args=[memory.store_id, memory.pk]) for memory in memories}
+    urls = {memory.pk: reverse("memory", args=[memory.store_id, memory.pk]) for memory in memories}
     items = [
-        Row(memory.path, urls[memory.pk], shown(value(memory)), charts.share(value(memory), most), kind="memory")
-        for memory in memories
+        Row(
+            memory.path,
+            urls[memory.pk],
+            (with_unit or shown)(value(memory)),
+            charts.share(value(memory), most),
+            kind="memory",
+        )
+        for memory in memories[:SHOWN]
     ]
+    if len(memories) > SHOWN:
+        says = _("%(says)s The first %(count)s are here, more in the table.") % {"says": says, "count": SHOWN}
     rows = [
         [Cell(memory.path, memory.path, urls[memory.pk]), Cell(value(memory), shown(value(memory)))]
         for memory in memories

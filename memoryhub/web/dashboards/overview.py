@@ -70,7 +70,7 @@ def overview(request: Request) -> HttpResponse:
             **_shown(board, _agents(request, board.stores)),
             "one": one,
             "stores": mine.by_name()[:SUGGESTED],
-            "pictures": _pictures(board, one),
+            "pictures": [*_pictures(board, one), dashboards_lists.never_read(board.stores)],
             "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else "", chosen.agent),
             "acts": dashboards_stores.acts_of_people(board.stores, board.today),
             "most": MOST_STORES,
@@ -104,7 +104,7 @@ def export_overview(request: Request) -> HttpResponse:
     """Download the table of one chart as CSV or JSON, with the parameters of the page."""
     mine = MemoryStore.objects.visible_to(person(request)).active()
     board, one = _of_person(mine, Chosen.of(request.POST.dict(), default="7"), timezone.now())
-    return _export(request, board, _pictures(board, one), None)
+    return _export(request, board, [*_pictures(board, one), dashboards_lists.never_read(board.stores)], None)
 
 
 @require_POST

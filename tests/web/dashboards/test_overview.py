@@ -16,7 +16,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Door, Memory, MemoryStore, User
 from tests.api.harness import row_counts
 from tests.fixtures import BY, signed_in
-from tests.web.dashboards.pages import text_of, work
+from tests.web.dashboards.pages import cells, section, text_of, work
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db
@@ -131,3 +131,21 @@ def test_a_read_of_an_older_version_is_no_read_of_the_one_that_awaits_review(tod
     today.call("view", path="/memories/b.md")
     today.read(memory.head_id)
     assert said in text_of(signed_in(alice), "store_overview", "", today.store.id)
+
+
+@pytest.mark.both_databases
+def test_what_was_never_read_is_on_the_overview_and_all_of_it_in_the_table_of_the_store(
+    today: Caller, alice: User
+) -> None:
+    for number in range(12):
+        today.create(f"/{number}.md", "one\n")
+    figures.catch_up()
+    figures.make_lists(timezone.now())
+    client = signed_in(alice)
+    text = text_of(client, "overview")
+    address = f"{reverse('store_overview', args=[today.store.id])}#unread"
+    assert cells(text, "never_read") == [[("Support", address), ("12", ""), ("48 B", "")]]
+    assert "12 memories" in section(text, "never_read")
+    of_store = text_of(client, "store_overview", "", today.store.id)
+    assert len(cells(of_store, "unread")) == 12 and section(of_store, "unread").count("1 version</span>") == 10
+    assert "The first 10 are here, more in the table." in section(of_store, "unread")
