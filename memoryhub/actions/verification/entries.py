@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from memoryhub.models import AuditChain, AuditEntry, Door, MemoryVersion
+from memoryhub.models import AuditChain, AuditEntry, Door, MemoryVersion, Review
 from memoryhub.models.audit import (
     UNINDEXED_NEW_PATH,
     UNINDEXED_PATH,
@@ -24,6 +24,7 @@ from memoryhub.models.audit import (
     was_refused_with,
 )
 from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.models.review import ReviewQuerySet
 from memoryhub.protocol.kinds import Kind, beginnings_of
 
 MOST = 300
@@ -31,6 +32,9 @@ MOST = 300
 
 FEW = 3_000
 """The entries under a directory are sorted if there are at most this many."""
+
+DECIDED = 100
+"""A decision about a version at a path is found if its memory made one of the newest versions there: of this many."""
 
 WRITES = frozenset((
     "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
@@ -63,8 +67,9 @@ class Search:
     """The filters; None matches anything. A `path` with a final slash matches everything under it.
 
     An entry is about a path if it names the path, or if it made a memory version there. A move is about both of its
-    paths. Entries that one of the searches in `excluded` matches are left out. A search for a `key` names its agent as
-    the `author`, whose entries have an index.
+    paths. A decision about several versions is about the path of each, but not about their directories. Entries that
+    one of the searches in `excluded` matches are left out. A search for a `key` names its agent as the `author`, whose
+    entries have an index.
     """
 
     author: str | None = None
@@ -258,7 +263,8 @@ def _about(chain: str, path: str) -> Q:
     if path.endswith("/"):
         return about
     moved = versions.at(path).filter(superseded_seq__isnull=False)
-    return about | Q(seq__in=moved.values("superseded_seq"))
+    decided = Review.objects.filter(store_id=chain, memory_id__in=_memories(chain, path), version__path=path)
+    return about | Q(seq__in=moved.values("superseded_seq")) | Q(seq__in=decided.values("seq"))
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
@@ -290,17 +296,38 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
-    """Return a function that returns the seqs of entries that name a path, or that moved a memory there or away."""
+    """Return a function that returns the seqs of entries that name a path, that moved a memory there or away, or that
+    decided about a version there."""
     named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
+    reviews = [Review.objects.of_memory(chain, each).filter(version__path=path) for each in _memories(chain, path)]
+    decided = [_of_reviews(each, newest) for each in reviews]
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = set(named(low, high, count))
         for made, superseded in _versions(versions, low, high, count, newest):
             found |= {seq for seq in (made, superseded) if seq is not None and low <= seq <= high}
+        for each in decided:
+            found.update(each(low, high, count))
         return sorted(found, reverse=newest)[:count]
 
     return seqs
+
+
+def _of_reviews(reviews: ReviewQuerySet, newest: bool) -> Seqs:
+    """Return a function that returns the seqs of the entries that recorded the reviews of one memory."""
+
+    def seqs(low: int, high: int, count: int) -> Sequence[int]:
+        found = reviews.filter(seq__gte=low, seq__lte=high).order_by("-seq" if newest else "seq")
+        return list(found.values_list("seq", flat=True).distinct()[:count])
+
+    return seqs
+
+
+def _memories(chain: str, path: str) -> list[str]:
+    """Return the ids of the memories that made the newest DECIDED versions at a path."""
+    versions = MemoryVersion.objects.filter(store_id=chain).at(path).order_by("-seq")
+    return list(dict.fromkeys(versions.values_list("memory_id", flat=True)[:DECIDED]))
 
 
 def _versions(

@@ -29,6 +29,7 @@ from memoryhub.text.diffs import REQUEST_WORK, Diff
 from memoryhub.text.matching import Work
 from memoryhub.web.audit import rows
 from memoryhub.web.audit.answer import answer_of, fits, is_redacted
+from memoryhub.web.audit.decisions import decisions_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.merges import merged_with
 from memoryhub.web.audit.sentences import names_in, told_of, words_of
@@ -104,6 +105,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "call": call_of(found, entries),
         "answer": answer,
         "proposal": proposal_in(answer.text) if answer and not found.ok else None,
+        "decisions": decisions_of(found, details),
         "facts": _facts(found),
         "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > first_seq(chain) else None,

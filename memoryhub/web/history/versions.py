@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Role, Session
+from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Review, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
 from memoryhub.text.diffs import REQUEST_WORK, counts_within
@@ -20,6 +20,7 @@ from memoryhub.web.comments.threads import beside, for_forms
 from memoryhub.web.common import addresses, masking, origins, removed_history as removed
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.comparisons import sides
+from memoryhub.web.common.decided import decided
 from memoryhub.web.common.origins import Origin
 from memoryhub.web.common.pages import context, entries
 from memoryhub.web.common.redaction_marks import Mark, mark_of
@@ -40,7 +41,7 @@ class Row:
     `added` and `removed` count lines against the previous version. Both are None if a text was redacted or removed, or
     if counting exceeds the work left for the page. Then `compare_url` links to the comparison. `moved_from` is the
     previous path if it differs. `gap` is the range of removed versions below this one. `origin` is the author of an
-    imported version.
+    imported version, `decided` the last decision of a reviewer.
     """
 
     version: MemoryVersion
@@ -56,6 +57,7 @@ class Row:
     redaction: Mark | None
     gap: Gap | None
     origin: Origin | None = None
+    decided: Review | None = None
     compare_url: str = ""
 
 
@@ -151,7 +153,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
     names = {entry.session for entry in by_seq.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
     keys = Key.objects.in_bulk({entry.actor_id for entry in by_seq.values() if entry.actor_id})
-    gaps, authors = _gaps(memory, found), origins.of_versions(shown)
+    gaps, authors, decisions = _gaps(memory, found), origins.of_versions(shown), decided(store.pk, shown)
     rows, work = [], Work(REQUEST_WORK)
     for version, older in zip(shown, [*found[1:], None][: len(shown)], strict=True):
         entry, gap = by_seq.get(version.seq), gaps.get(version.number - 1)
@@ -173,6 +175,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
                 redaction=mark_of(version, by_seq),
                 gap=gap,
                 origin=authors.get(version.pk),
+                decided=decisions.get(version.pk),
                 compare_url="" if counted else _compare_url(before, version),
             )
         )

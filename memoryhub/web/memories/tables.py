@@ -14,8 +14,9 @@ from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.retention import policies
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.chain import moment
-from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Review, Role
 from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.web.common.decided import decided
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download, session_names
@@ -31,7 +32,7 @@ _TRASH = (
 )  # fmt: skip
 _VERSIONS = (
     "number", "version", "operation", "path", "size", "sha256", "created_at", "entry", "by", "actor_kind",
-    "session_name", "session", "note", "review_state", "redacted_at",
+    "session_name", "session", "note", "review_state", "reviewed_by", "reviewed_at", "review_entry", "redacted_at",
 )  # fmt: skip
 _AGENTS = ("agent", "name", "description", "created_at")
 _PART = 200
@@ -129,12 +130,14 @@ def _of_versions(memory: Memory) -> Iterator[Told]:
     while part := list(MemoryVersion.objects.of_memory(memory).filter(number__lt=below).newest()[:_PART]):
         seqs = [version.seq for version in part]
         entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(memory.store_id).of_seqs(seqs)}
-        names = session_names(entry.session for entry in entries.values())
-        yield from (_of_version(version, entries.get(version.seq), names) for version in part)
+        names, decisions = session_names(entry.session for entry in entries.values()), decided(memory.store_id, part)
+        yield from (_of_version(one, entries.get(one.seq), names, decisions.get(one.pk)) for one in part)
         below = part[-1].number
 
 
-def _of_version(version: MemoryVersion, entry: AuditEntry | None, names: Mapping[str, str]) -> Told:
+def _of_version(
+    version: MemoryVersion, entry: AuditEntry | None, names: Mapping[str, str], decision: Review | None
+) -> Told:
     return {
         "number": version.number,
         "version": version.pk,
@@ -150,6 +153,9 @@ def _of_version(version: MemoryVersion, entry: AuditEntry | None, names: Mapping
         "session": entry and entry.session,
         "note": entry and entry.note,
         "review_state": version.review_state,
+        "reviewed_by": decision and decision.by and str(decision.by),
+        "reviewed_at": decision and moment(decision.at),
+        "review_entry": decision and decision.seq,
         "redacted_at": moment(version.redacted_at) if version.redacted_at else None,
     }
 

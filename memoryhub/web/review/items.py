@@ -25,7 +25,6 @@ from memoryhub.models import (
     MemoryStore,
     MemoryVersion,
     Review,
-    ReviewState,
     Role,
     Session,
     User,
@@ -34,6 +33,7 @@ from memoryhub.text.diffs import REQUEST_WORK, Diff, shortened
 from memoryhub.text.matching import Work
 from memoryhub.web.common import masking
 from memoryhub.web.common.comparisons import Sides, sides
+from memoryhub.web.common.decided import decided
 from memoryhub.web.common.marks import UNMARKED, Marks, found_in, kept_by
 from memoryhub.web.common.versions import text_before, text_of
 from memoryhub.web.review.queries import Row
@@ -171,7 +171,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
     covers = masking.covers(store.pk, memories)
     held, findings = holds_of(store.pk, at), found_in([store.pk], list(memories))
-    decided = _decided(store.pk, [v.pk for v in versions if v.review_state != ReviewState.UNREVIEWED], memories)
+    decisions = decided(store.pk, versions)
     return [
         Item(
             store=store,
@@ -186,7 +186,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             claim=claims.get(version.memory_id),
             flagged=flags.get(version.memory_id),
             frozen=held.stops_changes(version.memory_id, memories[version.memory_id].path),
-            decided=decided.get(version.pk),
+            decided=decisions.get(version.pk),
             cover=covers.get(version.memory_id, masking.NOTHING),
             marks=_marks(memories[version.memory_id], findings, held),
             since_approved=joined.get(version.memory_id),
@@ -253,16 +253,6 @@ def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
         if last := flagged.newest().select_related("by").first():
             found[memory] = last
     return found
-
-
-def _decided(store: str, versions: Collection[str], memories: Collection[str]) -> dict[str, Review]:
-    """Return {version id: the last decision about it} of the given versions. Setting or removing a flag is not a
-    decision."""
-    if not versions:
-        return {}
-    of_memories = Review.objects.filter(store_id=store, memory_id__in=list(memories), version_id__in=versions)
-    states = of_memories.exclude(decision__in=(Decision.FLAGGED, Decision.UNFLAGGED)).select_related("by")
-    return {review.version_id: review for review in states.order_by("seq")}
 
 
 # ------------------------------------------------------------------------------------------------ what it had read

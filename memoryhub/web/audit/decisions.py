@@ -1,0 +1,38 @@
+"""The versions that an entry decided about, and the memories that it left as they were."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryhub.models import AuditEntry, Memory, MemoryVersion, Review
+
+MOST = 100
+"""The most versions, and the most memories, that the page of an entry names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The decisions that an entry recorded, by kind: {label: versions}. `kept` are the memories that an undo or a
+    restore left as they were. With `more`, the entry decided about more versions."""
+
+    versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
+    kept: list[Memory] = field(default_factory=list)
+    more: bool = False
+
+
+def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
+    """Return what an entry decided; `details` is its input. Versions and memories that are gone are left out."""
+    reviews = list(Review.objects.of_entry(entry.chain, entry.seq).order_by("id")[: MOST + 1])
+    versions = MemoryVersion.objects.among(entry.chain, [one.version_id for one in reviews[:MOST]]).in_bulk()
+    found: dict[str, list[MemoryVersion]] = {}
+    for one in reviews[:MOST]:
+        if one.version_id in versions:
+            found.setdefault(one.get_decision_display(), []).append(versions[one.version_id])
+    for listed in found.values():
+        listed.sort(key=lambda version: (version.path or "", version.number))
+    return Decisions(found, _kept(entry, details.get("kept")), len(reviews) > MOST)
+
+
+def _kept(entry: AuditEntry, named: object) -> list[Memory]:
+    """Return the memories that the entry names as kept; none if it has only a digest of their ids."""
+    ids = [str(one) for one in named[:MOST]] if isinstance(named, list) else []
+    return list(Memory.objects.among(entry.chain, ids).order_by("path")) if ids else []
