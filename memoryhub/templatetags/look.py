@@ -91,6 +91,12 @@ def relative_time(moment: datetime | None, now: datetime | None = None) -> SafeS
 
 
 @register.simple_tag
+def short_time(moment: datetime) -> SafeString:
+    """Return the moment in the person's zone, to the second, in few characters: `21 Nov 2026, 09:49:12`."""
+    return _time_element(moment, formats.date_format(timezone.localtime(moment), "j M Y, H:i:s"))
+
+
+@register.simple_tag
 def exact_time(moment: datetime | None) -> SafeString | str:
     """Return the moment in the person's zone, to the second; empty for None."""
     return "" if moment is None else _time_element(moment, exactly(moment))

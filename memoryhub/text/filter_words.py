@@ -8,6 +8,8 @@ from datetime import date, timedelta
 from memoryhub.text.periods import is_date
 
 _WORD = re.compile(r'(?:(-?)(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+_TIME = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d", re.ASCII)
+_MOMENT = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}T{_TIME.pattern}", re.ASCII)
 _COUNT = re.compile(r"[1-9]\d{0,5}", re.ASCII)
 
 NOT = "-"
@@ -160,13 +162,26 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
         return "path", second, 2
     if not words[1].is_plain:
         return None
-    if first in ("since", "before") and (day := _day(second)) and day > date.min:
-        return ("from", second, 2) if first == "since" else ("to", str(day - timedelta(days=1)), 2)
+    if first in ("since", "before"):
+        return _edge(first, words[1:3])
     if first == "last" and (length := _length(words[1:])):
         return "when", length, 3
     if first == "older" and second.lower() == "than" and (length := _length(words[2:])):
         return f"{NOT}when", length, 4
     return None
+
+
+def _edge(first: str, words: Sequence[Word]) -> Found | None:
+    """Return the start or the end that a day means, or a day and a time such as “2026-01-31 14:30”."""
+    second = words[0].text
+    if _MOMENT.fullmatch(second):
+        return "from" if first == "since" else "to", second, 2
+    day = _day(second)
+    if day is None or day == date.min:
+        return None
+    if len(words) > 1 and _TIME.fullmatch(words[1].written):
+        return "from" if first == "since" else "to", f"{second}T{words[1].written:0>5}", 3
+    return ("from", second, 2) if first == "since" else ("to", str(day - timedelta(days=1)), 2)
 
 
 def _length(words: Sequence[Word]) -> str | None:

@@ -286,8 +286,8 @@ _ALL = (
         scope=Scope.BOTH,
     ),
     Command("delete_policy", _("deleted the retention policy “%(label)s” for %(which)s"), scope=Scope.BOTH),
-    Command("hold"),
-    Command("release"),
+    Command("hold", did=_("placed a legal hold or a pin")),
+    Command("release", did=_("released a legal hold or a pin")),
     Command("expire", _("moved %(path)s to the trash: %(why)s"), did=_("moved to the trash")),
     Command("purge", _("removed %(path)s permanently: %(why)s"), did=_("removed permanently"), event="memory.purged"),
     Command(

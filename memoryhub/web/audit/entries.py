@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from memoryhub.actions.verification.entries import MOST
 from memoryhub.models import MemoryStore, Role
 from memoryhub.web.audit.filters import Filter, named, resolved
+from memoryhub.web.audit.guesses import guesses_of
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
@@ -38,12 +39,12 @@ def store_audit(request: Request, store: MemoryStore) -> HttpResponse:
 def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) -> HttpResponse:
     """Render the list; a malformed filter finds nothing and shows an error."""
     user, parameters = person(request), request.GET.dict()
-    wanted, page, problem = Filter.as_typed(parameters), Page([], None, None), ""
+    wanted, page, problem, guesses = Filter.as_typed(parameters), Page([], None, None), "", None
     try:
         wanted = Filter.of(parameters, user)
         page = _page(request, wanted, chains)
     except Malformed as malformed:
-        problem = str(malformed)
+        problem, guesses = str(malformed), guesses_of(parameters.get("q", ""), user)
     except BadPlace:
         problem = _("This link is out of date. Start again from the newest entries.")
     context = pages.context(request, store) if store else {}
@@ -63,6 +64,7 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
         "newer": page.newer and _on(wanted, "after", page.newer, page),
         "older": page.older and _on(wanted, "before", page.older, page),
         "problem": problem,
+        "guesses": guesses,
         "reached": page.reached,
         "is_newer": "after" in request.GET,
         "starts": _starts(chains, page),
@@ -72,7 +74,7 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     return render(
         request,
         "audit/entries.html",
-        context | {"run": VerificationRun.last(user), "verify_command": command_for(user)},
+        context | {"run": VerificationRun.last(user), "verify_command": command_for() if user.is_superuser else ""},
     )
 
 

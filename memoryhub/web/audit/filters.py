@@ -13,7 +13,7 @@ from memoryhub import ids
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.actions.verification.entries import ANY_SESSION
-from memoryhub.models import Agent, Door, Key, MemoryStore, Session, User
+from memoryhub.models import Agent, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.protocol.kinds import Kind
 from memoryhub.text.filter_words import NOT, Term
@@ -112,7 +112,7 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
         session=_session(values.get("session"), author if "agent" in values else None),
         command=command if command != WRITING else None,
         writes=True if command == WRITING else None,
-        path=_path(values.get("path")),
+        path=_path(values.get("path"), chains),
         door=_door(values.get("door")),
         ok=outcome == "ok" if outcome else None if error is None else False,
         error=error,
@@ -227,12 +227,23 @@ def _command(value: str | None) -> str | None:
     return value
 
 
-def _path(value: str | None) -> str | None:
+def _path(value: str | None, chains: Sequence[str]) -> str | None:
+    """Return the path of a filter. A final slash is left out if there are memories of this name, and no directory."""
     if value is not None and not value.startswith("/"):
         raise Malformed(
             _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
         )
-    return value
+    return place_of(value, chains) if value else value
+
+
+def place_of(path: str, chains: Sequence[str]) -> str:
+    """Return a path as it is meant in these chains: without its final slash if only memories ever had that name."""
+    name = path.rstrip("/")
+    if not name or name == path:
+        return path
+    versions = MemoryVersion.objects.filter(store_id__in=chains)
+    is_memory = versions.at(name).exists() and not versions.under(name).exists()
+    return name if is_memory else path
 
 
 def _door(value: str | None) -> str | None:
@@ -310,6 +321,7 @@ def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | 
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
     """Return the filter's values with names in place of ids, for a person who may see those chains."""
     words = {key: shown(base(key), value) for key, value in wanted.values.items()}
+    words |= {key: place_of(value, chains) for key, value in wanted.values.items() if base(key) == "path"}
     lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),
         "agent": Agent.objects.known_in(chains),

@@ -1,7 +1,7 @@
 """Audit entries as table rows: who, where, what and with which outcome, with links."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from memoryhub.models.audit import BECAME_A_PROPOSAL, ActorKind
 from memoryhub.web.audit.filters import NO_FILTER, Filter
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.sentences import names_in, told_of, words_of
-from memoryhub.web.common.acts import act_words, tried_words
+from memoryhub.web.common.acts import HOLDS, act_words, hold_words, tried_words
 
 MESSAGE_START = 400
 """The number of characters of a message's JSON that a list loads."""
@@ -51,7 +51,8 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     """Return entries as rows, with one query for each kind of object that they name."""
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
-    words = words_by_entry([entry for entry in entries if entry.path is None and _is_short(entry)])
+    inputs = _told([e for e in entries if (e.path is None or e.command in HOLDS) and _is_short(e)])
+    words = words_by_entry(entries, inputs)
     there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
     return [
         Row(
@@ -60,7 +61,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             actor_query=by_actor(entry, wanted),
             session=sessions.get(entry.session or "", entry.session),
             session_query=wanted.with_value("session", entry.session or "").query(),
-            act=act_words(entry.command) if entry.ok else tried_words(entry.command),
+            act=_act(entry, inputs.get((entry.chain, entry.seq), {})),
             words=words.get((entry.chain, entry.seq)),
             error=error_of(entry, seen),
             is_proposed=(getattr(entry, "message_start", None) or "").startswith(BECAME_A_PROPOSAL),
@@ -71,11 +72,24 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     ]
 
 
-def words_by_entry(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): what happened}. Pass only entries whose inputs hold no texts (see `_is_short`)."""
-    inputs = _told(entries)
-    names = names_in(inputs.values(), {chain for chain, _ in inputs}, versions=[entry.version for entry in entries])
-    return {(one.chain, one.seq): words_of(one, inputs[one.chain, one.seq], names) for one in entries}
+def words_by_entry(
+    entries: Sequence[AuditEntry], inputs: Mapping[tuple[str, int], dict[str, Any]] | None = None
+) -> dict[tuple[str, int], str]:
+    """Return {(chain, seq): what happened}. Pass only entries whose inputs hold no texts (see `_is_short`), or the
+    parsed `inputs` of those of which something is to be said."""
+    inputs = _told(entries) if inputs is None else inputs
+    named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]
+    names = names_in(inputs.values(), {chain for chain, _ in inputs}, versions=[entry.version for entry in named])
+    return {(one.chain, one.seq): words_of(one, inputs[one.chain, one.seq], names) for one in named}
+
+
+def _act(entry: AuditEntry, details: dict[str, Any]) -> str:
+    """Return short words for what happened at the path of an entry."""
+    if not entry.ok:
+        return tried_words(entry.command)
+    if entry.command in HOLDS:
+        return hold_words(entry.command, is_hold=details.get("what") == "hold")
+    return act_words(entry.command)
 
 
 def chain_names(chains: Iterable[str]) -> dict[str, str]:

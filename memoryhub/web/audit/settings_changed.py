@@ -34,9 +34,17 @@ def of_rules(details: Told) -> str:
     before, after = (
         value if isinstance(value, dict) else {} for value in (details.get("before"), details.get("after"))
     )
-    actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block"), None: _("default")}
+    actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block")}
+    defaults = value if isinstance(value := details.get("defaults"), dict) else {}
+
+    def action(rules: Told, kind: str) -> str:
+        default = actions.get(defaults.get(kind, ""))
+        if kind not in rules:
+            return _("%(action)s by default") % {"action": default} if default else _("default")
+        return actions.get(rules[kind], str(rules[kind]))
+
     changed = [
-        f"{kinds.label(kind)}: {actions.get(before.get(kind))} → {actions.get(after.get(kind))}"
+        f"{kinds.label(kind)}: {action(before, kind)} → {action(after, kind)}"
         for kind in sorted({*before, *after})
         if before.get(kind) != after.get(kind)
     ]

@@ -13,21 +13,25 @@ from memoryhub.models import User
 from memoryhub.web.audit.sentences import told_of
 
 
-def command_for(user: User) -> str:
-    """Return the line that verifies the audit where the hub runs; only an administrator sees where its data is."""
-    data = shlex.quote(str(settings.DATA_DIR)) if user.is_superuser else "…"
+def command_for() -> str:
+    """Return the line that verifies the audit where the hub runs. Only administrators see it: it names the data."""
+    data = shlex.quote(str(settings.DATA_DIR))
     database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
     return f"{database}MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationRun:
-    """A recorded run over all chains. `url` is the page of its entry, for who may see the hub's chain, else empty."""
+    """A recorded run over all chains, and how many entries were right.
+
+    `url` is the page of its entry, for who may see the hub's chain, else empty.
+    """
 
     at: datetime
     is_right: bool
     has_all_checkpoints: bool
     url: str
+    entries: int
 
     @classmethod
     def last(cls, user: User) -> "VerificationRun | None":
@@ -35,6 +39,7 @@ class VerificationRun:
         entry = runs.last()
         if entry is None:
             return None
-        is_complete = bool(told_of(entry.input).get("checkpoints_complete"))
+        details = told_of(entry.input)
+        is_complete, entries = bool(details.get("checkpoints_complete")), details.get("entries")
         url = reverse("entry", args=[entry.chain, entry.seq]) if user.is_superuser else ""
-        return cls(entry.at, entry.ok, is_complete, url)
+        return cls(entry.at, entry.ok, is_complete, url, entries if isinstance(entries, int) else 0)

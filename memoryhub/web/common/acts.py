@@ -18,3 +18,14 @@ def tried_words(command: str | None) -> str:
     known = COMMANDS.get(command or "")
     refused = str(known.refused).partition(" %(")[0] if known else ""
     return refused or gettext("tried: %(act)s") % {"act": act_words(command)}
+
+
+HOLDS = ("hold", "release")
+"""The commands for legal holds and for pins."""
+
+
+def hold_words(command: str, *, is_hold: bool) -> str:
+    """Return short words for placing or releasing a legal hold, or a pin; the path follows them."""
+    if command == "release":
+        return gettext("released the legal hold on") if is_hold else gettext("removed the pin from")
+    return gettext("put a legal hold on") if is_hold else gettext("pinned")

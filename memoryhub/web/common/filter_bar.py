@@ -3,12 +3,16 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
+from django.utils import formats, timezone
 from django.utils.translation import gettext
 
 from memoryhub.models import HUB, User
 from memoryhub.text.filter_words import NOT
+from memoryhub.text.periods import is_date, period
 from memoryhub.web.common.filter_keys import KEYS, Choices, base, shown
 from memoryhub.web.common.filter_names import choices_for
 from memoryhub.web.common.filters import SEVERAL, KeyValues
@@ -41,6 +45,12 @@ class Field:
     value: str
     example: str
     choices: Choices
+
+    @property
+    def groups(self) -> list[tuple[str, Choices]]:
+        """Return the choices by group, in their order; one group without a name if the key has none."""
+        group = KEYS[self.key].group or (lambda _value: "")
+        return [(name, list(choices)) for name, choices in groupby(self.choices, lambda choice: group(choice[0]))]
 
 
 def bar_of(
@@ -85,7 +95,29 @@ def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
         several = wanted.values_of(key)
         for value in several:
             said = words.get(key, value) if len(several) == 1 else value
-            yield _chip(wanted, key, value, shown(base(key), value) if said == value else said)
+            said = shown(base(key), value) if said == value else said
+            yield _chip(wanted, key, value, _dated(value, said) if base(key) == "when" else said)
+
+
+def _dated(value: str, said: str) -> str:
+    """Return a period in words with the days that it means now; a day or an unknown period is returned unchanged."""
+    zone = timezone.get_current_timezone()
+    try:
+        found = None if is_date(value) else period(value, timezone.now(), zone)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None:
+        return said
+    start, end = found
+    if end is None:
+        return gettext("%(period)s (since %(start)s)") % {"period": said, "start": _day(start, "j M Y, H:i")}
+    first, last = _day(start), _day(end - timedelta(days=1))
+    days = first if first == last else gettext("%(first)s to %(last)s") % {"first": first, "last": last}
+    return f"{said} ({days})"
+
+
+def _day(moment: datetime, form: str = "j M Y") -> str:
+    return formats.date_format(timezone.localtime(moment), form)
 
 
 def _chip(wanted: KeyValues, key: str, value: str, said: str) -> Chip:

@@ -1,5 +1,6 @@
 """The keys of filters: their labels, examples, and fixed lists of values."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -7,10 +8,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Door
 from memoryhub.sensitive import KINDS
 from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED
 from memoryhub.text.periods import NAMED, ago
+from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.error_kinds import WORDS
 from memoryhub.web.common.kinds import GROUP_WORDS, label
 
@@ -48,12 +51,16 @@ _PLACES: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a filter: its label, an example of a value, and its values if it has a fixed list of them."""
+    """A key of a filter: its label, an example of a value, and its values if it has a fixed list of them.
+
+    `group` returns the group of a value in a long list.
+    """
 
     label: str | Promise
     example: str = ""
     choices: Callable[[], Choices] | None = None
     can_exclude: bool = True
+    group: Callable[[str], str] | None = None
 
 
 def _words(words: Mapping[str, str | Promise]) -> Callable[[], Choices]:
@@ -65,9 +72,23 @@ def _periods() -> Choices:
 
 
 def _commands() -> Choices:
-    return [(WRITING, _("all that write memories")), *((name, name) for name in COMMANDS)]
+    """Return the commands in words: those that write memories, those that only read, and the others, by their words."""
+    named = sorted(((name, act_words(name)) for name in COMMANDS), key=lambda choice: choice[1])
+    often = Counter(words for _name, words in named)
+    told = [(name, words if often[words] == 1 else f"{words} ({name})") for name, words in named]
+    told.sort(key=lambda choice: _group_of(choice[0]))
+    return [(WRITING, _("all that write memories")), *told]
 
 
+def _group_of(command: str) -> int:
+    """Return the place of a command's group in _GROUPS."""
+    if command in WRITES or command == WRITING:
+        return 0
+    return 1 if command in READS else 2
+
+
+_GROUPS = (gettext_lazy("Changes of memories"), gettext_lazy("Reads"), gettext_lazy("Everything else"))
+READS = frozenset(("view", "search", "history"))
 _LENGTHS = ("24h", "7d", "30d")
 
 KEYS: Mapping[str, Key] = {
@@ -86,6 +107,7 @@ KEYS: Mapping[str, Key] = {
     "command": Key(
         gettext_lazy("Command"),
         choices=_commands,
+        group=lambda command: str(_GROUPS[_group_of(command)]),
     ),
     "outcome": Key(gettext_lazy("Outcome"), choices=_words(_OUTCOMES)),
     "error": Key(gettext_lazy("Error"), choices=_words({kind.value: words for kind, words in WORDS.items()})),
@@ -94,8 +116,8 @@ KEYS: Mapping[str, Key] = {
     "is": Key(gettext_lazy("State"), choices=_words(_MARKS)),
     "assigned": Key(gettext_lazy("Assigned to"), "name@example.com", can_exclude=False),
     "when": Key(gettext_lazy("When"), choices=_periods),
-    "from": Key(gettext_lazy("From"), "2026-01-31", can_exclude=False),
-    "to": Key(gettext_lazy("To"), "2026-01-31", can_exclude=False),
+    "from": Key(gettext_lazy("From"), "2026-01-31T14:30", can_exclude=False),
+    "to": Key(gettext_lazy("To"), "2026-01-31T14:30", can_exclude=False),
     "in": Key(gettext_lazy("Look in"), choices=_words(_PLACES), can_exclude=False),
     "versions": Key(gettext_lazy("Old versions"), choices=lambda: [("all", _("too"))], can_exclude=False),
     "trash": Key(gettext_lazy("The trash"), choices=lambda: [("yes", _("too"))], can_exclude=False),

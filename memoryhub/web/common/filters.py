@@ -205,8 +205,8 @@ class KeyValues:
             raise Malformed(unknown_key(word.text.partition(":")[0], cls.KEYS))
         if cls.TAKES_WORDS:
             return None
-        example = cls.EXAMPLE % {"word": word.text}
-        raise Malformed(_("“%(word)s” needs a key, as in %(example)s.") % {"word": word.text, "example": example})
+        words = {"word": word.text, "example": cls.EXAMPLE % {"word": word.text}}
+        raise Malformed(_("“%(word)s” is no filter. Write the name of a filter before it, as in %(example)s.") % words)
 
 
 def _as_stored(key: str, value: str) -> str:

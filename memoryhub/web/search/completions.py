@@ -18,7 +18,10 @@ from memoryhub.web.common.filters import LONGEST
 from memoryhub.web.common.request import Request
 from memoryhub.web.search import names
 
-MOST = 10
+MOST = 16
+"""The most completions that are listed; where there are more, their number is said."""
+
+MOST_NAMES = 10
 MOST_STORES = 10
 """The most stores whose directories complete a path."""
 
@@ -64,8 +67,10 @@ def completions(request: Request) -> HttpResponse:
     """Answer with the completions at the end of `q`, for a page that offers the filters `keys`."""
     typing = Typing.of(request.GET.get("q", "")[:LONGEST])
     keys = [key for key in request.GET.get("keys", "").split() if key in KEYS]
-    options = list(_options(person(request), typing, keys, request.GET.get("store", "")))[:MOST]
-    return render(request, "search/_completions.html", {"options": options, "start": typing.start})
+    options = list(_options(person(request), typing, keys, request.GET.get("store", "")))
+    more = max(len(options) - MOST, 0)
+    shown = {"options": options[:MOST], "more": more, "start": typing.start}
+    return render(request, "search/_completions.html", shown)
 
 
 def _options(user: User, typing: Typing, keys: Sequence[str], store_id: str) -> Iterator[Option]:
@@ -125,10 +130,10 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
     if choices is not None:
         return [(value, words) for value, words in choices() if fold(typed) in fold(f"{value} {words}")]
     found: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
-        "agent": lambda: [(name, name) for _id, name in names.agents(user, words, MOST)],
-        "person": lambda: names.people(user, words, MOST),
-        "assigned": lambda: names.people(user, words, MOST),
-        "session": lambda: names.sessions(user, words, MOST),
+        "agent": lambda: [(name, name) for _id, name in names.agents(user, words, MOST_NAMES)],
+        "person": lambda: names.people(user, words, MOST_NAMES),
+        "assigned": lambda: names.people(user, words, MOST_NAMES),
+        "session": lambda: names.sessions(user, words, MOST_NAMES),
         "store": lambda: _stores(user, words),
         "path": lambda: [(path, path) for path in _directories(user, typed or "/", store_id)],
     }
@@ -137,7 +142,7 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
 
 def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
     """Return the names of stores, or the ids of those that share a name; for administrators of the hub, the hub too."""
-    found = names.stores(user, words, MOST)
+    found = names.stores(user, words, MOST_NAMES)
     alike = [name for _id, name in found]
     hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []
     return [*((id if alike.count(name) > 1 else name, name) for id, name in found), *hub]
@@ -150,8 +155,8 @@ def _directories(user: User, typed: str, store_id: str) -> list[str]:
     found: set[str] = set()
     for store in chosen.values_list("pk", flat=True)[:MOST_STORES]:
         beneath = Directory.objects.filter(store_id=store, path__gte=typed, path__lt=typed + LAST).exclude(path="")
-        found |= set(beneath.order_by("path").values_list("path", flat=True)[:MOST])
-    return sorted(found)[:MOST]
+        found |= set(beneath.order_by("path").values_list("path", flat=True)[:MOST_NAMES])
+    return sorted(found)[:MOST_NAMES]
 
 
 def _written(value: str) -> str:

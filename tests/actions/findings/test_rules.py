@@ -38,7 +38,8 @@ def test_saving_a_stores_rules_says_what_they_were_and_are(hub: Hub) -> None:
     save_rules(hub.store.id, {"card": "block", "iban": Action.FLAG}, ACT)
     entry = newest_entry(hub.store.id)
     assert (entry.command, json.loads(entry.input or "")) == (
-        "edit_rules", {"before": {"card": "mask"}, "after": {"card": "block", "iban": "flag"}}
+        "edit_rules",
+        {"before": {"card": "mask"}, "after": {"card": "block", "iban": "flag"}, "defaults": {"iban": "flag"}},
     )  # fmt: skip
     assert MemoryStore.objects.get(pk=hub.store.pk).rules == {"card": "block", "iban": "flag"}
     assert_audit_is_right(hub.store)
@@ -48,9 +49,12 @@ def test_saving_a_stores_rules_says_what_they_were_and_are(hub: Hub) -> None:
 def test_saving_the_hubs_rules_is_told_in_its_own_chain_and_holds_in_every_store(hub: Hub) -> None:
     HubSettings.current()
     save_rules(None, {"card": "block"}, ACT)
-    assert json.loads(newest_entry(HUB).input or "") == {"before": {}, "after": {"card": "block"}}
+    assert json.loads(newest_entry(HUB).input or "") == {
+        "before": {}, "after": {"card": "block"}, "defaults": {"card": "flag"},
+    }  # fmt: skip
     assert hub.call(command="create", path="/memories/x", file_text="4111 1111 1111 1111")[0] == "err"
     save_rules(hub.store.id, {"card": "flag"}, ACT)
+    assert json.loads(newest_entry(hub.store.id).input or "")["defaults"] == {"card": "block"}
     assert hub.call(command="create", path="/memories/x", file_text="4111 1111 1111 1111")[0] == "ok"
     assert_audit_is_right(hub.store)
 

@@ -114,7 +114,7 @@ def test_the_entry_of_one_decision_does_not_say_that_it_read_the_version(caller:
     memory = caller.create("/a.md", "one\n")
     done = decisions.approve(caller.store.id, str(memory.head_id), act(caller, alice), earlier=0)
     said = words_at(alice, "entry", caller.store.id, done.seq)
-    assert "What it decided Approved: Version 1 of /a.md" in said and "What it read" not in said
+    assert "What it decided Approved Version 1 of /a.md" in said and "What it read" not in said
 
 
 def test_the_entry_of_an_undo_names_what_it_left_as_it_was(caller: Caller, alice: User) -> None:

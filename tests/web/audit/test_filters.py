@@ -1,11 +1,21 @@
 """Filters of the audit that are easily wrong: paths of moved and deleted directories, times at the edge, keys."""
 
+import re
+from datetime import UTC, datetime, timedelta
+
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Agent, MemoryStore, User
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.models import Agent, HoldKind, MemoryStore, Session, User
+from memoryhub.web.audit.filters import Filter
+from memoryhub.web.common.filter_bar import bar_of
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller, commands, page, seqs
+from tests.web.memories.pages import act, write
 from tests.web.proposals.proposing import holds_back
 from tests.write_guard import tampering
 
@@ -113,3 +123,123 @@ def test_a_change_that_became_a_proposal_is_no_error(bob: User, caller: Caller) 
     assert paths("command:create -outcome:error") == ["/b.md", "/policies/a.md"]
     assert paths("command:create -outcome:ok") == ["/b.md", "/policies/a.md"]
     assert "status-error" not in page(client, caller.store, q="outcome:proposed").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("str_replace did not match", ["error:no_match", "error:several_matches"]),
+        ("No replacement was performed", ["error:no_match", "error:several_matches"]),
+        ("No replacement was performed, old_str `x` did not appear verbatim in /memories/a.md.", ["error:no_match"]),
+        ("Error: The path /memories/a.md does not exist.", ["error:not_found"]),
+        ("approved", ["command:approve"]),
+        ("Support bot", ['agent:"Support bot"']),
+        ("Alice", ["person:alice@example.com"]),
+        ("zebra", []),
+    ],
+)  # fmt: skip
+@pytest.mark.both_databases
+def test_plain_words_lead_to_the_filters_that_they_may_mean(
+    typed: str, meant: list[str], alice: User, bob: User, caller: Caller
+) -> None:
+    guesses = page(signed_in(bob), caller.store, q=typed).context["guesses"]
+    assert [guess.written for guess in guesses.filters][: len(meant) or None] == meant
+
+
+def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Caller) -> None:
+    caller.call("str_replace", path="/memories/a.md", old_str="x", new_str="y")
+    caller.create("/a.md", "a\n")
+    caller.call("str_replace", path="/memories/a.md", old_str="x", new_str="y")
+    client = signed_in(bob)
+    answer = page(client, caller.store, q="by Support bot today str_replace did not match")
+    first = answer.context["guesses"].filters[0]
+    assert f"?{first.query}".replace("&", "&amp;") in answer.content.decode()
+    assert first.query.startswith("q=by+Support+bot+today+str_replace+error%3Ano_match")
+    assert "/search?q=did%20not%20match" in answer.content.decode()
+
+
+def test_an_unknown_kind_of_error_leads_to_the_kinds(bob: User) -> None:
+    guesses = page(signed_in(bob), q="door:tool error:nomatch").context["guesses"]
+    assert ("error:no_match", "q=door%3Atool+error%3Ano_match") in [(one.written, one.query) for one in guesses.filters]
+    assert len(guesses.filters) == 14
+
+
+@pytest.mark.both_databases
+def test_in_a_path_finds_the_memory_of_this_name_if_there_is_no_directory(bob: User, caller: Caller) -> None:
+    caller.create("/refunds.xml", "a\n")
+    caller.create("/notes/a.md", "a\n")
+    caller.call("view", path="/memories/refunds.xml")
+    client = signed_in(bob)
+    answer = page(client, caller.store, q="in /refunds.xml")
+    assert commands(answer) == ["view", "create"]
+    assert [chip.shown for chip in answer.context["chips"]] == ["/refunds.xml"]
+    assert "/refunds.xml" not in [row.entry.path for row in page(client, q="not in /refunds.xml").context["rows"]]
+    answer = page(client, caller.store, q="in /notes")
+    assert (commands(answer), [chip.shown for chip in answer.context["chips"]]) == (["create"], ["/notes/"])
+
+
+@pytest.mark.both_databases
+def test_a_time_of_a_day_is_understood(bob: User, caller: Caller) -> None:
+    for minute in range(3):
+        caller.create(f"/{minute}.md", "a\n")
+    day, client = caller.at.date().isoformat(), signed_in(bob)
+    time = (caller.at - timedelta(seconds=30)).strftime("%H:%M")
+    for typed in (f"since {day} {caller.at:%H:%M}", f"since {day}T{caller.at:%H:%M}"):
+        assert [row.entry.path for row in page(client, caller.store, q=typed).context["rows"]] == ["/2.md"], typed
+    earlier = [row.entry.path for row in page(client, caller.store, q=f"before {day} {time}").context["rows"]]
+    assert "/0.md" in earlier and "/1.md" not in earlier
+
+
+def test_the_chip_of_a_period_shows_its_days(bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, 26, 15, tzinfo=UTC))
+
+    def chip(typed: str) -> str:
+        return str(bar_of(Filter.of({"q": typed}), {}, {}, user=bob, here="")["chips"][0].shown)
+
+    assert chip("last month") == "last month (1 Oct 2026 to 31 Oct 2026)"
+    assert chip("yesterday") == "yesterday (25 Nov 2026)"
+    assert chip("last 7 days") == "last 7 days (since 19 Nov 2026, 15:00)"
+    assert chip("when:2026-01-31") == "2026-01-31"
+
+
+def test_the_commands_are_in_words_and_those_that_read_are_apart(bob: User) -> None:
+    html = page(signed_in(bob)).content.decode()
+    groups = re.findall(r'<optgroup label="([^"]+)">(.*?)</optgroup>', html, re.DOTALL)
+    assert [label for label, _ in groups] == ["Changes of memories", "Reads", "Everything else"]
+    assert re.findall(r'value="(\w+)"', groups[1][1]) == ["search", "view", "history"]
+    assert "replaced text" in groups[0][1] and ">str_replace<" not in html
+    assert [chip.shown for chip in page(signed_in(bob), q="command:approve").context["chips"]] == ["approved"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (HoldKind.PIN, ["removed the pin from", "pinned"]),
+        (HoldKind.HOLD, ["released the legal hold on", "put a legal hold on"]),
+    ],
+)
+def test_pins_and_holds_are_told_apart(kind: HoldKind, words: list[str], store: MemoryStore, bob: User) -> None:
+    write(store, "/a.md")
+    hold = holds.place(store.pk, act(), kind=kind, reason="needed", path="/a.md")
+    holds.release(store.pk, hold.pk, act())
+    found = page(signed_in(bob), store, q="/a.md").context["rows"]
+    assert [row.act for row in found][:2] == words
+
+
+@pytest.mark.both_databases
+def test_a_row_has_date_and_time_and_the_name_of_a_session_leads_to_it(bob: User, caller: Caller) -> None:
+    caller.session = "run-1"
+    caller.create("/a.md", "a\n")
+    html = page(signed_in(bob), caller.store).content.decode()
+    session = Session.objects.get(name="run-1")
+    assert "3 Nov 2025, 09:01:00</time>" in html
+    assert f'<a href="{reverse("session", args=[session.pk])}">run-1</a>' in html
+    assert f'?session={session.pk}" title="Only this session" aria-label="Only the session run-1"' in html
+
+
+def test_completions_say_that_there_are_more(bob: User) -> None:
+    client = signed_in(bob)
+    kinds = client.get(reverse("completions"), {"q": "error:", "keys": "error command"}).content.decode()
+    assert kinds.count('role="option"') == 14 and "type on" not in kinds
+    commands = client.get(reverse("completions"), {"q": "command:", "keys": "error command"}).content.decode()
+    assert f"{len(COMMANDS) + 1 - 16} more: type on" in commands

@@ -1,6 +1,7 @@
 """The pages of the audit say when it was last verified and whether something was wrong, as the hub recorded it."""
 
 import io
+import json
 import shlex
 from pathlib import Path
 
@@ -35,15 +36,17 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     store: MemoryStore, bob: User, superuser: User, own_checkpoints: Path
 ) -> None:
     page = reverse("store_audit", args=[store.pk])
-    how = "To check it, an administrator runs this where the hub runs: "
-    assert f"No check of it has been recorded yet. {how}" in visible_text(signed_in(bob), page)
+    how = "An administrator of the hub can check it."
+    assert f"No check of all entries has been recorded yet. {how}" in visible_text(signed_in(bob), page)
     verify()
-    assert "just now , nothing wrong, but checkpoints are missing" in visible_text(signed_in(bob), page)
+    assert "entries, nothing wrong, but checkpoints are missing." in visible_text(signed_in(bob), page)
     checkpoints.append(own_checkpoints, AT)
     verify()
     entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
     address = reverse("entry", args=[HUB, entry.seq])
-    assert f"just now , nothing wrong {how}" in visible_text(signed_in(bob), page)
+    count = json.loads(entry.input or "")["entries"]
+    assert f"just now , {count} entries, nothing wrong. {how}" in visible_text(signed_in(bob), page)
+    assert "manage.py" not in signed_in(bob).get(page).content.decode()
     line = f"MEMORYHUB_DATA_DIR={shlex.quote(str(settings.DATA_DIR))} .venv/bin/python manage.py verify_audit"
     assert line in visible_text(signed_in(superuser), page)
     assert str(settings.DATA_DIR) not in signed_in(bob).get(page).content.decode()
@@ -64,7 +67,7 @@ def test_tampering_that_was_found_is_said_on_every_audit(
         with pytest.raises(CommandError, match="its path was changed"):
             verify()
     page = reverse("store_audit", args=[store.pk])
-    assert "just now , something is wrong" in visible_text(signed_in(bob), page)
+    assert "entries, something is wrong ." in visible_text(signed_in(bob), page)
     said = visible_text(signed_in(superuser), reverse("audit") + "?command=verify_audit")
     assert f"could not confirm the audit: something is wrong in {store.name}" in said
     assert "entries are right" not in said

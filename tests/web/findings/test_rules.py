@@ -1,6 +1,7 @@
 """The pages of the rules for sensitive text: who sets them, what they say they do, and a text to try them on."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -61,6 +62,8 @@ def test_an_admin_sets_a_stores_rules_and_the_entry_has_before_and_after(store: 
     told = json.loads(entry.input or "")
     assert told["before"] == {"card": "mask", "email": "block"}
     assert told["after"] == {"card": "off"}
+    said = signed_in(alice).get(reverse("store_audit", args=[store.pk])).content.decode()
+    assert re.search(r"[^;]+: mask → off; [^;]+: block → \w+ by default", said)
     before = entry.seq
     assert "Nothing was changed" in messages(save(client, of(store), card="off"))
     assert AuditEntry.objects.of_chain(store.pk).newest()[0].seq == before
