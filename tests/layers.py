@@ -47,7 +47,7 @@ ROOMS = {
     "web": {
         "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "", "webhooks": "",
         "background": "", "accounts": "agents", "stores": "accounts agents dashboards",
-        "audit": "retention", "path_rules": "retention", "dashboards": "audit", "search": "audit",
+        "path_rules": "retention", "audit": "path_rules retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments retention transfer",
         "history": "audit comments memories", "erasure": "audit history", "sessions": "audit history",
         "undo": "history sessions",

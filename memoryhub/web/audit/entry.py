@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 from django.http import Http404, HttpResponse
@@ -13,6 +14,7 @@ from memoryhub.chain import COMMITTED
 from memoryhub.models import (
     AuditChain,
     AuditEntry,
+    Door,
     Key,
     Memory,
     MemoryStore,
@@ -24,6 +26,7 @@ from memoryhub.models import (
 )
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.kinds import proposal_in
+from memoryhub.protocol.paths import ROOT
 from memoryhub.text import keeping
 from memoryhub.text.diffs import REQUEST_WORK, Diff
 from memoryhub.text.matching import Work
@@ -32,6 +35,7 @@ from memoryhub.web.audit.answer import answer_of, fits, is_redacted
 from memoryhub.web.audit.decisions import decisions_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.merges import merged_with
+from memoryhub.web.audit.ruled import ruled
 from memoryhub.web.audit.sentences import names_in, told_of, words_of
 from memoryhub.web.common import masking
 from memoryhub.web.common.access import person, signed_in
@@ -96,9 +100,10 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
     entries = Entries([found])
     details = told_of(entries.json(found, found.input))
     answer = answer_of(found, entries)
+    store = MemoryStore.objects.filter(pk=chain).first()
     context = {
         "entry": found,
-        "store": MemoryStore.objects.filter(pk=chain).first(),
+        "store": store,
         "place": rows.chain_names([chain])[chain],
         "words": words_of(found, details, names_in([details], [chain], versions=[found.version])),
         "is_call": found.actor_kind == ActorKind.KEY,
@@ -106,7 +111,8 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "answer": answer,
         "proposal": proposal_in(answer.text) if answer and not found.ok else None,
         "decisions": decisions_of(found, details),
-        "facts": _facts(found),
+        "ruled": ruled(found, store, answer.text if answer else ""),
+        "facts": _facts(found, details),
         "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > first_seq(chain) else None,
         "next": seq + 1 if seq < head.last_seq else None,
@@ -174,7 +180,7 @@ def _gone_versions(found: AuditEntry) -> int:
     return len(gone.values_list("pk")[:MOST_VERSIONS])
 
 
-def _facts(found: AuditEntry) -> dict[str, object]:
+def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
     """Return the facts that the page shows beside the entry's own columns."""
     session = Session.objects.filter(pk=found.session).values_list("name", flat=True).first() if found.session else None
     key = Key.objects.filter(pk=found.actor_id).first() if found.actor_kind == ActorKind.KEY else None
@@ -186,7 +192,15 @@ def _facts(found: AuditEntry) -> dict[str, object]:
         "memory_url": rows.memory_url(found),
         "redacted": [field for field in COMMITTED if is_redacted(found, field)],
         "purged": is_purged(found),
+        "undone_session": _undone_session(found, details),
+        "called": f"{ROOT}{found.path}" if Door(found.door).has_tool and found.path is not None else "",
     }
+
+
+def _undone_session(found: AuditEntry, details: dict[str, Any]) -> Session | None:
+    """Return the session whose writes the entry undid."""
+    named = details.get("session") if found.command == "undo" else None
+    return Session.objects.filter(pk=named).first() if isinstance(named, str) else None
 
 
 def is_purged(found: AuditEntry) -> bool:

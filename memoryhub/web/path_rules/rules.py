@@ -79,7 +79,7 @@ class Asked:
     who: str
     verb: str
     path: str
-    problem: str
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,7 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
     """Return the template's context for the answer: which rule decides, and why each other rule does not."""
     doer, verb = _doer(asked.who), _VERBS[asked.verb]
     met = _met(store, rules, doer, asked)
-    sight = rules.sight(doer, asked.path)
-    decision = sight if sight.hides or verb is None else rules.decide(doer, verb, asked.path, met)
+    decision = _decision(rules, doer, asked, met)
     mismatches = rules.mismatches(doer, verb, asked.path, met)
     shown = [
         replace(one, why=_why(one.number, decision, mismatch), decides=one.number == decision.number)
@@ -212,6 +211,18 @@ def _place(store: MemoryStore, path: str, lines: Lines) -> LinesNow:
         return LinesNow("", is_text_gone=True)
     address = reverse("version", args=[store.pk, lines.version]) + f"#L{lines.first}-L{lines.last}"
     return LinesNow(address, *((numbers[0], numbers[-1]) if numbers else ()))
+
+
+def decision_now(store: MemoryStore, asked: Asked) -> Decision:
+    """Return what the rules of a store, as they are now, decide about a question."""
+    rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
+    doer = _doer(asked.who)
+    return _decision(rules, doer, asked, _met(store, rules, doer, asked))
+
+
+def _decision(rules: PathRules, doer: Doer, asked: Asked, met: Met) -> Decision:
+    sight, verb = rules.sight(doer, asked.path), _VERBS[asked.verb]
+    return sight if sight.hides or verb is None else rules.decide(doer, verb, asked.path, met)
 
 
 _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_ADDS: Verb.EDIT, SEE: None}
