@@ -13,6 +13,7 @@ from memoryhub.text.diffs import Diff
 from memoryhub.web.common import masking
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.comparisons import sides
+from memoryhub.web.common.pages import came_from
 from memoryhub.web.common.removed_history import no_version, older_than
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of, text_of
@@ -32,7 +33,8 @@ MOST_TICKS = 100
 class Options:
     """The options of a comparison; the URL leaves out default values.
 
-    `name` is written in place of the number `old`, which is 0 for a comparison with nothing.
+    `name` is written in place of the number `old`, which is 0 for a comparison with nothing. `back` is the page from
+    which the person came to decide, and to which a decision returns.
     """
 
     old: int
@@ -42,6 +44,7 @@ class Options:
     ignore_whitespace: bool = False
     whole: bool = False
     after: int = 0
+    back: str = ""
 
     @classmethod
     def of(cls, request: Request, old: int, new: int, name: str = "") -> "Options":
@@ -54,6 +57,7 @@ class Options:
             request.GET.get("w") == "1",
             request.GET.get("context") == "all",
             int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0,
+            came_from(request),
         )
 
     def query(self, **other: object) -> str:
@@ -64,9 +68,10 @@ class Options:
             "mode": self.mode,
             "w": int(self.ignore_whitespace),
             "context": "all" if self.whole else "",
+            "next": self.back,
         }
         values |= other
-        left_out = {"mode": "unified", "w": 0, "context": ""}
+        left_out = {"mode": "unified", "w": 0, "context": "", "next": ""}
         return urlencode({key: value for key, value in values.items() if left_out.get(key) != value})
 
     @property

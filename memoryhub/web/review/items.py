@@ -121,6 +121,18 @@ class Item:
         return self.may_decide and self.memory.is_live and not self.store.is_archived and self.frozen is None
 
     @property
+    def joined(self) -> Since | None:
+        """Return `since_approved` if it joins changes of several versions.
+
+        It does not if the memory is as in this version, and the version before is the base: then all later changes were
+        undone.
+        """
+        found, before = self.since_approved, self.before.pk if self.before else None
+        if found is None or found.count < 2:
+            return None
+        return None if not self.since and before == (found.base.pk if found.base else None) else found
+
+    @property
     def since(self) -> int:
         """Return the number of versions that the memory got after this one; 0 if it is now again as in this one, as
         after an undo that was undone."""

@@ -44,6 +44,8 @@ function act(item, key) {
   if (!button) return false;
   if (!isSeen(item.getBoundingClientRect())) {
     focusOn(firstSeen() ?? item);
+  } else if (button.matches("input:not([type=checkbox])")) {
+    button.focus();
   } else if (button.matches("summary")) {
     button.parentElement.open = true;
     button.parentElement.querySelector("input[name=note], select").focus();
@@ -120,6 +122,15 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-review-all], [data-review-select]")) count();
 });
 
+// Escape leaves a field of a decision and keeps what is typed; in the note, Enter does the same: only buttons decide.
+document.addEventListener("keydown", (event) => {
+  const field = event.target.closest?.(".review-decide .review-note input");
+  if (!field || event.isComposing || (event.key !== "Escape" && (event.key !== "Enter" || !field.dataset.reviewKey))) return;
+  event.preventDefault();
+  field.blur();
+  focusOn(itemOf(field));
+});
+
 document.addEventListener("keydown", (event) => {
   if (!inbox() || event.defaultPrevented || event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.body.dataset.singleKeys === "off" || document.querySelector("dialog[open]")) return;
@@ -170,4 +181,22 @@ document.addEventListener("review:decided", (event) => {
   refreshOthers(event.detail);
 });
 
+// On the way to another page, remembers the focused item and those after it; the first of them that still waits gets the
+// focus when the person comes back to this inbox.
+const ROWS = `review-rows:${location.pathname}${location.search}`;
+
+window.addEventListener("pagehide", () => {
+  const all = items();
+  const at = all.indexOf(itemOf(document.activeElement));
+  if (inbox() && at >= 0) sessionStorage.setItem(ROWS, all.slice(at).map((item) => item.id).join(" "));
+});
+
+function goOn() {
+  const rows = sessionStorage.getItem(ROWS)?.split(" ") ?? [];
+  sessionStorage.removeItem(ROWS);
+  const id = rows.find((row) => document.getElementById(row));
+  if (id) focusOn(document.getElementById(id));
+}
+
+if (inbox()) document.addEventListener("DOMContentLoaded", goOn); // then htmx hears the claim, too
 count();

@@ -32,11 +32,13 @@ def test_ones_own_decisions_are_listed_and_undone(caller: Caller, store: MemoryS
     made = [caller.create(f"/{name}.md", "one\n") for name in "abc"]
     client = signed_in(alice)
     decide(client, made[0].head, "approve")
-    decide(client, made[1].head, "revert")
+    decide(client, made[1].head, "revert", note="Nobody asked for it")
     decide(signed_in(bob), made[2].head, "approve")
     page = client.get(ADDRESS).content.decode()
     assert page.index("/b.md</a>") < page.index("/a.md</a>") and "/c.md" not in page
     assert f'href="/audit?person={alice.pk}"' in page
+    assert "“Nobody asked for it”" in page
+    assert 'href="/audit?command=approve"' in page and "/c.md" in client.get("/audit?command=approve").content.decode()
     rows = client.get(ADDRESS).context["decided"]
     answer = client.post(reverse("undo_decisions"), {"entries": rows[0].entries, "next": ADDRESS}, follow=True)
     assert "The decision was undone." in answer.content.decode()

@@ -13,7 +13,7 @@ from memoryhub.actions.review.last_approved import since_approved
 from memoryhub.models import Memory, MemoryStore, Role, User
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
-from tests.web.review.reviewing import decide, two
+from tests.web.review.reviewing import decide, two, versions
 
 pytestmark = pytest.mark.django_db
 
@@ -95,11 +95,32 @@ def test_after_an_edit_the_text_of_the_editor_is_what_was_approved(caller: Calle
 
 def test_the_inbox_and_the_memory_lead_there_if_it_joins_several(caller: Caller, alice: User) -> None:
     memory, made = two(caller)
-    client, link = signed_in(alice), f'href="{reverse("compare", args=[memory.store_id, memory.pk])}?from=approved"'
+    compare = reverse("compare", args=[memory.store_id, memory.pk])
+    client, link = signed_in(alice), f'href="{compare}?from=approved&amp;next='
     own = reverse("memory", args=[memory.store_id, memory.pk])
     assert body(client, reverse("review")).count(link) == 2 and link in body(client, own)
     decide(client, made[0], "approve")
     assert link not in body(client, reverse("review")) and link not in body(client, own)
+
+
+def test_a_change_that_was_reverted_and_brought_back_is_one_change(caller: Caller, alice: User) -> None:
+    memory, client = caller.create("/a.md", "one\n"), signed_in(alice)
+    decide(client, versions(memory)[0], "approve")
+    caller.replace("/a.md", "one", "two")
+    second = versions(memory)[1]
+    decide(client, second, "revert")
+    client.post(reverse("undo_decision", args=[memory.store_id, versions(memory)[2].seq]))
+    assert len(versions(memory)) == 4 and second.pk in body(client, reverse("review"))
+    assert "changes since you approved" not in body(client, reverse("review"))
+    caller.replace("/a.md", "two", "three")
+    assert "4 changes since you approved version 1" in body(client, reverse("review"))
+
+
+def test_where_nothing_is_left_a_comparison_leads_to_the_inbox(caller: Caller, alice: User, bob: User) -> None:
+    memory, made = two(caller)
+    client = signed_in(alice)
+    decide(client, made[1], "approve", earlier=1)
+    assert "Next to review" in since(client, memory).content.decode()
 
 
 def test_other_layouts_keep_the_name_of_the_left_side(caller: Caller, alice: User) -> None:

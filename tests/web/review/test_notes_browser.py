@@ -1,0 +1,88 @@
+"""The note of a decision, and the way to all changes of a memory and back, by keys."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.models import Memory, MemoryStore, Review, User
+from tests.browser import press, sign_in_as
+from tests.web.history.versions import Caller
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def made(store: MemoryStore, key: str) -> list[Memory]:
+    """Three memories that an agent wrote in one session, the second in two versions."""
+    caller = Caller(store, key, session="run-1")
+    memories = [caller.create(f"/{name}.md", f"{name}\n") for name in ("a", "b", "c")]
+    caller.replace("/b.md", "b", "bee")
+    return memories
+
+
+def opened(page: Page, live_server: LiveServer, user: User) -> Page:
+    sign_in_as(page.context, user, live_server.url)
+    page.goto(f"{live_server.url}/review")
+    page.wait_for_load_state("load")
+    return page
+
+
+def has_focus(page: Page, path: str) -> None:
+    expect(page.locator("[data-review-item]:focus-within h3")).to_have_text(path)
+
+
+def note(page: Page, path: str) -> str:
+    return page.locator("[data-review-item]", has_text=path).first.get_by_label("Note").input_value()
+
+
+@pytest.mark.parametrize("leave", ["Enter", "Escape"])
+def test_a_note_is_written_by_key_and_enter_and_escape_only_leave_it(
+    page: Page, live_server: LiveServer, made: list[Memory], alice: User, leave: str
+) -> None:
+    inbox = opened(page, live_server, alice)
+    press(inbox, "j", "N")
+    inbox.keyboard.type("Nobody asked for it")
+    press(inbox, leave)
+    has_focus(inbox, "/a.md")
+    assert note(inbox, "/a.md") == "Nobody asked for it"
+    assert Review.objects.count() == 0
+    press(inbox, "r")
+    line = inbox.locator(".review-decided")
+    expect(line).to_contain_text("Reverted version 1 of /a.md. “Nobody asked for it”")
+    assert Review.objects.get().note == "Nobody asked for it"
+    has_focus(inbox, "/b.md")
+
+
+def test_enter_in_a_note_decides_nothing_without_script(
+    browser: Browser, live_server: LiveServer, made: list[Memory], alice: User
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    inbox = opened(context.new_page(), live_server, alice)
+    field = inbox.get_by_label("Note").first
+    field.fill("Nobody asked for it")
+    field.press("Enter")
+    inbox.wait_for_timeout(300)
+    assert Review.objects.count() == 0
+    expect(field).to_have_value("Nobody asked for it")
+    context.close()
+
+
+def test_a_decision_about_all_changes_goes_on_at_the_next_row_of_the_inbox(
+    page: Page, live_server: LiveServer, made: list[Memory], alice: User
+) -> None:
+    inbox = opened(page, live_server, alice)
+    press(inbox, "j", "j")
+    has_focus(inbox, "/b.md")
+    press(inbox, "D")
+    expect(inbox.get_by_role("heading", level=1)).to_contain_text("2 changes, none of them approved yet")
+    inbox.get_by_role("link", name="Split").click()
+    inbox.wait_for_url("**mode=split**")
+    press(inbox, "a")
+    inbox.wait_for_url("**/review")
+    expect(inbox.locator(".banner")).to_contain_text("Approved version 2 of /b.md and 1 earlier version.")
+    has_focus(inbox, "/c.md")
+    press(inbox, "Enter")
+    inbox.wait_for_url("**/versions/**")
+    press(inbox, "g", "r")
+    inbox.wait_for_url("**/review")
+    has_focus(inbox, "/c.md")
