@@ -4,6 +4,7 @@ from django import template
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
+from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.verbs import OF_DECISION, OF_SEVERAL, OF_STATE, VERBS, Verb
 from memoryhub.models import Decision, Member, Memory, MemoryVersion, Proposal, ProposalState, Review, User
 from memoryhub.web.review.items import Item, items_of
@@ -35,6 +36,15 @@ def review_of(context: template.Context, version: MemoryVersion, compares: bool 
     """Return a version with the facts about its review; `compares` adds its diff."""
     row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
     return items_of([row], context["request"].user, timezone.now(), compares=compares)[0]
+
+
+@register.simple_tag
+def older_waiting(memory: Memory) -> int:
+    """Return how many of the last LOOK_BACK versions await review, where the newest one does not."""
+    if memory.head.awaits_review:
+        return 0
+    last = MemoryVersion.objects.of_memory(memory).filter(number__gt=memory.version_count - LOOK_BACK)
+    return last.unreviewed().count()
 
 
 @register.simple_tag

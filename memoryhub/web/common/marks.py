@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import OuterRef, Subquery
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.core.holds import Holds, holds_of
-from memoryhub.models import Comment, Finding, FindingState, HoldKind, Memory, MemoryVersion, Operation
+from memoryhub.actions.review.decisions import LOOK_BACK
+from memoryhub.models import Comment, Finding, FindingState, HoldKind, Memory, MemoryVersion
 from memoryhub.protocol import paths
 
 
@@ -40,10 +42,10 @@ TALKED_ABOUT = Mark("talk", "message-square", _("open conversation"))
 class Marks:
     """What is marked.
 
-    `waits` means that the newest version awaits review. `found` is `open` if a memory has open findings, `dismissed` if
-    it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin. For a directory, `waits`
-    and `found` describe the memories in it. `talk` means that people talk about the memory in comments that are not
-    resolved.
+    `waits` means that one of the last LOOK_BACK versions awaits review. `found` is `open` if a memory has open
+    findings, `dismissed` if it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin.
+    For a directory, `waits` and `found` describe the memories in it. `talk` means that people talk about the memory in
+    comments that are not resolved.
     """
 
     waits: bool = False
@@ -94,8 +96,8 @@ class OfStore:
 def of_store(store_id: str, at: datetime) -> OfStore:
     """Return the marks of a store's directories, in three queries with a bounded number of rows."""
     newest = MemoryVersion.objects.filter(store_id=store_id).unreviewed().order_by("-seq")
-    versions = newest.values_list("path", "operation", "superseded_seq")[:MOST_INSIDE]
-    waiting = {path for path, operation, end in versions if path and end is None and operation != Operation.DELETED}
+    versions = newest.values_list("memory__path", "memory__deleted_at")[:MOST_INSIDE]
+    waiting = {path for path, deleted_at in versions if deleted_at is None}
     open_ones = Finding.objects.of_store(store_id).open().newest().values("memory_id")[:MOST_INSIDE]
     memories = Memory.objects.filter(store_id=store_id, pk__in=open_ones).live()
     return OfStore(holds_of(store_id, at), _above(waiting), _above(memories.values_list("path", flat=True)))
@@ -112,13 +114,12 @@ def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds]
         return {}
     stores = {memory.store_id for memory in memories}
     holds = {store: holds_of(store, at) for store in stores if not held or store not in held} | dict(held or {})
-    heads = MemoryVersion.objects.filter(store_id__in=stores, pk__in=[memory.head_id for memory in memories])
-    waiting = set(heads.unreviewed().values_list("pk", flat=True))
     ids = [memory.pk for memory in memories]
+    waiting = _waiting(stores, ids)
     found, talked_about = found_in(stores, ids), _talked_about(stores, ids)
     return {
         memory.pk: Marks(
-            waits=memory.head_id in waiting,
+            waits=memory.pk in waiting,
             found=found.get(memory.pk, ""),
             flagged=memory.flagged,
             kept=kept_by(holds[memory.store_id], memory.pk, memory.path),
@@ -142,6 +143,15 @@ def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
+
+
+def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
+    """Return those of these memories of which one of the last LOOK_BACK versions awaits review."""
+    of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
+    last = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK).unreviewed().newest()
+    found = Memory.objects.filter(store_id__in=stores, pk__in=memories)
+    waiting = found.annotate(waiting=Subquery(last.values("number")[:1])).exclude(waiting=None)
+    return frozenset(waiting.values_list("pk", flat=True))
 
 
 def _talked_about(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:

@@ -1,12 +1,15 @@
 """The comparison of two versions of a memory, in either direction, or of what one person has not approved yet."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import since_approved
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.text.diffs import Diff
@@ -139,6 +142,9 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             since=since,
             options=options,
             ticks=_ticks(memory.version_count),
+            versions=_to_choose(memory),
+            week_ago=(week_ago := _week_ago(memory)),
+            since_week_ago=options.query(**{"from": week_ago, "to": memory.version_count}),
             diff=_compared(old, new, options),
             problem=no_new or no_old,
             sides=sides(old, new),
@@ -150,6 +156,21 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 def _ticks(count: int) -> list[float]:
     """Return the places of the versions in their row, in percent; none where there are too many to see."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
+
+
+def _to_choose(memory: Memory) -> list[tuple[int, datetime]]:
+    """Return the numbers and times of all versions, the newest first; none where they are too many, or some were
+    removed."""
+    if memory.version_count > MOST_TICKS or memory.removed_versions:
+        return []
+    return list(MemoryVersion.objects.of_memory(memory).newest().values_list("number", "created_at"))
+
+
+def _week_ago(memory: Memory) -> int | None:
+    """Return the number of the version that was current a week ago, if it is one of the last LOOK_BACK."""
+    last = MemoryVersion.objects.of_memory(memory).filter(number__gt=memory.version_count - LOOK_BACK)
+    before = last.filter(created_at__lte=timezone.now() - timedelta(days=7))
+    return before.newest().values_list("number", flat=True).first()
 
 
 def _number_before(memory: Memory, new: MemoryVersion) -> int:

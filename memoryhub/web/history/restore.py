@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import visible
 from memoryhub.text.diffs import Diff
 from memoryhub.web.common import masking
 from memoryhub.web.common.access import act, in_store
@@ -47,7 +48,7 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
     form = _form(memory, version, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["head"] == memory.head_id:
-            if _restored(request, store, version, form):
+            if _restored(request, store, memory, version, form):
                 return see_other("memory", store.id, memory.id)
         else:
             form = _form(memory, version, {**request.POST.dict(), "head": memory.head_id})
@@ -79,7 +80,7 @@ def _form(memory: Memory, version: MemoryVersion, data: Any) -> RestoreForm:
     return form(data, initial={"head": memory.head_id, "path": version.path})
 
 
-def _restored(request: Request, store: MemoryStore, version: MemoryVersion, form: RestoreForm) -> bool:
+def _restored(request: Request, store: MemoryStore, memory: Memory, version: MemoryVersion, form: RestoreForm) -> bool:
     """Restore the version and return True; if refused, add the error to the form and return False."""
     given = form.cleaned_data
     try:
@@ -88,7 +89,9 @@ def _restored(request: Request, store: MemoryStore, version: MemoryVersion, form
         form.add_error("path" if "path" in form.fields else None, for_people(error))
         return False
     said = gettext("Restored the text of version %(number)s.") % {"number": version.number}
-    tell_done(request, store.id, said + said_of_masked(done.masked), done.seq)
+    if memory.is_live and memory.path != version.path:
+        said += " " + gettext("The memory stays at %(path)s.") % {"path": memory.path}
+    tell_done(request, store.id, visible(said + said_of_masked(done.masked)), done.seq)
     return True
 
 

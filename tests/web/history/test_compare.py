@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
@@ -147,3 +148,20 @@ def test_10000_equal_lines_are_compared_quickly(caller: Caller, bob: User) -> No
     memory = caller.create("/long.md", "x\n" * 10_000)
     caller.call("insert", path="/memories/long.md", insert_line=5000, insert_text="y\n")
     assert compared(bob, memory, "?from=1&to=2").context["diff"].added == 1
+
+
+def test_versions_are_chosen_by_their_times_and_a_week_ago_by_a_link(memory: Memory, bob: User) -> None:
+    page = compared(bob, memory, "?from=1&to=2").content.decode()
+    count = memory.version_count
+    assert page.count("<option") == 2 * count and " Nov 2025, " in page
+    assert f'href="?from={count}&amp;to={count}"' in page and "A week ago and now" in page
+    with tampering():
+        MemoryVersion.objects.filter(memory=memory, number__gt=1).update(created_at=timezone.now())
+    assert f'href="?from=1&amp;to={count}"' in compared(bob, memory, "?from=2&to=3").content.decode()
+
+
+def test_where_only_the_path_is_different_it_says_so(caller: Caller, bob: User) -> None:
+    memory = caller.create("/here.md", "one\n")
+    caller.edit("/here.md", new_path="/elsewhere.md")
+    page = compared(bob, memory).content.decode()
+    assert "Only the path is different:" in page and "Both texts are the same" not in page

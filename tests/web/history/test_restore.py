@@ -77,6 +77,15 @@ def test_restoring_makes_a_new_version_and_leads_to_the_memory(memory: Memory, c
     assert reverse("entry", args=[memory.store_id, entry.seq]) in banner
 
 
+def test_a_memory_that_was_renamed_stays_at_its_path(memory: Memory, curator: Client, caller: Caller) -> None:
+    caller.edit("/a.md", new_path="/b.md")
+    memory.refresh_from_db()
+    address = reverse("restore_version", args=[memory.store_id, first_of(memory).pk])
+    assert 'The memory stays at <span class="mono">/b.md</span>' in curator.get(address).content.decode()
+    said = curator.post(address, {"head": memory.head_id, "note": ""}, follow=True).content.decode()
+    assert "Restored the text of version 1. The memory stays at /b.md." in said
+
+
 def test_a_deleted_memory_comes_back_to_its_place(memory: Memory, curator: Client, caller: Caller) -> None:
     caller.delete("/a.md")
     memory.refresh_from_db()

@@ -65,7 +65,7 @@ def test_reverting_there_shows_the_text_from_before(caller: Caller, alice: User)
     decide(client, made[1], "revert", next=address(memory))
     page = body(client, memory)
     assert "Reverted version 2 of /a.md." in page
-    assert "awaits review" not in page and ">one<" in page
+    assert "1 older version still awaits review." in page and ">one<" in page
 
 
 def test_a_viewer_sees_that_it_waits_and_can_decide_nothing(caller: Caller, store: MemoryStore, bob: User) -> None:
@@ -139,3 +139,21 @@ def test_a_directory_says_that_something_in_it_awaits_review_or_was_found(caller
     assert words.findall(body_of(client, store)) == 2 * ["open finding in it"]
     caller.delete("/notes")
     assert "in it<" not in body_of(client, store)
+
+
+@pytest.mark.both_databases
+def test_older_versions_that_still_wait_are_not_forgotten_after_a_restore(caller: Caller, alice: User) -> None:
+    memory = caller.create("/notes/a.md", "one\n")
+    made = [memory.head, *(caller.replace("/notes/a.md", *pair) for pair in (("one", "two"), ("two", "three")))]
+    client = signed_in(alice)
+    decide(client, made[0], "approve")
+    client.post(reverse("restore_version", args=[memory.store_id, made[0].pk]), {"head": made[2].pk, "note": ""})
+    page = body(client, Memory.objects.get(pk=memory.pk))
+    assert "<b>2 older versions still await review.</b>" in page
+    assert f"/review?memory={memory.pk}&amp;group=memory" in page
+    directory = reverse("directory", args=[memory.store_id, "notes"])
+    assert 'title="awaits review"' in body_of(client, directory)
+    assert 'title="awaits review in it"' in body_of(client, reverse("store", args=[memory.store_id]))
+    decide(client, made[2], "approve", earlier="1")
+    assert "still await" not in body(client, memory)
+    assert "awaits review" not in body_of(client, directory)
