@@ -2,11 +2,15 @@
 version."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
-from memoryhub.models import MemoryVersion, Operation, Proposal, ProposedChange
+from memoryhub.models import AuditEntry, MemoryVersion, Operation, Proposal, ProposedChange
+
+MERGES = ("merge_proposal", "edit_and_merge_proposal")
+"""The commands of the entries that merge a proposal."""
 
 REMOVED = "[redacted]"
 """What a proposed change has in place of a text that was removed."""
@@ -22,26 +26,36 @@ def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[i
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
     changes = list(ProposedChange.objects.of_memory(store.store, memory).with_text().defer("content"))
-    merged = set(_merged(store, seqs))
+    merged = _merged(store, seqs)
     became = [change for change in changes if change.proposal in merged]
     became += _created(store, [version for version in versions if version.operation == Operation.CREATED])
     _forget(store, [change for change in changes if change.base in bases] + became)
     return {change.seq for change in became}
 
 
-def _merged(store: Tree, seqs: Iterable[int]) -> Iterable[str]:
-    """Return the ids of the proposals that some entries merged."""
+def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:
+    """Return the ids of the proposals that some entries merged.
+
+    An entry names its proposal. A proposal names its last decision, as long as it is not opened again.
+    """
+    found: set[str] = set()
     for part in in_parts(seqs):
-        yield from Proposal.objects.of_store(store.store).filter(seq__in=part).values_list("pk", flat=True)
+        found.update(Proposal.objects.of_store(store.store).filter(seq__in=part).values_list("pk", flat=True))
+        entries = AuditEntry.objects.of_chain(store.store).of_seqs(part).filter(command__in=MERGES, ok=True)
+        for input in entries.values_list("input", flat=True):
+            details = json.loads(input or "{}")
+            if isinstance(details, dict) and isinstance(details.get("proposal"), str):
+                found.add(details["proposal"])
+    return found
 
 
 def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedChange]:
     """Return the proposed changes that created a memory by a merge, if the memory's first version is one of these."""
     found: list[ProposedChange] = []
     for version in versions:
-        for proposal in Proposal.objects.of_store(store.store).filter(seq=version.seq):
-            changes = ProposedChange.objects.of_proposal(proposal).with_text().filter(memory=None)
-            found += [change for change in changes if _is_of(change, version)]
+        merged = _merged(store, [version.seq])
+        changes = ProposedChange.objects.filter(store_id=store.store, proposal__in=merged, memory=None).with_text()
+        found += [change for change in changes if _is_of(change, version)]
     return found
 
 

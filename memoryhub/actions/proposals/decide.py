@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from memoryhub.actions.core import audit, plans, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Choice, PlanChanged
+from memoryhub.actions.core.proposed_texts import MERGES
 from memoryhub.actions.history import apply_plan
+from memoryhub.actions.history.undone import undoing
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.selected import WHOLE, Parts, selected
 from memoryhub.models import Proposal, ProposalState
 
-MERGE, EDIT_AND_MERGE, REFUSE = "merge_proposal", "edit_and_merge_proposal", "refuse_proposal"
+(MERGE, EDIT_AND_MERGE), REFUSE = MERGES, "refuse_proposal"
 REOPEN = "reopen_proposal"
 
 
@@ -88,20 +90,28 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
 
 
 def reopen(store_id: str, number: int, act: Act) -> None:
-    """Open a refused proposal again. A merged one stays closed, because its entry leads from a version to its texts.
+    """Open a proposal again that was refused, or whose merge is wholly undone.
 
-    Raises AlreadyDecided if the proposal is not refused, Proposal.DoesNotExist, and ToolError if too many are open.
+    Raises AlreadyDecided if it is neither, Proposal.DoesNotExist, and ToolError if too many are open.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = Proposal.objects.of_store(store_id).get(number=number)
-        if proposal.state != ProposalState.REFUSED:
+        if proposal.state != ProposalState.REFUSED and not _is_undone(proposal):
             raise AlreadyDecided(proposal)
         proposing.require_room(store, proposal.agent)
         proposal.state, proposal.seq, proposal.decided_at, proposal.reason = ProposalState.OPEN, None, None, ""
         proposal.save(update_fields=["state", "seq", "decided_at", "reason"])
         details = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
         tree.commit(store, Record(REOPEN, input=audit.to_json(details)))
+
+
+def _is_undone(proposal: Proposal) -> bool:
+    """Return whether a proposal was merged, and all that the merge did is undone."""
+    if proposal.seq is None or proposal.state not in (ProposalState.MERGED, ProposalState.PARTLY_MERGED):
+        return False
+    undone = undoing(proposal.store_id, [proposal.seq]).get(proposal.seq)
+    return undone is not None and undone.count == undone.of
 
 
 def seen_of(proposal: Proposal) -> str:

@@ -74,7 +74,8 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
     now, last = plans.of_memory(memory), steps[-1]
     is_newest = last.base == memory.head_id
     if last.deletes:
-        wanted, problem = NOWHERE, Problem.NONE if is_newest or not now.is_there else Problem.CONFLICT
+        is_as_seen = is_newest or (now.path == last.path and bases.get(last.base or "") == _text_of(memory))
+        wanted, problem = NOWHERE, Problem.NONE if is_as_seen or not now.is_there else Problem.CONFLICT
         return _of(memory, now, wanted, problem, over=NOWHERE)
     path, moved = _place(now, steps)
     problem = Problem.NONE if now.is_there or is_newest else Problem.CONFLICT
@@ -86,7 +87,7 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
     if not asked or any(base not in bases for base, _ in asked):
         return _impossible(memory, now, Problem.REDACTED)
     wishes = [Wish(bases[base], content) for base, content in asked]
-    merge = _merged(str(memory.text.content) if now.is_there else "", now.size, wishes, work)
+    merge = _merged(_text_of(memory) if now.is_there else "", now.size, wishes, work)
     if merge is None:
         return _impossible(memory, now, Problem.UNMERGED)
     if not now.is_there:
@@ -95,6 +96,10 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
     over = state_of(path, merge.settled(lambda conflict: conflict.theirs))
     wanted = now if not merge.is_clean else state_of(path, merge.text)
     return _of(memory, now, wanted, problem if merge.is_clean else Problem.CONFLICT, over=over)
+
+
+def _text_of(memory: Memory) -> str:
+    return str(memory.text.content) if memory.text else ""
 
 
 def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> Merge | None:

@@ -89,11 +89,16 @@ def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     """Return why a posted form cannot be carried out, as a sentence; "" if it can."""
     if store.is_archived:
         return _("Nothing was done: this memory store is archived.")
-    if len(given.note) > MOST_NOTE:
+    if max(len(given.note), len(_why(request))) > MOST_NOTE:
         return _("The reason is too long. Use at most 1,000 characters.")
     if request.POST.get("decision") not in ("merge", "refuse", REOPEN) and not {EDIT, DISCARD} & {*request.POST}:
         return _("Nothing was done: the form does not say whether to merge or to refuse the proposal.")
     return ""
+
+
+def _why(request: Request) -> str:
+    """Return the reason for what a merge leaves out."""
+    return request.POST.get("why", "").strip()
 
 
 def _since_opened() -> str:
@@ -136,7 +141,7 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     if plan.changes and not count:
         nothing = _("Nothing was done, because every change is left out. Choose one to merge, or refuse the proposal.")
         return _page(request, store, proposal, given, nothing, parts)
-    done = decide.merge(store.pk, number, choices, given.digest, act(request), parts=parts)
+    done = decide.merge(store.pk, number, choices, given.digest, act(request, _why(request)), parts=parts)
     said = _said(number, done, count, len(plan.changes))
     if done.versions:
         undo_banner.tell_done(request, store.pk, said, done.seq)
@@ -165,10 +170,10 @@ def _said(number: int, done: Decided, count: int, of: int) -> str:
     if not done.versions:
         return _("Closed proposal #%(number)s.") % {"number": number}
     if done.state == ProposalState.PARTLY_MERGED and count == of:
-        return _("Merged a part of proposal #%(number)s.") % {"number": number}
+        return _("Merged a part of proposal #%(number)s. Refused the rest.") % {"number": number}
     if done.state == ProposalState.PARTLY_MERGED:
-        words = _("Merged %(count)s of %(of)s changes of proposal #%(number)s.")
-        return words % {"count": count, "of": of, "number": number}
+        words = _("Merged %(count)s of %(of)s changes of proposal #%(number)s. Refused the other %(left)s.")
+        return words % {"count": count, "of": of, "number": number, "left": of - count}
     return _("Merged proposal #%(number)s.") % {"number": number}
 
 
@@ -202,14 +207,15 @@ def _page(
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
-        may_decide=may_decide, may_reopen=may_write and proposal.state == ProposalState.REFUSED, entry=entry,
+        may_decide=may_decide, entry=entry,
+        may_reopen=may_write and (proposal.state == ProposalState.REFUSED or bool(undone and undone.is_whole)),
         undone=undone, calls=heading.seqs[:MOST_CALLS],
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
         trust=None if undone else _trust(store, heading),
-        next=came_from(request),
+        next=came_from(request), why=_why(request),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 

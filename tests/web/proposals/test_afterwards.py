@@ -7,10 +7,12 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.core import proposing
-from memoryhub.models import MemoryStore, User
+from memoryhub.actions.erasure import redaction
+from memoryhub.models import MemoryStore, MemoryVersion, ProposedChange, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
 from tests.web.proposals.proposing import newest, refuse, send, state, texts, url_of
 from tests.web.proposals.test_proposal import REFUNDS, caller, curator, id_of, proposal, shown
 
@@ -69,6 +71,50 @@ def test_a_refused_proposal_can_be_opened_and_merged_again(
     assert "Merged proposal #1." in send(curator, store).content.decode()
     assert "opened it again" in curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
     assert state(store) == ("merged", "")
+
+
+@pytest.mark.both_databases
+def test_a_proposal_whose_merge_is_wholly_undone_can_be_opened_and_decided_again(
+    proposal: Caller, store: MemoryStore, curator: Client
+) -> None:
+    before = texts(store)
+    send(curator, store, leave_out=id_of(REFUNDS), why="ask finance first")
+    assert state(store) == ("partly_merged", "ask finance first") and "“ask finance first”" in shown(curator, store)
+    merge = newest(store)
+    assert merge.note == "ask finance first" and "Open it again" not in shown(curator, store)
+    undo(curator, store, merge.seq)
+    html = shown(curator, store)
+    assert "Open it again" in html and ">merged</span>" not in html and ">undone</span>" in html
+    page = curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
+    assert "Proposal #1 is open again." in page and state(store) == ("open", "")
+    assert page.count('name="leave_out"') == 4 and texts(store) == before
+    assert "Merged proposal #1." in send(curator, store).content.decode()
+    assert state(store) == ("merged", "")
+
+
+def test_a_proposal_whose_merge_is_in_force_in_part_is_not_opened_again(
+    proposal: Caller, store: MemoryStore, curator: Client
+) -> None:
+    send(curator, store)
+    undo(curator, store, newest(store).seq, leave_out=id_of(REFUNDS))
+    assert "Open it again" not in shown(curator, store)
+    assert "opened it again" in curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
+
+
+@pytest.mark.both_databases
+def test_a_redaction_of_what_was_merged_before_reaches_a_proposal_that_is_open_again(
+    proposal: Caller, store: MemoryStore, curator: Client, alice: User
+) -> None:
+    send(curator, store)
+    merge = newest(store).seq
+    undo(curator, store, merge)
+    curator.post(url_of(store), {"decision": "reopen"})
+    for version in list(MemoryVersion.objects.filter(store=store, seq=merge).exclude(text=None)):
+        redaction.redact_version(store.pk, version.pk, act(alice))
+    texts_left = (
+        ProposedChange.objects.filter(store_id=store.pk).exclude(content=None).values_list("content", flat=True)
+    )
+    assert set(texts_left) == {"[redacted]"}
 
 
 def test_too_many_open_proposals_of_an_agent_are_said_when_one_is_opened_again(

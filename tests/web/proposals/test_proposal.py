@@ -104,7 +104,7 @@ def test_what_is_left_out_stays_and_the_page_says_so(proposal: Caller, store: Me
     assert state(store) == ("partly_merged", "")
     outcomes = {one.outline.path: one.outcome for one in page.context["rows"]}
     assert outcomes == {LEAVES: "left", OLD: "left", "/policies/new.md": "merged", REFUNDS: "merged"}
-    assert "Merged 2 of 4 changes of proposal #1." in page.content.decode()
+    assert "Merged 2 of 4 changes of proposal #1. Refused the other 2." in page.content.decode()
 
 
 def test_a_new_memory_that_is_left_out_was_never_there(proposal: Caller, store: MemoryStore, curator: Client) -> None:

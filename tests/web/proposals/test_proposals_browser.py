@@ -61,7 +61,7 @@ def test_proposals_are_decided_about_by_keys(desk: Page, live_server: LiveServer
     desk.get_by_role("radio", name=re.compile("Take the proposed lines")).check()
     desk.get_by_role("link", name=A).focus()
     press(desk, "a")
-    expect(desk.get_by_text("Merged 2 of 3 changes of proposal #1.")).to_be_visible()
+    expect(desk.get_by_text("Merged 2 of 3 changes of proposal #1. Refused the other 1.")).to_be_visible()
     assert (state(store), C in texts(store)) == (("partly_merged", ""), False)
     assert "2\n" in texts(store)[A] and "II" not in texts(store)[B]
 
@@ -114,7 +114,7 @@ def test_a_hunk_is_left_out_by_keys(
     expect(page.get_by_role("button", name="Choose what to merge")).to_be_disabled()
     for keys in ("Space", "a"):
         press(page, keys)
-    expect(page.get_by_text("Merged a part of proposal #1.")).to_be_visible()
+    expect(page.get_by_text("Merged a part of proposal #1. Refused the rest.")).to_be_visible()
     assert texts(store)[A] == LINES.replace("two", "2")
 
 
