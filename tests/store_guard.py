@@ -41,6 +41,7 @@ LARGE = {
 
 ACROSS_STORES = {
     "actions.retention.housekeeping.forget_calls": "looks for what is old in all stores, by an index of its time",
+    "actions.erasure.places.is_shared": "whether a session also did something in any other store",
     "actions.findings.unsettled._next_store": "finds a memory store with work to do by an index of its own",
     "actions.transfer.preview._known": "an id that an import brings may be that of a memory in any store",
     "actions.transfer.writes._History._ids": "an id that an import brings must be new in the whole hub",

@@ -332,7 +332,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
             return self
         return self.known_in(Member.objects.filter(user=user).values("store"))
 
-    def known_in(self, chains: Sequence[str] | models.QuerySet[Member, Any]) -> SessionQuerySet:
+    def known_in(self, chains: Sequence[str] | models.QuerySet[Any, Any]) -> SessionQuerySet:
         """Return the sessions that have an entry in one of these chains."""
         return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
 

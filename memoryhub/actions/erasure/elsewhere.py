@@ -5,10 +5,11 @@ Every text column of the hub is searched here or in `places`. For each other col
 anyone's words.
 """
 
+import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
@@ -26,7 +27,6 @@ from memoryhub.models import (
     MemoryStore,
     MemoryVersion,
     RetentionPolicy,
-    SavedView,
     Session,
     User,
     Webhook,
@@ -88,32 +88,39 @@ class TooLong(Exception):
     """The search of a store was stopped, because it would take longer than the caller can wait."""
 
 
-def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spelling, ...]:
+def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
     """Return every spelling in erasable places: `same` ones first, then by frequency.
 
     With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()
-    for value in _values(store_id, after):
+    sessions = _sessions(store_id, lambda name: bool(looked_for.within(name)), whole_hub)
+    for value in itertools.chain(_values(store_id, after), sessions, _views(store_id, whole_hub)):
         counts.update({spelling for text in _strings(value) for spelling in looked_for.within(text)})
     return _ordered(looked_for, counts)
 
 
 def spellings_and_near(
-    store_id: str, texts: Sequence[str], until: float
+    store_id: str, texts: Sequence[str], until: float, *, whole_hub: bool
 ) -> tuple[tuple[Spelling, ...], tuple[Spelling, ...]]:
     """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings. Raises TooLong when the
-    monotonic clock reaches `until`."""
+    monotonic clock reaches `until`.
+
+    No near spelling comes from a saved view, because it would show another word than the one that was typed.
+    """
     looked_for, nearly = Spellings(texts), NearSpellings(texts)
     counts: Counter[str] = Counter()
     near: Counter[str] = Counter()
-    for value in _values(store_id, 0):
+    sessions = _sessions(store_id, lambda name: bool(looked_for.within(name) or nearly.within(name)), whole_hub)
+    for value in itertools.chain(_values(store_id, 0), sessions):
         if time.monotonic() > until:
             raise TooLong
         strings = list(_strings(value))
         counts.update({spelling for text in strings for spelling in looked_for.within(text)})
         near.update({spelling for text in strings for spelling in nearly.within(text)})
+    for text in _views(store_id, whole_hub):
+        counts.update(looked_for.within(text))
     often = sorted(near.items(), key=lambda one: (-one[1], one[0]))[:MOST_NEAR]
     return _ordered(looked_for, counts), tuple(Spelling(text, count, same=False) for text, count in often)
 
@@ -123,7 +130,7 @@ def _ordered(looked_for: Spellings, counts: Counter[str]) -> tuple[Spelling, ...
     return tuple(Spelling(text, count, looked_for.is_same(text)) for text, count in ordered)
 
 
-def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
+def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[There, ...]:
     """Return the texts that contain a spelling and that an erasure does not change."""
     looked_for = Spellings(texts)
     found = [
@@ -133,11 +140,18 @@ def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
         for column in place.columns
         if (text := " ".join(_strings(getattr(row, column)))) and looked_for.within(text)
     ]
+    if not whole_hub:
+        found += [
+            There("session", session.pk, "name", session.name)
+            for session in _of_store(store_id).iterator(200)
+            if looked_for.within(session.name) and places.is_shared(store_id, session.pk)
+        ]
     return tuple(sorted(found, key=lambda there: (there.kind, there.id, there.what)))
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Yield every value that an erasure can change. JSON texts with escaped characters are decoded."""
+    """Yield every value that an erasure can change, without `_sessions` and `_views`. JSON texts with escaped
+    characters are decoded."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:
@@ -145,11 +159,23 @@ def _values(store_id: str, after: int) -> Iterator[object]:
         for row in rows.values_list(*place.columns).iterator(200):
             for value in row:
                 yield json.loads(value) if place.escaped and isinstance(value, str) and "\\" in value else value
+
+
+def _of_store(store_id: str) -> models.QuerySet[Session]:
+    """Return the sessions that worked in a store."""
     entries = AuditEntry.objects.of_chain(store_id)
-    yield from Session.objects.filter(pk__in=entries.exclude(session=None).values("session")).values_list(
-        "name", flat=True
-    )
-    for name, query in SavedView.objects.filter(Q(store_id=store_id) | Q(store=None)).values_list("name", "query"):
+    return Session.objects.filter(pk__in=entries.exclude(session=None).values("session"))
+
+
+def _sessions(store_id: str, is_sought: Callable[[str], bool], whole_hub: bool) -> Iterator[str]:
+    """Yield the names of sessions that are sought and that an erasure can change."""
+    for session in _of_store(store_id).iterator(200):
+        if is_sought(session.name) and (whole_hub or not places.is_shared(store_id, session.pk)):
+            yield session.name
+
+
+def _views(store_id: str, whole_hub: bool) -> Iterator[str]:
+    for name, query in places.views_within(store_id, whole_hub=whole_hub).values_list("name", "query"):
         yield from (name, unquote_plus(query))
 
 

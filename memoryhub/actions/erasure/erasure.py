@@ -83,27 +83,39 @@ class Held(Exception):
         self.holds = list(holds)
 
 
-def search(store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = ()) -> Found:
+def search(
+    store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = (), *, whole_hub: bool = False
+) -> Found:
     """Search every place of a store for the exact texts. Raises ToolError for a text that cannot be erased.
 
     With `subject`, all spellings of these texts are searched too, even in places that only people can change. Nothing
     is written, so no entry contains the texts. `at` decides which legal holds are in force.
+
+    With `whole_hub`, here and in the functions below, what the store shares with others is searched and erased too:
+    saved views that belong to no store, and names of sessions that also worked in other stores. It is for
+    administrators of the hub.
     """
     with snapshot():
-        return _looked(store_id, _checked(terms), at, subject)
+        return _looked(store_id, _checked(terms), at, subject, whole_hub=whole_hub)
 
 
-def spelt(store_id: str, subject: Sequence[str]) -> list[str]:
+def spelt(store_id: str, subject: Sequence[str], *, whole_hub: bool = False) -> list[str]:
     """Return the texts to propose for a subject: its own texts and their `same` spellings, at most MOST_SPELLINGS."""
     _checked(subject)
     with snapshot():
-        found = around.spellings(store_id, subject)
+        found = around.spellings(store_id, subject, whole_hub=whole_hub)
     same = [one.text for one in found if one.same and _can_be_erased(one.text)]
     return list(dict.fromkeys([*subject, *same]))[: around.MOST_SPELLINGS]
 
 
 def survey(
-    store_id: str, subject: Sequence[str], chosen: Callable[[Spelling], bool], at: datetime, until: float
+    store_id: str,
+    subject: Sequence[str],
+    chosen: Callable[[Spelling], bool],
+    at: datetime,
+    until: float,
+    *,
+    whole_hub: bool = False,
 ) -> tuple[Found, tuple[Spelling, ...], list[str]]:
     """Search a store for a subject. Return what is found, the near spellings, and the texts to erase, in one reading.
 
@@ -112,12 +124,13 @@ def survey(
     """
     _checked(subject)
     with snapshot():
-        spellings, near = around.spellings_and_near(store_id, subject, until)
+        spellings, near = around.spellings_and_near(store_id, subject, until, whole_hub=whole_hub)
         terms = [one.text for one in spellings if chosen(one) and _can_be_erased(one.text)][: around.MOST_SPELLINGS]
         if terms:
-            found = _looked(store_id, Terms(terms), at, subject, spellings)
+            found = _looked(store_id, Terms(terms), at, subject, spellings, whole_hub=whole_hub)
         else:
-            found = Found((), spellings=spellings, elsewhere=around.elsewhere(store_id, subject))
+            there = around.elsewhere(store_id, subject, whole_hub=whole_hub)
+            found = Found((), spellings=spellings, elsewhere=there)
     return found, tuple(one for one in near if _can_be_erased(one.text)), terms
 
 
@@ -131,13 +144,15 @@ def _looked(
     at: datetime,
     subject: Sequence[str],
     spellings: tuple[Spelling, ...] | None = None,
+    *,
+    whole_hub: bool,
 ) -> Found:
     """Return the result of a search. `spellings` are the subject's spellings, if they are known already."""
-    found = _search(store_id, terms, at)
+    found = _search(store_id, terms, at, whole_hub=whole_hub)
     if not subject:
         return found
-    there = around.elsewhere(store_id, subject)
-    spellings = around.spellings(store_id, subject) if spellings is None else spellings
+    there = around.elsewhere(store_id, subject, whole_hub=whole_hub)
+    spellings = around.spellings(store_id, subject, whole_hub=whole_hub) if spellings is None else spellings
     digest = _signature({"found": found.digest, "spellings": [[one.text, one.places] for one in spellings]})
     return replace(found, spellings=spellings, elsewhere=there, digest=digest)
 
@@ -149,10 +164,10 @@ def _checked(terms: Sequence[str]) -> Terms:
     return Terms(terms)
 
 
-def _search(store_id: str, terms: Terms, at: datetime, after: int = 0) -> Found:
+def _search(store_id: str, terms: Terms, at: datetime, after: int = 0, *, whole_hub: bool) -> Found:
     """Search a store. With `after`, search the small tables, but only those rows of large tables that later entries
     wrote."""
-    hits = _with_memories(store_id, list(_hits(store_id, terms, after)))
+    hits = _with_memories(store_id, list(_hits(store_id, terms, after, whole_hub)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
     memories = sorted({hit.memory for hit in hits if hit.memory})
@@ -161,7 +176,7 @@ def _search(store_id: str, terms: Terms, at: datetime, after: int = 0) -> Found:
     return Found(tuple(hits), dict(counts), tuple(memories), imports, _digest(hits, terms))
 
 
-def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
+def _hits(store_id: str, terms: Terms, after: int, whole_hub: bool) -> Iterator[Hit]:
     for text, what in places.TEXTS.having(store_id, terms, after):
         yield Hit("text", text.pk, text.memory_id, None, what)
     for memory, what in places.MEMORIES.having(store_id, terms, after):
@@ -175,9 +190,9 @@ def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
         for row, what in place.having(store_id, terms):
             memory, path = (row.memory, row.path) if place.kind == "change" else (getattr(row, "memory_id", None), None)
             yield Hit(place.kind, str(row.pk), memory, path, what)
-    for session in places.sessions(store_id, terms):
+    for session in places.sessions(store_id, terms, whole_hub=whole_hub):
         yield Hit("session", session.pk, None, None, "name")
-    for view in places.saved_views(store_id, terms):
+    for view in places.saved_views(store_id, terms, whole_hub=whole_hub):
         yield Hit("view", view.pk, None, None, "query")
 
 
@@ -213,54 +228,74 @@ class Prepared:
     subject: Sequence[str]
     found: Found
     seq: int
+    whole_hub: bool
 
 
-def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: Sequence[str] = ()) -> Receipt:
+def erase(
+    store_id: str,
+    terms: Sequence[str],
+    digest: str,
+    act: Act,
+    subject: Sequence[str] = (),
+    *,
+    whole_hub: bool = False,
+) -> Receipt:
     """Replace the texts by `[redacted]` everywhere, in one transaction with one entry; return the signed receipt.
 
     `digest` belongs to the search result that the person saw. Live memories get a new version without the texts. Older
     versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and
     ToolError.
     """
-    receipt = erase_prepared(store_id, prepare(store_id, terms, digest, act.at, subject), act)
+    receipt = erase_prepared(store_id, prepare(store_id, terms, digest, act.at, subject, whole_hub=whole_hub), act)
     sqlite_remains.scrub_small()
     return receipt
 
 
-def prepare(store_id: str, terms: Sequence[str], digest: str, at: datetime, subject: Sequence[str] = ()) -> Prepared:
+def prepare(
+    store_id: str,
+    terms: Sequence[str],
+    digest: str,
+    at: datetime,
+    subject: Sequence[str] = (),
+    *,
+    whole_hub: bool = False,
+) -> Prepared:
     """Search again before an erasure. Raise FoundChanged if the result is not the one with this digest."""
     checked = _checked(terms)
     with snapshot():
         seq = AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id)
-        found = _looked(store_id, checked, at, subject)
+        found = _looked(store_id, checked, at, subject, whole_hub=whole_hub)
     if found.digest != digest:
         raise FoundChanged(found)
-    return Prepared(checked, subject, found, seq)
+    return Prepared(checked, subject, found, seq, whole_hub)
 
 
 def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
     """Erase what `prepare` returned, in one transaction. Copies on the disk are left to `sqlite_remains`."""
     with tree.locked(store_id, act) as store:
-        is_spelt = _is_spelt_as_before(store, ready.subject, ready.found, ready.seq)
-        receipt = _erase(store, ready.terms, ready.found, ready.seq) if is_spelt else None
+        is_spelt = _is_spelt_as_before(store, ready)
+        receipt = _erase(store, ready) if is_spelt else None
     if receipt is None:
-        raise FoundChanged(search(store_id, ready.terms.texts, act.at, ready.subject))
+        raise FoundChanged(search(store_id, ready.terms.texts, act.at, ready.subject, whole_hub=ready.whole_hub))
     return receipt
 
 
-def _is_spelt_as_before(store: tree.Tree, subject: Sequence[str], found: Found, seq: int) -> bool:
+def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
     """Return whether rows written after the entry `seq` have only spellings that the person has seen."""
-    newer = around.spellings(store.store, subject, seq) if subject else ()
-    return {one.text for one in newer} <= {one.text for one in found.spellings}
+    if not ready.subject:
+        return True
+    newer = around.spellings(store.store, ready.subject, ready.seq, whole_hub=ready.whole_hub)
+    return {one.text for one in newer} <= {one.text for one in ready.found.spellings}
 
 
-def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | None:
+def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
     """Erase the hits and return the receipt. If newer rows have further hits, change nothing and return None.
 
     The whole store was searched before the lock, because that may take long. Now only rows after the entry `seq` are
     searched.
     """
-    newer = _search(store.store, terms, store.at, seq)
+    terms, found = ready.terms, ready.found
+    newer = _search(store.store, terms, store.at, ready.seq, whole_hub=ready.whole_hub)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:
         return None
     found = _without_gone(found, newer)

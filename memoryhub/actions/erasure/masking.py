@@ -57,8 +57,8 @@ class Erasing:
         self._entries([hit for hit in hits if hit.kind == "entry"])
         for place in (*places.PLAIN, *places.PLAIN_JSON):
             self._rows(place)
-        self._sessions()
-        self._views()
+        self._sessions([hit.id for hit in hits if hit.kind == "session"])
+        self._views([hit.id for hit in hits if hit.kind == "view"])
         return self.evidence.write()
 
     # -------------------------------------------------------------------------------------------- memories
@@ -205,12 +205,12 @@ class Erasing:
                 is_place = column in ("path", "new_path", "pattern", "place")
                 rows.update(**{column: self._place(row, value) if is_place else self.terms.masked(value)})
 
-    def _sessions(self) -> None:
-        for session in places.sessions(self.store.store, self.terms):
-            Session.objects.filter(pk=session.pk).update(name=f"{REDACTED}{session.pk}")
+    def _sessions(self, found: Sequence[str]) -> None:
+        for session in found:
+            Session.objects.filter(pk=session).update(name=f"{REDACTED}{session}")
 
-    def _views(self) -> None:
-        for view in places.saved_views(self.store.store, self.terms):
+    def _views(self, found: Sequence[str]) -> None:
+        for view in SavedView.objects.filter(pk__in=found):
             name = self.terms.masked(view.name)
             if name != view.name:
                 name = f"{REDACTED} {view.pk[-6:]}"

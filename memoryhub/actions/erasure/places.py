@@ -186,13 +186,28 @@ def open_imports(store_id: str, terms: Terms) -> tuple[str, ...]:
 _SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))
 
 
-def sessions(store_id: str, terms: Terms) -> list[Session]:
-    """Return the sessions that worked in a store and have one of the texts in their name."""
+def sessions(store_id: str, terms: Terms, *, whole_hub: bool) -> list[Session]:
+    """Return the sessions that worked in a store, have one of the texts in their name, and may be renamed.
+
+    A session of several stores has one name, so only an act on the whole hub changes it.
+    """
     entries = AuditEntry.objects.of_chain(store_id)
-    return [row for row, _ in _SESSIONS.having(store_id, terms) if entries.of_session(row.pk).exists()]
+    found = [row for row, _ in _SESSIONS.having(store_id, terms) if entries.of_session(row.pk).exists()]
+    return [session for session in found if whole_hub or not is_shared(store_id, session.pk)]
 
 
-def saved_views(store_id: str, terms: Terms) -> list[SavedView]:
-    """Return the views, of the store or of no store, with one of the texts in their name or their decoded query."""
-    views = SavedView.objects.filter(Q(store_id=store_id) | Q(store=None))
+def is_shared(store_id: str, session_id: str) -> bool:
+    """Return whether a session also worked in another memory store."""
+    others = MemoryStore.objects.exclude(pk=store_id).values("pk")
+    return Session.objects.filter(pk=session_id).known_in(others).exists()
+
+
+def saved_views(store_id: str, terms: Terms, *, whole_hub: bool) -> list[SavedView]:
+    """Return the views that may be changed, with one of the texts in their name or their decoded query."""
+    views = views_within(store_id, whole_hub=whole_hub)
     return [view for view in views if terms.stand_in(view.name) or terms.stand_in(unquote_plus(view.query))]
+
+
+def views_within(store_id: str, *, whole_hub: bool) -> models.QuerySet[SavedView]:
+    """Return the views of a store; with `whole_hub` also those that belong to no store."""
+    return SavedView.objects.filter(Q(store_id=store_id) | Q(store=None) if whole_hub else Q(store_id=store_id))

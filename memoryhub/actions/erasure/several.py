@@ -59,7 +59,12 @@ class Outcome:
 
 
 def erase_in_turn(
-    planned: Sequence[Planned], subject: Sequence[str], act: Callable[[], Act], until: float
+    planned: Sequence[Planned],
+    subject: Sequence[str],
+    act: Callable[[], Act],
+    until: float,
+    *,
+    whole_hub: bool = False,
 ) -> list[Outcome]:
     """Erase the texts from each store, and return how each erasure ended.
 
@@ -77,7 +82,7 @@ def erase_in_turn(
             outcomes[one.store] = Outcome(one.store, How.WAITS)
             continue
         with _ending(one.store, outcomes):
-            ready[one.store] = erasure.prepare(one.store, one.terms, one.digest, doing.at, subject)
+            ready[one.store] = erasure.prepare(one.store, one.terms, one.digest, doing.at, subject, whole_hub=whole_hub)
     for store, prepared in ready.items():
         with _ending(store, outcomes):
             outcomes[store] = Outcome(store, How.DONE, erasure.erase_prepared(store, prepared, act()))

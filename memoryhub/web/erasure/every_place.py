@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS
-from memoryhub.models import Hold, MemoryStore, Role
+from memoryhub.models import Hold, MemoryStore, Role, User
 from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
@@ -38,7 +38,7 @@ def every_place(request: Request, store: MemoryStore) -> HttpResponse:
     if request.method != "POST":
         return redirect(reverse("erase_everywhere", query={"store": store.pk}))
     try:
-        return _list(request, store, _asked(store, request.POST))
+        return _list(request, store, _asked(store, request.POST, person(request)))
     except (BadTerms, ToolError) as error:
         said = in_words(error) if isinstance(error, ToolError) else str(error)
         return render(request, "erasure/every_place.html", context(request, store, problem=said))
@@ -52,7 +52,7 @@ class Asked:
     terms: Sequence[str]
 
 
-def _asked(store: MemoryStore, form: QueryDict) -> Asked:
+def _asked(store: MemoryStore, form: QueryDict, user: User) -> Asked:
     """Return the texts to list. Raise BadTerms if they are invalid or nothing is ticked.
 
     Texts without ticks have all their spellings.
@@ -63,12 +63,13 @@ def _asked(store: MemoryStore, form: QueryDict) -> Asked:
     if subject:
         return Asked(forms.checked(subject), forms.checked(ticked, most=MOST_SPELLINGS))
     typed = forms.terms_of(form)
-    return Asked(typed, erasure.spelt(store.id, typed))
+    return Asked(typed, erasure.spelt(store.id, typed, whole_hub=user.is_superuser))
 
 
 def _list(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
     """Show everything that an erasure would change, with conflicting holds first."""
-    found = erasure.search(store.id, asked.terms, timezone.now(), asked.subject)
+    user = person(request)
+    found = erasure.search(store.id, asked.terms, timezone.now(), asked.subject, whole_hub=user.is_superuser)
     most = preview.MANY if request.POST.get("all") else preview.FEW
     held = sorted({hit.held_by for hit in found.hits if hit.held_by})
     shown = context(
@@ -80,7 +81,7 @@ def _list(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
         found=found,
         total=len(found.hits),
         holds=list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner")),
-        groups=preview.groups(store.id, found, asked.terms, most=most),
+        groups=preview.groups(store.id, found, asked.terms, user, most=most),
         shows_all=bool(request.POST.get("all")),
     )
     return render(request, "erasure/every_place.html", shown)

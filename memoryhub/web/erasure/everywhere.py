@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.erasure import erasure, several
 from memoryhub.actions.erasure.elsewhere import TooLong
 from memoryhub.actions.erasure.several import Planned
-from memoryhub.models import MemoryStore, Role
+from memoryhub.models import MemoryStore, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text.spellings import SHORTEST
 from memoryhub.web.common.access import act, person, signed_in
@@ -120,7 +120,7 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
     return _erase(request, stores, asked, confirmed.cleaned_data["note"])
 
 
-def _searched(asked: Asked, stores: Stores) -> Asked:
+def _searched(asked: Asked, stores: Stores, user: User) -> Asked:
     """Search stores for at most SECONDS, small ones first. A store that would take longer alone is `large`.
 
     If only one store is asked for, it is searched to its end.
@@ -132,7 +132,8 @@ def _searched(asked: Asked, stores: Stores) -> Asked:
         if number and time.monotonic() >= until:
             break
         try:
-            found[store] = Searched.of(*erasure.survey(store, asked.subject, asked.takes, at, until))
+            survey = erasure.survey(store, asked.subject, asked.takes, at, until, whole_hub=user.is_superuser)
+            found[store] = Searched.of(*survey)
         except TooLong:
             if number:
                 break
@@ -150,7 +151,7 @@ def _list(
     goes_on: bool = True,
 ) -> HttpResponse:
     """Show what is found so far; with `goes_on`, search further stores first."""
-    asked = _searched(asked, stores) if goes_on else asked
+    asked = _searched(asked, stores, person(request)) if goes_on else asked
     if form is None:
         form = ConfirmForm(asked.subject, note=request.POST.get("note", ""))
     shown: dict[str, Any] = everywhere_rows.of(asked, stores) | {
@@ -168,5 +169,5 @@ def _erase(request: Request, stores: Stores, asked: Asked, note: str) -> HttpRes
     planned = [Planned(id, asked.searched[id].terms, asked.searched[id].digest) for id in asked.to_erase()]
     doing = partial(act, request, note, asked.group)
     until = time.monotonic() + SECONDS_OF_ERASING
-    outcomes = several.erase_in_turn(planned, asked.subject, doing, until)
+    outcomes = several.erase_in_turn(planned, asked.subject, doing, until, whole_hub=person(request).is_superuser)
     return letter.after(request, stores, asked, outcomes)

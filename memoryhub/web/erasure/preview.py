@@ -27,6 +27,7 @@ from memoryhub.models import (
     Review,
     SavedView,
     Session,
+    User,
 )
 from memoryhub.models.rows import RowOfStore
 
@@ -107,7 +108,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
         _("Names of sessions"),
         _("The text is replaced by [redacted], also in the other stores of the session."),
     ),
-    "view": (_("Saved views"), _("The text is replaced by [redacted] in the name and the filter.")),
+    "view": (_("Saved views"), _("The name becomes [redacted] if it has the text, and the filter is emptied.")),
     "import": (
         _("Imports"),
         _("An import that is not over is cancelled, and its texts are deleted. Names and paths become [redacted]."),
@@ -126,8 +127,11 @@ WHAT: dict[str, Words] = {
 JSON = frozenset({"input", "message", "metadata"})
 
 
-def groups(store_id: str, found: Found, terms: Sequence[str], *, most: int = FEW) -> list[Group]:
-    """Return the places by kind in the order of TITLES, with rows for at most `most` of each kind."""
+def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, most: int = FEW) -> list[Group]:
+    """Return the places by kind in the order of TITLES, with rows for at most `most` of each kind.
+
+    A view that another person keeps to themselves has no excerpt.
+    """
     heads = _heads(store_id, found)
     sorted_out: dict[str, list[Hit]] = {name: [] for name in TITLES}
     for hit in found.hits:
@@ -138,7 +142,7 @@ def groups(store_id: str, found: Found, terms: Sequence[str], *, most: int = FEW
             name,
             *TITLES.get(name, (name, "")),
             len(hits),
-            tuple(_rows(store_id, sorted(hits, key=_order)[:most], terms)),
+            tuple(_rows(store_id, sorted(hits, key=_order)[:most], terms, user)),
         )
         for name, hits in sorted_out.items()
         if hits
@@ -172,6 +176,9 @@ THERE: dict[str, tuple[Words, str]] = {
     "key": (_("A key"), "store_keys"), "person": (_("A member"), "members"),
     "invitation": (_("An invitation"), "members"), "hub_policy": (_("A retention policy of the hub"), ""),
     "path_rules": (_("A path rule"), "path_rules"),
+    "session": (
+        _("The name of a session that also worked in other memory stores: administrators of the hub erase it"), "",
+    ),
     "origin": (_("The origin of an imported version, which the audit proves"), ""),
 }  # fmt: skip
 
@@ -188,13 +195,16 @@ def elsewhere(store_id: str, found: Found) -> list[Elsewhere]:
 # ------------------------------------------------------------------------------------------------ the places
 
 
-def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str]) -> Iterator[Row]:
+def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str], user: User) -> Iterator[Row]:
     read = _read(store_id, hits)
     versions = _versions(store_id, hits)
     for hit in hits:
         row = read.get((hit.kind, hit.id))
         value = getattr(row, hit.what, None) if row is not None else None
         version = row if isinstance(row, MemoryVersion) else versions.get(hit.id)
+        if isinstance(row, SavedView) and not row.is_shared and row.owner_id != user.pk:
+            yield Row(hit, _("a filter that its owner keeps to themselves"), hit.path, version, None)
+            continue
         texts = _strings(value) if hit.what in JSON else [value]
         yield Row(hit, WHAT.get(hit.what, hit.what), hit.path, version, _excerpt(texts, terms))
 
