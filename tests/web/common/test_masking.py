@@ -67,15 +67,30 @@ def test_no_page_of_the_hub_shows_a_value_to_anybody_before_it_is_revealed() -> 
     versions = [reverse("version", args=[store.pk, v.pk]) for v in MemoryVersion.objects.of_memory(memory)]
     searches = [f"{reverse('search')}?q={words}" for words in ("card", "another", "refund", "is+the+card+in:old")]
     addresses = [found for _name, found in pages()] + entries + versions + searches
+    digests = [v.sha256 for v in MemoryVersion.objects.of_memory(memory).select_related("text") if CARD in v.content]
     for role, user in people.items():
         client, masked = signed_in(user), 0
         for found in addresses:
             response = client.get(found)
             assert response.status_code < 500, found
             has_no_digits(response)
+            assert not any(digest.encode() in response.content for digest in digests), found
             masked += b"[redacted:card]" in response.content
         assert masked > 15, role
     assert reveals(store) == []
+
+
+def test_no_one_can_check_guesses_at_a_masked_value_by_a_digest(
+    caller: Caller, store: MemoryStore, bob: User, curator: User
+) -> None:
+    memory = with_card(caller)
+    for found in (address("memory", memory), reverse("version", args=[store.pk, memory.head_id])):
+        html = signed_in(bob).get(found).content.decode()
+        assert memory.sha256 not in html and "not shown, because values of the text are masked" in html
+    table = reverse("export_versions", args=[store.pk, memory.pk])
+    for user, is_there in ((bob, False), (curator, True)):
+        answer = signed_in(user).post(table, {"format": "json"})
+        assert (memory.sha256 in b"".join(answer.streaming_content).decode()) is is_there  # type: ignore[attr-defined]
 
 
 def test_the_text_stands_masked_with_all_its_lines(caller: Caller, bob: User) -> None:
