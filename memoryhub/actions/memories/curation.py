@@ -89,7 +89,7 @@ def edit(
         store.asks, store.reason = _is_person(act), override
         version = commands.write(store, memory, findings.screen(store, memory.path, memory.content, content))
         record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
-        details: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
+        details: dict[str, object] = {"path": memory.path}
         details |= decisions.mark_with_edit(store, memory.id, reviewed)
         return _done(store, record, details | _told_of_merge(store, memory, merged))
 
@@ -168,7 +168,7 @@ def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
         if memory is None:
             raise Conflict(None)
         record = Record("download", path=memory.path, memory=memory.id, version=memory.head)
-        _done(store, record, {"path": memory.path, "content_sha256": memory.sha256})
+        _done(store, record, {"path": memory.path})
         return memory
 
 
@@ -225,7 +225,10 @@ def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, vers
 
 
 def _done(store: Tree, record: Record, details: dict[str, object]) -> Done:
-    """Write the entry. A person's act has no answer, and its input names versions instead of texts."""
+    """Write the entry. A person's act has no answer, and its input names versions instead of texts.
+
+    It has no digest of a text either: a digest could confirm guesses at a text that is redacted later.
+    """
     if store.overridden:
         details = {**details, "override": store.reason, "findings": sorted(store.overridden)}
     record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(details))

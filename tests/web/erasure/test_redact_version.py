@@ -9,7 +9,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, User
 from tests.fixtures import signed_in
-from tests.web.erasure.erasing import SUBJECT, everywhere, of_two_versions, version
+from tests.web.erasure.erasing import SUBJECT, everywhere, of_two_versions, version, write
 from tests.web.memories.pages import act, new_curator, newest, page
 
 pytestmark = pytest.mark.django_db
@@ -35,6 +35,16 @@ def test_the_page_names_what_goes_what_stays_and_asks_for_the_name(memory: Memor
         html = client.post(address(memory), {"name": name, "note": "x"}).content.decode()
         assert "errorlist" in html, name
     assert version(memory).content == f"{SUBJECT} called\n"
+
+
+@pytest.mark.both_databases
+def test_no_digest_of_what_was_redacted_is_left(store: MemoryStore, alice: User) -> None:
+    memory = write(store, "/people/zq.md", f"{SUBJECT} called\n")
+    client = signed_in(alice)
+    client.post(reverse("download_memory", args=[store.id, memory.pk]))
+    curation.edit(store.id, memory.pk, "nothing any more\n", memory.sha256, act(alice))
+    client.post(address(memory), {"name": "zq.md"})
+    assert version(memory).redacted_at is not None and everywhere(memory.sha256) == []
 
 
 def test_with_the_name_it_is_gone_for_good_and_audited(memory: Memory, alice: User) -> None:
