@@ -23,9 +23,8 @@ class ImportState(models.TextChoices):
 class Import(models.Model):
     """An upload of memories into the directory `place` of a store. `group` is the group of its audit entries.
 
-    `actors` names the authors of the imported versions: {id: label}. `sha256` is the digest of the uploaded bytes.
-    `memory_count` and `byte_count` are the size of their content; `done_count` counts the finished items. `told` is the
-    last state that was reported to webhooks.
+    `actors` names the authors of the imported versions: {id: label}. `memory_count` and `byte_count` are the size of
+    their content; `done_count` counts the finished items. `told` is the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -34,7 +33,6 @@ class Import(models.Model):
     source = models.CharField(max_length=10)
     name = models.TextField(default="", blank=True)
     place = PathField(default="", blank=True)
-    sha256 = models.TextField(default="", blank=True)
     actors = PlainJSONField(default=dict)
     actor = PlainJSONField(default=dict)
     door = models.CharField(max_length=7)
@@ -73,7 +71,6 @@ class ImportItem(models.Model):
     reason = models.TextField(default="", blank=True)
     content = models.TextField(null=True)
     size = models.BigIntegerField(default=0)
-    sha256 = models.TextField(null=True)
     memory = IdField(null=True)
     met = IdField(null=True)
     history = PlainJSONField(default=list)

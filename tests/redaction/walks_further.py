@@ -167,7 +167,7 @@ def _prepare_import(walk: Walk) -> None:
         data, name = _exported(walk), "export"
     read = recognition.read(data, name, importing.bounds())
     place = walk.random.choice(("", "", "/notes", "/brought"))
-    job = importing.prepare(walk.store.pk, Brought(read, name, "0" * 64), place, walk.act())
+    job = importing.prepare(walk.store.pk, Brought(read, name), place, walk.act())
     if walk.random.random() < 0.8:
         _go_on(walk, job)
         job.refresh_from_db()

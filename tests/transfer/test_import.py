@@ -1,5 +1,6 @@
 """Imports: what each memory meets, what is chosen for it, and that every rule of the store holds for it."""
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from memoryhub.transfer import tree_read
 from memoryhub.transfer.bundle import Refused
 from tests.transfer import hostile, trips
 from tests.transfer.hostile import archive, commit, written
+from tests.web.erasure.erasing import everywhere
 
 pytestmark = pytest.mark.django_db
 
@@ -101,7 +103,7 @@ def test_every_choice_does_what_it_says_in_one_group(target: MemoryStore, own_ch
     told = entries(job)
     assert [entry.command for entry in told] == ["start_import", "import", "import"]
     first = json.loads(told[0].input or "")
-    assert (first["take"], first["beside"], first["skip"]) == (2, 1, 2) and len(first["content_sha256"]) == 64
+    assert (first["take"], first["beside"], first["skip"]) == (2, 1, 2) and "content_sha256" not in first
     trips.require_verified(target, own_checkpoints)
 
 
@@ -174,6 +176,19 @@ def test_an_erasure_finds_and_empties_what_is_about_to_come(target: MemoryStore)
     assert job.state == "cancelled" and "Jane" not in job.name
     assert item.content is None and item.history == []
     assert "import" not in erasure.search(target.pk, ["Jane Roe"], trips.act(43).at).counts
+
+
+@pytest.mark.both_databases
+def test_no_digest_of_an_imported_text_is_left_after_its_erasure(target: MemoryStore, own_checkpoints: Path) -> None:
+    text = b"Jane Roe lives here"
+    stream = commit(written("a.md", content=text), head="mark :1\n")
+    job = trips.prepared(target, stream, name="a.gitstream")
+    trips.run(job)
+    hits = erasure.search(target.pk, ["Jane Roe"], trips.act(51).at)
+    erasure.erase(target.pk, ["Jane Roe"], hits.digest, trips.act(52))
+    for imported in (stream, text):
+        assert everywhere(hashlib.sha256(imported).hexdigest()) == []
+    trips.require_verified(target, own_checkpoints)
 
 
 def test_one_straight_history_of_any_repository_comes_with_its_versions(
@@ -305,7 +320,7 @@ def test_a_limit_of_an_import_is_a_whole_number_above_0(
 
 
 def test_the_background_goes_on_with_previews_and_imports(target: MemoryStore) -> None:
-    job = importing.prepare(target.pk, importing.Brought(trips.read(hostile.GOOD), "x", "0" * 64), "", trips.act(40))
+    job = importing.prepare(target.pk, importing.Brought(trips.read(hostile.GOOD), "x"), "", trips.act(40))
     tasks.imports(5).go_on(timezone.now())
     job.refresh_from_db()
     assert job.state == "preview"

@@ -99,7 +99,7 @@ def test_a_path_that_was_brought_moves_no_cursor_of_a_terminal() -> None:
 def test_a_preview_looks_through_a_few_bytes_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "MOST_BYTES", 1)
     store = trips.new_store()
-    brought = importing.Brought(trips.read(lines("mem_1", "memver_1")), "a.jsonl", "0" * 64)
+    brought = importing.Brought(trips.read(lines("mem_1", "memver_1")), "a.jsonl")
     job = importing.prepare(store.pk, brought, "", trips.act(40))
     states = []
     for _ in range(2):

@@ -50,7 +50,7 @@ def export() -> bytes:
 
 
 def prepared(store: MemoryStore, memories: tuple[BundledMemory, ...]) -> Import:
-    brought = importing.Brought(Read(Bundle("jsonl", memories)), "brought", "0" * 64)
+    brought = importing.Brought(Read(Bundle("jsonl", memories)), "brought")
     job = importing.prepare(store.pk, brought, "", act(40))
     while importing.step(job.pk, act(40).at):
         pass

@@ -66,7 +66,7 @@ def read(data: bytes, name: str = "brought") -> Read:
 
 def prepared(store: MemoryStore, data: bytes, place: str = "", name: str = "brought", minute: float = 40) -> Import:
     """An import that has been looked at."""
-    job = importing.prepare(store.pk, importing.Brought(read(data, name), name, "0" * 64), place, act(minute))
+    job = importing.prepare(store.pk, importing.Brought(read(data, name), name), place, act(minute))
     while importing.step(job.pk, act(minute).at):
         pass
     job.refresh_from_db()

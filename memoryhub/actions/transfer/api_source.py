@@ -1,6 +1,5 @@
 """Reads the memories of another store through the memory_stores API of Anthropic or of another hub."""
 
-import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -137,7 +136,7 @@ def _brought(stores: Any, source: Source, history: bool, told: Callable[[int], N
         told(count)
     memories, left = histories.checked(_memories(live, versions), bounds)
     read = Read(Bundle("api", memories, store.name, store.description or ""), left)
-    return Brought(reading.require_some(read), f"{store.name} ({source.url})", _sum(memories))
+    return Brought(reading.require_some(read), f"{store.name} ({source.url})")
 
 
 def _require(bounds: Bounds, memories: int, versions: int, size: int) -> None:
@@ -189,13 +188,3 @@ def _author(actor: Any) -> Author | None:
 
 def _utc(at: datetime) -> datetime:
     return at.astimezone(UTC)
-
-
-def _sum(memories: Iterable[BundledMemory]) -> str:
-    """Return a SHA-256 over all memories and versions that were read."""
-    whole = hashlib.sha256()
-    for memory in memories:
-        for version in memory.versions:
-            text = (version.content or "").encode("utf-8", "surrogatepass")
-            whole.update(f"{memory.path}\0{version.id}\0{version.operation}\0{len(text)}\0".encode() + text)
-    return whole.hexdigest()

@@ -39,7 +39,6 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
         choice="",
         content=content,
         size=len(encoded),
-        sha256=hashlib.sha256(encoded).hexdigest() if content is not None else None,
         memory=kept_text(memory.id) if memory.id else None,
         history=[] if is_plain else [_told(version, place) for version in memory.versions],
         version_count=len(memory.versions),

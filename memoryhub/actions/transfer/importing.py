@@ -43,11 +43,13 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """What was read from a source, the source's name for people, and its SHA-256 (for a directory: of the texts)."""
+    """What was read from a source, and the source's name for people.
+
+    No digest of the source is stored: it could confirm guesses at a text that is erased later.
+    """
 
     read: Read
     name: str
-    sha256: str
 
 
 def bounds() -> Bounds:
@@ -90,7 +92,6 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
             source=bundle.source,
             name=import_items.kept_text(brought.name)[:300],
             place=place,
-            sha256=brought.sha256,
             actor=_kept(act.actor),
             door=act.door.value,
             actors=import_items.labels(bundle.memories),
@@ -146,7 +147,6 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
                 "source": job.source,
                 "name": job.name,
                 "place": job.place,
-                "content_sha256": job.sha256,
                 "memories": len(brought.read.bundle.memories),
                 "left_out": len(brought.read.left),
                 "bytes": job.byte_count,
@@ -207,7 +207,6 @@ def start(import_id: str, act: Act) -> None:
                 "source": job.source,
                 "name": job.name,
                 "place": job.place,
-                "content_sha256": job.sha256,
                 **choices,
             },
         )

@@ -1,5 +1,6 @@
 """The preview of an import: each memory is new, in the trash, the same, in conflict, or refused."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models import Sum
@@ -47,7 +48,7 @@ def _look_at(
         require_path(item.path)
         memory = there.get(item.path)
         if memory is not None:
-            item.found, item.met = (SAME if memory.sha256 == item.sha256 else CONFLICT), memory.head_id
+            item.found, item.met = (SAME if memory.sha256 == _sha256(item) else CONFLICT), memory.head_id
         else:
             item.found = NEW
             require_free(store, item.path)
@@ -115,6 +116,10 @@ def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
 def is_deleted(item: ImportItem) -> bool:
     """Return whether an item is imported into the trash."""
     return bool(item.history) and item.history[-1]["operation"] == "deleted"
+
+
+def _sha256(item: ImportItem) -> str | None:
+    return None if item.content is None else hashlib.sha256(item.content.encode()).hexdigest()
 
 
 def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:

@@ -1,6 +1,5 @@
 """The sources of an import: uploaded bytes, a file, a stream, or a directory on the hub's machine."""
 
-import hashlib
 import mmap
 import os
 import stat
@@ -25,7 +24,7 @@ def of_bytes(
 ) -> Brought:
     """Read an archive, JSON Lines, a git stream or one text from bytes. Raises Refused."""
     read = recognition.read(data, name, bounds or importing.bounds(), only_memory_files, exclude)
-    return Brought(read, name, hashlib.sha256(data).hexdigest())
+    return Brought(read, name)
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
@@ -77,11 +76,8 @@ def of_directory(
                 f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are taken."
             )
     reading.require_apart([*texts, *twice])
-    whole = hashlib.sha256()
-    for place, content in sorted(texts.items()):
-        whole.update(f"{place}\0{len(content)}\0".encode() + content)
     read = tree_read.read_texts(texts, bounds, only_memory_files, "directory")
-    return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/", whole.hexdigest())
+    return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/")
 
 
 def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
