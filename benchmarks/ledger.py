@@ -185,7 +185,7 @@ class Ledger:
                 paths.name(memory.path), memory.head[0], text.id, text.size, text.sha256, memory.number, 0,
                 moment(memory.created), moment(memory.updated), memory.last_read and moment(memory.last_read),
                 memory.last_read_seq, memory.reads, memory.flagged, memory.deleted and moment(memory.deleted), None,
-                None,
+                None, 0,
             ))  # fmt: skip
         self.bulk.flush()
         AuditChain.objects.filter(pk=self.store).update(last_seq=self.seq, last_hash=self.hash)

@@ -26,6 +26,10 @@ class CommentQuerySet(SealedQuerySet["Comment"]):
         """Return the comments of a thread, oldest first."""
         return self.filter(store_id=store_id, thread=thread).order_by("pk")
 
+    def waiting(self) -> CommentQuerySet:
+        """Return the notes to agents that no view has delivered yet."""
+        return self.filter(tells=True, told_at=None)
+
     def first_ones(self) -> CommentQuerySet:
         """Return the comments that began a thread."""
         return self.filter(thread=F("pk"))
@@ -38,6 +42,9 @@ class Comment(Sealed, RowOfStore):
     counted from 1, of version `number` of the memory; both are null if the thread is about the memory as a whole. The
     number changes only if retention removes that version. `seq` is the number of the audit entry. A deleted comment
     has lost its text.
+
+    `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to it:
+    the agent's next view of the memory delivers the note, and its entry is `told_seq`.
     """
 
     HOME: ClassVar = "store_id"
@@ -57,6 +64,10 @@ class Comment(Sealed, RowOfStore):
     removed_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
     resolved_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    agent = IdField(null=True)
+    tells = models.BooleanField(default=False)
+    told_at = models.DateTimeField(null=True)
+    told_seq = models.BigIntegerField(null=True)
 
     objects = CommentQuerySet.as_manager()
 
@@ -68,6 +79,11 @@ class Comment(Sealed, RowOfStore):
 
     def __str__(self) -> str:
         return f"comment on {self.memory_id}"
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it is a note to an agent that no view has delivered yet."""
+        return self.tells and self.told_at is None
 
     @property
     def label(self) -> str:

@@ -109,7 +109,8 @@ class Memory(RowOfStore):
     directory.
 
     `version_count` is the number of the newest version. `removed_versions` counts the versions that retention removed.
-    `expired_by` is the retention run that moved the memory to the trash (null: none did).
+    `expired_by` is the retention run that moved the memory to the trash (null: none did). `waiting_notes` counts the
+    comments that are notes to an agent and that no view has delivered yet.
     """
 
     id = IdField(primary_key=True)
@@ -132,6 +133,7 @@ class Memory(RowOfStore):
     deleted_at = models.DateTimeField(null=True)
     expired_by = IdField(null=True)
     restored_at = models.DateTimeField(null=True)
+    waiting_notes = models.BigIntegerField(default=0, db_default=0)
 
     objects = MemoryQuerySet.as_manager()
 

@@ -232,8 +232,7 @@ def held_in(path: str, directory: str) -> str:
 
 
 def frozen(path: str, reason: str) -> str:
-    """Return the error for a frozen memory, at every door. `reason` is the text, on one line, of the person who froze
-    it."""
+    """Return the error for a frozen memory, at every door. `reason` is the text of the person who froze it."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
@@ -242,8 +241,7 @@ BY_RULE = "A path rule does not let this agent "
 
 
 def refused_by_rule(path: str, verb: str, reason: str) -> str:
-    """Return the error for a change that a path rule refuses to an agent. `verb` is create, change, delete or rename;
-    `reason` is a person's text on one line, or empty."""
+    """Return the error for a change that a path rule refuses. `verb` is create, change, delete or rename."""
     return f"Error: {BY_RULE}{verb} {ROOT}{path}" + (f": {reason}" if reason else "")
 
 
@@ -254,8 +252,7 @@ NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
 
 
 def proposed(number: int, reason: str, is_error: bool = True) -> str:
-    """Return the answer to a change that a path rule holds back until a person decides. `reason` is a person's text on
-    one line, or empty."""
+    """Return the answer to a change that waits for a person. `reason` is a person's text on one line, or empty."""
     about = "It is not visible yet. A reviewer decides about it, so" if is_error else NO_ERROR
     message = f"{PROPOSED}{number}. {about} do not repeat the change."
     return f"{message} {reason}" if reason else message
@@ -313,8 +310,7 @@ def too_many_versions(path: str, count: int) -> str:
 
 
 def cannot_redact_newest() -> str:
-    """Return the error for redacting the current text. A person, or a key with `manage`, can first write another
-    text."""
+    """Return the error for redacting the current text. Whoever may redact can first write another text."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 
@@ -371,6 +367,12 @@ def masked(kinds: Sequence[str]) -> str:
     return f"\n[{number} {was} stored as {shown}, because this memory store does not keep {it}.]"
 
 
+def note(text: str, lines: tuple[int, int] | None) -> str:
+    """Return a line to append to a view: a person's text, and the lines of the memory that it is about, if known."""
+    about = "" if lines is None else f" about line {lines[0]}" + (f" to {lines[1]}" if lines[1] > lines[0] else "")
+    return f"[Not part of this memory, but a note of a reviewer to you{about}: {text}]"
+
+
 def cannot_erase(term: str, least: int) -> str:
     """Return the error for a text that cannot be erased: it is too short, or a part of the mark for erased text."""
     if len(term) < least:
@@ -379,14 +381,12 @@ def cannot_erase(term: str, least: int) -> str:
 
 
 def nothing_to_restore() -> str:
-    """Return the error, for people and the API, for a version that cannot be restored: it has no text or is of another
-    memory."""
+    """Return the error for a version that cannot be restored: it has no text, or is of another memory."""
     return "Error: this memory version has no text that could be restored"
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for restoring a live memory to another path. Only a deleted memory can get another
-    path."""
+    """Return the API's error for restoring a live memory to another path, which only a deleted memory can get."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 

@@ -1,18 +1,23 @@
-"""People's comments on memories. Agents never see them. Each act is one audit entry, which does not contain the text.
+"""People's comments on memories. Each act is one audit entry, which does not contain the text.
+
+Agents never see comments, except those that are notes to them: see `core.notes_to_agents`.
 
 A comment is sealed by the audit like other governing rows. Values that the rules of the memory store keep out of it are
 masked in comments as they are in notes.
 """
 
+import unicodedata
 from dataclasses import dataclass
+from typing import Any
 
 from memoryhub import ids
-from memoryhub.actions.comments import notices
+from memoryhub.actions.comments import addressee, notices
 from memoryhub.actions.comments.anchors import Lines
-from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core import audit, notes_to_agents, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Comment, Memory, MemoryVersion, Notice
+from memoryhub.protocol import results
 from memoryhub.protocol.text import count_lines
 
 LONGEST = 4_000
@@ -20,6 +25,9 @@ LONGEST = 4_000
 
 MOST = 500
 """The most comments on one memory."""
+
+LONGEST_NOTE, MOST_NOTES = 500, 10
+"""The most characters of a note to an agent, and the most notes that wait at one memory."""
 
 
 class NoSuchComment(Exception):
@@ -34,6 +42,14 @@ class TooMany(Exception):
     """The memory has MOST comments."""
 
 
+class NotANote(Exception):
+    """The text is more than one line, or has too many or invisible characters, or there is no such agent to tell."""
+
+
+class TooManyNotes(Exception):
+    """MOST_NOTES notes wait at the memory."""
+
+
 class NoSuchLines(Exception):
     """The version does not have these lines."""
 
@@ -46,38 +62,39 @@ class Done:
     seq: int | None
 
 
-def write(store_id: str, memory_id: str, version_id: str, lines: Lines | None, text: str, act: Act) -> Done:
+def write(
+    store_id: str, memory_id: str, version_id: str, lines: Lines | None, text: str, act: Act, *, tell: str = ""
+) -> Done:
     """Begin a thread on a version of a memory: on some of its lines, or on the memory as a whole.
 
-    Raises NoSuchComment, NoSuchLines, TooMany, and ToolError if the memory store is archived.
+    `tell` is the id of the agent to tell, which must be the one that wrote them. Raises NoSuchComment, NoSuchLines,
+    TooMany, NotANote, TooManyNotes, and ToolError if the memory store is archived.
     """
+    version = _version(store_id, memory_id, version_id, lines)
+    agent = addressee.agent_of(version.memory, version.number, lines)
     with tree.locked(store_id, act) as store:
         memory = _memory(store, memory_id)
-        versions = MemoryVersion.objects.among(store_id, [version_id]).select_related("text")
-        version = versions.filter(memory_id=memory_id).first()
-        if version is None:
-            raise NoSuchComment
-        if lines is not None:
-            content = version.text.content if version.text else ""
-            if not 1 <= lines[0] <= lines[1] <= count_lines(content):
-                raise NoSuchLines
-        comment = _new(store, memory, text, number=version.number, lines=lines)
+        about = {"number": version.number, "first": lines and lines[0], "last": lines and lines[1]}
+        comment = _new(store, memory, text, agent=agent.pk if agent else None, tell=tell, **about)
         return Done(comment.pk, tree.commit(store, _record("comment", memory, comment, version.pk)))
 
 
-def reply(store_id: str, thread: str, text: str, act: Act) -> Done:
-    """Add a comment to a thread. Raises NoSuchComment, TooMany, and ToolError if the memory store is archived."""
+def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") -> Done:
+    """Add a comment to a thread. Raises NoSuchComment, TooMany, NotANote, TooManyNotes, and ToolError if the memory
+    store is archived."""
     with tree.locked(store_id, act) as store:
         first = _comment(store, thread)
         memory = _memory(store, first.memory_id)
-        comment = _new(store, memory, text, number=first.number, thread=first.thread)
+        comment = _new(store, memory, text, number=first.number, thread=first.thread, agent=first.agent, tell=tell)
         return Done(comment.pk, tree.commit(store, _record("reply", memory, comment)))
 
 
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
-    """Replace the text of one's own comment. Raises NoSuchComment, NotTheAuthor and ToolError."""
+    """Replace the text of one's own comment. Raises NoSuchComment, NotTheAuthor, NotANote and ToolError."""
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
+        if comment.waits:
+            _require_note(text)
         masked = _masked(store, text)
         if masked == comment.text:
             return Done(comment_id, None)
@@ -94,9 +111,23 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
         memory = _memory(store, comment.memory_id)
+        _withdraw(comment)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text="", removed_at=act.at)
         Notice.objects.filter(store_id=store_id, comment=comment_id).delete()
         return Done(comment_id, tree.commit(store, _record("delete_comment", memory, comment)))
+
+
+def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
+    """Let a comment no longer be a note, if no view has delivered it. With `of_others` it may be by somebody else.
+
+    Raises NoSuchComment, NotTheAuthor and ToolError.
+    """
+    with tree.locked(store_id, act) as store:
+        comment = _there(store, comment_id) if of_others else _own(store, comment_id)
+        memory = _memory(store, comment.memory_id)
+        if not _withdraw(comment):
+            return Done(comment_id, None)
+        return Done(comment_id, tree.commit(store, _record("withdraw_note", memory, comment)))
 
 
 def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> Done:
@@ -113,6 +144,33 @@ def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> D
         Notice.objects.filter(store_id=store_id, thread=thread, to_id=act.actor.id).delete()
         command = "resolve_comments" if resolved else "reopen_comments"
         return Done(thread, tree.commit(store, _record(command, memory, first)))
+
+
+def _withdraw(comment: Comment) -> bool:
+    """Withdraw what an agent was to be told. Return whether it was still to be told."""
+    if comment.waits:
+        Comment.objects.of_store(comment.store_id).filter(pk=comment.pk).update(tells=False)
+        notes_to_agents.count(comment.store_id, comment.memory_id, -1)
+    return comment.waits
+
+
+def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None) -> MemoryVersion:
+    """Return the version that a comment is about. Raises NoSuchComment and NoSuchLines."""
+    versions = MemoryVersion.objects.among(store_id, [version_id]).select_related("text", "memory")
+    version = versions.filter(memory_id=memory_id).first()
+    if version is None:
+        raise NoSuchComment
+    if lines is not None:
+        content = version.text.content if version.text else ""
+        if not 1 <= lines[0] <= lines[1] <= count_lines(content):
+            raise NoSuchLines
+    return version
+
+
+def _require_note(text: str) -> None:
+    """Raise NotANote if a text cannot be a note: it goes into the answer of the tool as one line."""
+    if len(text) > LONGEST_NOTE or any(unicodedata.category(one) in results.UNSEEN_CATEGORIES for one in text):
+        raise NotANote
 
 
 def _memory(store: Tree, memory_id: str) -> Memory:
@@ -145,25 +203,28 @@ def _own(store: Tree, comment_id: str) -> Comment:
     return comment
 
 
-def _new(
-    store: Tree, memory: Memory, text: str, *, number: int, lines: Lines | None = None, thread: str = ""
-) -> Comment:
+def _new(store: Tree, memory: Memory, text: str, *, agent: str | None, tell: str, **columns: Any) -> Comment:
     if Comment.objects.of_memory(store.store, memory.pk).count() >= MOST:
         raise TooMany
+    if tell:
+        if tell != agent:
+            raise NotANote
+        _require_note(text)
+        if memory.waiting_notes >= MOST_NOTES:
+            raise TooManyNotes
+        notes_to_agents.count(store.store, memory.pk, 1)
     id = ids.new_id(ids.COMMENT, store.at)
-    first, last = lines or (None, None)
     comment = Comment.objects.create(
         id=id,
         store_id=store.store,
         memory=memory,
-        thread=thread or id,
-        number=number,
-        first=first,
-        last=last,
         text=_masked(store, text),
         by_id=store.act.actor.id,
         at=store.at,
         seq=store.seq,
+        agent=agent,
+        tells=bool(tell),
+        **{"thread": id} | columns,
     )
     notices.tell(comment, text)
     return comment
@@ -178,5 +239,6 @@ def _record(command: str, memory: Memory, comment: Comment, version: str | None 
     details: dict[str, object] = {"comment": comment.pk}
     details |= {} if comment.thread == comment.pk else {"thread": comment.thread}
     details |= {} if version is None else {"version": version}
+    details |= {"tells": comment.agent} if comment.tells else {}
     details |= {} if comment.first is None else {"first": comment.first, "last": comment.last}
     return Record(command, path=memory.path, memory=memory.pk, input=audit.to_json(details))

@@ -79,6 +79,7 @@ class Record(NamedTuple):
 
     The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
     rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
+    `has_notes`: notes of reviewers wait at the memory that was read, for this or another agent; it is not stored.
     """
 
     command: str | None
@@ -96,6 +97,7 @@ class Record(NamedTuple):
     rendered: bool = False
     versions: tuple[Version, ...] = ()
     redactions: tuple[str, ...] = ()
+    has_notes: bool = False
 
     def given(self, input: str | None) -> "Record":
         """Return the record with the call's input, as JSON text."""

@@ -47,6 +47,7 @@ class Command:
 
 
 _REFUSED = _("was refused at %(memory_store)s with %(status)s")
+_NOTED = _("left a note for %(tells)s at %(path)s")
 _REFUSED_MORE = _("was refused %(count)s more times within a minute")
 _ALL = (
     # Memories
@@ -157,8 +158,9 @@ _ALL = (
         did=_("assigned the review"),
     ),
     # Comments
-    Command("comment", _("commented on %(path)s"), did=_("commented")),
-    Command("reply", _("replied to a comment on %(path)s"), did=_("replied")),
+    Command("comment", (_NOTED, _("commented on %(path)s")), did=_("commented")),
+    Command("reply", (_NOTED, _("replied to a comment on %(path)s")), did=_("replied")),
+    Command("withdraw_note", _("withdrew a note to %(tells)s at %(path)s"), did=_("withdrew a note")),
     Command("edit_comment", _("edited a comment on %(path)s"), did=_("edited a comment")),
     Command("delete_comment", _("deleted a comment on %(path)s"), did=_("deleted a comment")),
     Command("resolve_comments", _("resolved a conversation about %(path)s"), did=_("resolved a conversation")),
@@ -196,9 +198,7 @@ _ALL = (
         ),
         "memories", did=_("exported"),
     ),
-    Command(
-        "export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH
-    ),
+    Command("export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH),
     Command("export_table", scope=Scope.BOTH),
     Command(
         "prepare_import",

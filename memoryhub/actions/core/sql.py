@@ -193,6 +193,7 @@ ANSWER = Statement(
     " left join memoryhub_memorytext t on t.store_id = v.store_id and t.id = v.text_id"
     " where e.chain = %s and e.seq = %s"
 )
+NOTE = Statement("select note from memoryhub_auditentry where chain = %s and seq = %s")
 INPUT = Statement("select input from memoryhub_auditentry where chain = %s and seq = %s")
 IDEMPOTENT_CALL = Statement(
     'select digest, seq from memoryhub_idempotentcall where store_id = %s and "key" = %s and token = %s'
@@ -216,7 +217,7 @@ _MEMORY = (
     " from memoryhub_memory m{join} where m.store_id = %s and {where}"
 )
 _WITH_TEXT = {
-    "content": ", t.content",
+    "content": ", t.content, m.waiting_notes",
     "join": " join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id",
 }
 MEMORY_AT = Statement(_MEMORY.format(where="m.path = %s and m.deleted_at is null", **_WITH_TEXT))

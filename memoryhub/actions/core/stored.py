@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 
 class StoredMemory(NamedTuple):
-    """A memory's current row. `content` is None, or empty, if the text was not read."""
+    """A memory's current row. `content` is None, or empty, if the text was not read; then `waiting_notes` was not read
+    either."""
 
     id: str
     path: str
@@ -15,6 +16,7 @@ class StoredMemory(NamedTuple):
     versions: int
     removed: int
     content: str
+    waiting_notes: int = 0
 
     @property
     def kept(self) -> int:

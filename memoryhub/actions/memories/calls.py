@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from memoryhub import compact_json, ids
-from memoryhub.actions.core import audit, limits, remembered, sql, tree
+from memoryhub.actions.core import audit, limits, notes_to_agents, remembered, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.transactions import together
@@ -184,14 +184,31 @@ def _call(
             return first
         made = _note_calls(store, caller.key, window)
         note_use(store, caller, session)
-        record = input_masking.of_call(store, _record(store, command, caller, first), input, text)
+        done = _record(store, command, caller, first)
+        if isinstance(command, View):
+            _tell(store, done, first)
+        record = input_masking.of_call(store, done, input, text)
         seq = tree.commit(store, record)
         sees_all = store.sight is None
         memories, total = (store.memories, store.total_bytes) if sees_all else (None, None)
         usage = Usage(memories, total, made, store.limits)
     answer = record.answer or ""
     ok = record.ok or is_no_error(answer)
-    return Outcome(_whole(store, command, answer, input) if first else answer, ok, seq, usage, first is not None)
+    shown = _whole(store, command, answer, input) if first else answer
+    shown = f"{shown}\n{store.act.note}" if store.act.note else shown
+    return Outcome(shown, ok, seq, usage, first is not None)
+
+
+def _tell(store: tree.Tree, record: Record, first: int | None) -> None:
+    """Let a view deliver the notes that wait for the agent. A repeated view delivers those of the first one again."""
+    note = None
+    if first is not None:
+        row = sql.one(sql.NOTE, store.store, first)
+        note = row[0] if row else None
+    elif record.has_notes:
+        note = notes_to_agents.deliver(store, str(record.memory))
+    if note:
+        store.act = store.act._replace(note=note)
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:

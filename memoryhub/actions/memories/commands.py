@@ -40,6 +40,7 @@ def view(store: Tree, command: View) -> Record:
         first_line=shown.first,
         last_line=shown.last,
         cut=shown.cut,
+        has_notes=memory.waiting_notes > 0,
     )
 
 

@@ -11,6 +11,7 @@ from memoryhub.actions.verification import review_states
 from memoryhub.models import (
     AuditChain,
     AuditEntry,
+    Comment,
     Directory,
     Memory,
     MemoryStore,
@@ -126,6 +127,7 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
         elif not _reads_fit(memory, *reads.get(memory.id, (0, None)), start):
             yield memory.last_read_seq or head.seq, f"the reads of memory {memory.id} are not those of the entries"
     yield from _moments(store_id, start)
+    yield from _notes(store_id)
     for id in heads.keys() - seen:
         yield heads[id].seq, f"memory {id} is missing"
 
@@ -146,6 +148,14 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
         yield seq or 0, f"memory {id} was not read when this entry says"
     for id in own.filter(last_read_seq=None, last_read_at__isnull=False).values_list("pk", flat=True):
         yield 0, f"memory {id} was read, and no entry says so"
+
+
+def _notes(store_id: str) -> Iterator[tuple[int, str]]:
+    """Yield (0, sentence) for each memory that does not count the notes to agents that wait at it."""
+    notes = Comment.objects.of_store(store_id).waiting().values_list("memory_id").annotate(count=Count("pk"))
+    counted = Memory.objects.filter(store_id=store_id, waiting_notes__gt=0).values_list("pk", "waiting_notes")
+    for id in sorted({id for id, _count in {*notes} ^ {*counted}}):
+        yield 0, f"memory {id} does not count the notes that wait at it"
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:

@@ -14,6 +14,7 @@ from memoryhub.chain import COMMITTED
 from memoryhub.models import (
     AuditChain,
     AuditEntry,
+    Comment,
     Door,
     Key,
     Memory,
@@ -118,8 +119,16 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "next": seq + 1 if seq < head.last_seq else None,
         "before_seq": seq - 1,
         "may_undo": may_undo(person(request), chain),
+        **_told(found),
     }
     return render(request, "audit/entry.html", context | _versions(found))
+
+
+def _told(found: AuditEntry) -> dict[str, object]:
+    """Return whether a view told the agent notes of reviewers, and the comments that they are."""
+    is_told = found.command == "view" and bool(found.note)
+    comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")
+    return {"is_told": is_told, "comments": comments.order_by("pk") if is_told else ()}
 
 
 def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:

@@ -2,17 +2,19 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.template.loader import render_to_string
 from django.utils.functional import SimpleLazyObject
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.actions.comments import anchors, notices
+from memoryhub.actions.comments import addressee, anchors, notices
 from memoryhub.actions.comments.anchors import Lines
-from memoryhub.actions.comments.comments import LONGEST
-from memoryhub.models import Comment, Memory, MemoryStore, Role
+from memoryhub.actions.comments.comments import LONGEST, LONGEST_NOTE
+from memoryhub.models import Agent, Comment, Memory, MemoryStore, Role
+from memoryhub.web.comments import notes
+from memoryhub.web.comments.notes import Note
 from memoryhub.web.common.access import person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
@@ -31,16 +33,23 @@ class Thread:
     """A conversation: its comments, oldest first, and its lines in the text that is shown.
 
     `lines` is None if it is about the memory as a whole, or if its lines were not found there (`is_lost`). `is_closed`:
-    the page shows only a link to it, because it shows enough.
+    the page shows only a link to it, because it shows enough. `agent` is the one that a further comment can tell.
     """
 
     comments: Sequence[Comment]
     lines: Lines | None
     is_closed: bool = False
+    agent: Agent | None = None
+    notes: Mapping[str, Note] = field(default_factory=dict)
 
     @property
     def first(self) -> Comment:
         return self.comments[0]
+
+    @property
+    def rows(self) -> Sequence[tuple[Comment, Note | None]]:
+        """Return the comments, each with what became of it if it is a note to an agent."""
+        return [(comment, self.notes.get(comment.pk)) for comment in self.comments]
 
     @property
     def is_lost(self) -> bool:
@@ -61,25 +70,32 @@ class Conversations:
     """The conversations of a page: `below` has the HTML under a line, `rest` those that stand under the text.
 
     `open` counts those that are not resolved. `first_line` is the line under which the first of them stands, if any
-    stands under a line.
+    stands under a line. `agent` is the one that a comment on the memory as a whole can tell.
     """
 
     below: dict[int, SafeString] = field(default_factory=dict)
     rest: Sequence[Thread] = ()
     open: int = 0
     first_line: int | None = None
+    agent: Agent | None = None
 
 
 def of_memory(memory: Memory, number: int) -> list[Thread]:
     """Return the conversations that began on version `number` of a memory or before, oldest first."""
-    rows = Comment.objects.of_memory(memory.store_id, memory.pk).select_related("by", "resolved_by").order_by("pk")
+    found = Comment.objects.of_memory(memory.store_id, memory.pk).select_related("by", "resolved_by").order_by("pk")
+    rows = list(found)
     by_thread: dict[str, list[Comment]] = defaultdict(list)
     for comment in rows:
         by_thread[comment.thread].append(comment)
     # a reply has the number that its thread began with, so the first comment decides
     shown = [comments for comments in by_thread.values() if comments[0].number <= number]
     lines = anchors.lines_in(memory, number, [comments[0] for comments in shown])
-    threads = [Thread(comments, lines.get(comments[0].thread)) for comments in shown]
+    agents = notes.agents_of(rows)
+    told = notes.notes_of(memory.store_id, rows, agents)
+    threads = [
+        Thread(comments, lines.get(comments[0].thread), agent=agents.get(comments[0].agent or ""), notes=told)
+        for comments in shown
+    ]
     return [thread for thread in threads if thread.count]
 
 
@@ -107,11 +123,14 @@ def beside(
     below = {}
     for line, found in under.items():
         lines = form if form and form[1] == line else None
-        html = render_to_string("comments/_under_line.html", shared | {"threads": found, "lines": lines}, request)
+        agent = addressee.agent_of(memory, version[1], lines) if lines else None
+        here = {"threads": found, "lines": lines, "agent": agent}
+        html = render_to_string("comments/_under_line.html", shared | here, request)
         below[line] = mark_safe(html)
     unresolved = [thread for thread in threads if not thread.is_resolved]
     places = sorted(thread.lines[1] for thread in unresolved if thread.lines and thread.lines[1] in shown)
-    return Conversations(below, rest, len(unresolved), next(iter(places), None))
+    of_all = addressee.agent_of(memory, version[1], None) if may_write else None
+    return Conversations(below, rest, len(unresolved), next(iter(places), None), of_all)
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
@@ -124,7 +143,7 @@ def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
 
 def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
     """Return what the templates of comments need: the person's id, whether they may delete others' comments, the most
-    characters of a comment, and the names of those who can be told of one."""
+    characters of a comment and of a note to an agent, and the names of those who can be told of one."""
     me = person(request)
 
     def names() -> list[str]:
@@ -133,7 +152,8 @@ def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
         return [str(user) for user in own[:MOST_NAMES]]
 
     moderates = request.role.includes(Role.ADMIN)
-    return {"me": me.pk, "moderates": moderates, "longest": LONGEST, "colleagues": SimpleLazyObject(names)}
+    sizes = {"longest": LONGEST, "longest_note": LONGEST_NOTE}
+    return {"me": me.pk, "moderates": moderates, "colleagues": SimpleLazyObject(names), **sizes}
 
 
 def lines_of(written: str) -> Lines | None:

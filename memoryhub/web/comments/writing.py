@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memoryhub.actions.comments import comments, notices
-from memoryhub.actions.comments.comments import LONGEST, MOST
+from memoryhub.actions.comments import addressee, comments, notices
+from memoryhub.actions.comments.comments import LONGEST, LONGEST_NOTE, MOST, MOST_NOTES
 from memoryhub.models import Comment, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.comments import threads
@@ -19,7 +19,11 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.versions import memory_of, version_of
 
-ANSWERS = ("reply", "edit", "delete", "resolve", "reopen")
+ANSWERS = ("reply", "edit", "delete", "withdraw", "resolve", "reopen")
+
+REFUSALS = (
+    comments.TooMany, comments.NoSuchComment, comments.NotTheAuthor, comments.NotANote, comments.TooManyNotes, ToolError
+)  # fmt: skip
 
 
 @require_POST
@@ -35,20 +39,22 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
         problem = _("These are not lines. Write one number, or two with a hyphen between them: 5-8.")
     if not problem:
         try:
-            done = comments.write(store.pk, memory.pk, version.pk, lines, text, act(request))
+            tell = request.POST.get("tell", "")
+            done = comments.write(store.pk, memory.pk, version.pk, lines, text, act(request), tell=tell)
             return see_other(_place(request, store, memory.pk, done.comment))
         except comments.NoSuchLines:
             problem = _("The text does not have these lines.")
-        except (comments.TooMany, comments.NoSuchComment, ToolError) as error:
+        except REFUSALS as error:
             problem = _why(error)
     shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk}
+    shown |= {"tell": request.POST.get("tell"), "agent": addressee.agent_of(memory, version.number, lines)}
     return render(request, "comments/begin.html", page_context(request, store, memory, **shown))
 
 
 @require_POST
 @in_store(Role.CURATOR)
 def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
-    """Reply to a conversation, resolve or reopen it, or change or delete a comment: `do` says which."""
+    """Reply to a conversation, resolve or reopen it, or change, delete or no longer tell a comment: `do` says which."""
     do = request.POST.get("do", "")
     if do not in ANSWERS:
         return HttpResponseBadRequest(_("There is no such act."))
@@ -60,7 +66,7 @@ def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpRespons
         try:
             done = _done(request, store, comment, do, text)
             return see_other(_place(request, store, comment.memory_id, done.comment))
-        except (comments.TooMany, comments.NoSuchComment, comments.NotTheAuthor, ToolError) as error:
+        except REFUSALS as error:
             problem = _why(error)
     if do not in ("reply", "edit"):
         messages.error(request, problem)
@@ -68,6 +74,7 @@ def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpRespons
     memory = memory_of(store, comment.memory_id)
     found = next((one for one in threads.of_memory(memory, comment.number) if one.first.pk == comment.thread), None)
     shown = {"problem": problem, "text": text, "thread": found, "editing": comment.pk if do == "edit" else ""}
+    shown |= {"tell": request.POST.get("tell")}
     return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
 
 
@@ -81,12 +88,12 @@ def put_away(request: Request, store: MemoryStore, comment_id: str) -> HttpRespo
 
 def _done(request: Request, store: MemoryStore, comment: Comment, do: str, text: str) -> comments.Done:
     if do == "reply":
-        return comments.reply(store.pk, comment.thread, text, act(request))
+        return comments.reply(store.pk, comment.thread, text, act(request), tell=request.POST.get("tell", ""))
     if do == "edit":
         return comments.edit(store.pk, comment.pk, text, act(request))
-    if do == "delete":
-        of_others = request.role.includes(Role.ADMIN)
-        return comments.delete(store.pk, comment.pk, act(request), of_others=of_others)
+    if do in ("delete", "withdraw"):
+        remove = comments.delete if do == "delete" else comments.withdraw
+        return remove(store.pk, comment.pk, act(request), of_others=request.role.includes(Role.ADMIN))
     return comments.resolve(store.pk, comment.thread, act(request), resolved=do == "resolve")
 
 
@@ -107,6 +114,14 @@ def _why(error: Exception) -> str:
         return _("This memory has %(most)s comments, which is the most. Nothing was written.") % {"most": MOST}
     if isinstance(error, comments.NotTheAuthor):
         return _("Only its author can change a comment.")
+    if isinstance(error, comments.NotANote):
+        return _("What you tell an agent is one line of at most %(most)s characters, all of them visible.") % {
+            "most": LONGEST_NOTE
+        }
+    if isinstance(error, comments.TooManyNotes):
+        return _("Already %(most)s notes wait at this memory. Let an agent read them, or withdraw one.") % {
+            "most": MOST_NOTES
+        }
     return _("Nothing was done, because the comment or its memory has been deleted.")
 
 

@@ -52,7 +52,7 @@ OF_MACHINES: dict[str, str] = {
             "Run.guard", "Run.told", "RunItem.removal", "RunItem.memory", "RunItem.policy", "RunItem.rule",
             "RunItem.skipped", "Review.decision", "Proposal.state", "Proposal.key", "Proposal.agent",
             "Proposal.session", "ProposedChange.proposal", "ProposedChange.memory", "ProposedChange.base",
-            "Comment.thread", "SavedView.page", "Webhook.events", "Webhook.paused_for",
+            "Comment.thread", "Comment.agent", "SavedView.page", "Webhook.events", "Webhook.paused_for",
             "Webhook.problem", "Delivery.chain", "Delivery.event", "Delivery.payload", "Delivery.state",
             "Attempt.problem",
         ],

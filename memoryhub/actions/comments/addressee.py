@@ -1,0 +1,54 @@
+"""Whom a comment can tell something: the agent that wrote what the comment is about."""
+
+import json
+
+from memoryhub.actions.comments.anchors import Lines
+from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Texts
+from memoryhub.models import Agent, AuditEntry, Memory, MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.text import blame as origins_of
+from memoryhub.text.changed_lines import Work
+
+NEWEST = 50
+"""The most versions that are searched for the last one by an agent."""
+
+
+def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
+    """Return the agent that last wrote one of these lines of a version. If none of them is by an agent, or without
+    lines, return the agent that last wrote the memory until then."""
+    versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
+    seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]
+    columns = ("seq", "actor_kind", "author_id", "command", "input")
+    entries = {
+        seq: row for seq, *row in AuditEntry.objects.of_chain(memory.store_id).of_seqs(seqs).values_list(*columns)
+    }
+    authors = (_author(*entries[seq]) for seq in seqs if seq in entries)
+    author = next(filter(None, authors), None)
+    return Agent.objects.filter(pk=author).first() if author else None
+
+
+def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
+    """Return the seqs of the entries that wrote these lines of a version, the newest first."""
+    if lines is None:
+        return []
+    history = blame.up_to(memory, number)
+    versions = history.versions()
+    if not versions or versions[-1].text is None:
+        return []
+    texts = Texts(memory.store_id, origins_of.texts_of_blame(versions))
+    found = origins_of.blame(versions, texts, Work(), whole=history.whole)[lines[0] - 1 : lines[1]]
+    seqs = {row.number: row.seq for row in history.rows}
+    return [seqs[wrote] for wrote in sorted({origin.number for origin in found}, reverse=True) if wrote in seqs]
+
+
+def _author(kind: str, author: str | None, command: str | None, input: str | None) -> str | None:
+    """Return the id of the agent that wrote the text of an entry, even if a person merged what it had proposed."""
+    if kind == ActorKind.KEY:
+        return author
+    if command not in ("merge_proposal", "edit_and_merge_proposal"):
+        return None
+    try:
+        return str(json.loads(input or "")["agent"])
+    except (ValueError, KeyError, TypeError):
+        return None
