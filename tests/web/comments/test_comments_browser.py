@@ -85,3 +85,12 @@ def test_a_comment_on_the_whole_memory_is_changed_and_deleted(page: Page, here: 
     comment.locator("summary", has_text="Delete").click()
     comment.get_by_role("button", name="Delete this comment for good").click()
     expect(page.locator("#comments .comment")).to_have_count(0)
+
+
+def test_several_conversations_on_a_page_are_told_apart_by_screen_readers(page: Page, here: str) -> None:
+    for line in (3, 4):
+        page.goto(f"{here}?comment={line}")
+        page.get_by_label(f"Comment on line {line}").fill("Why?")
+        page.locator(".thread-form button", has_text="Comment").first.click()
+    expect(page.locator(".thread")).to_have_count(2)
+    axe(page)
