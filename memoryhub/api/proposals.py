@@ -12,7 +12,7 @@ from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_proposals import ListProposals, Proposal, ProposalPage
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
-from memoryhub.models import Access, ProposedChange
+from memoryhub.models import Access, Comment, ProposedChange
 
 router = Router()
 
@@ -76,6 +76,7 @@ def as_json(found: Own) -> Json:
         "decided_at": chain.moment(proposal.decided_at) if proposal.decided_at else None,
         "decided_by": actor(entry.actor_kind, entry.actor_id, entry.session) if entry else None,
         "reason": proposal.reason or None,
+        "comments": [_comment(comment) for comment in found.comments],
         "changes": [_change(change, found, outcomes.get(change.pk)) for change in found.changes],
     }
 
@@ -89,6 +90,10 @@ def _change(change: ProposedChange, found: Own, outcome: str | None) -> Json:
         "content": change.content if found.with_texts else None,
         "outcome": outcome,
     }
+
+
+def _comment(comment: Comment) -> Json:
+    return {"text": comment.text, "created_at": chain.moment(comment.at)}
 
 
 def _number(text: str) -> int:

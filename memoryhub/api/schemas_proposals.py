@@ -22,6 +22,7 @@ _EXAMPLE: dict[str, Any] = {
     "decided_at": "2026-01-31T16:00:00.000000Z",
     "decided_by": {"type": "user_actor", "user_id": "user_01K9Q8ZV7M4T2B6C8D0E1F3G5H"},
     "reason": "The price list is right: the offer ends in March.",
+    "comments": [{"text": "Prices are in euros, without taxes.", "created_at": "2026-01-31T16:00:00.000000Z"}],
     "changes": [
         {
             "operation": "modified", "path": "/prices.md", "new_path": None,
@@ -50,6 +51,13 @@ class ProposedChange(Object):
     )
 
 
+class ProposalComment(Object):
+    """What a person wants the agent to know about its proposal."""
+
+    text: str
+    created_at: Timestamp
+
+
 class Proposal(Object):
     """Changes by one agent that a path rule has held back until a person decides about them."""
 
@@ -65,6 +73,9 @@ class Proposal(Object):
     decided_at: Timestamp | None
     decided_by: Actor | None = Field(description="The person who decided, or the key that withdrew the proposal.")
     reason: str | None = Field(description="What the person wrote with the decision.")
+    comments: list[ProposalComment] = Field(
+        description="What people tell the agent about the proposal, oldest first. Their other comments are not here."
+    )
     changes: list[ProposedChange] = Field(description="In the order of the calls.")
 
 

@@ -61,6 +61,7 @@ def _proposal(found: Own) -> Json:
         "updated_at": chain.moment(proposal.changed_at),
         "decided_at": chain.moment(proposal.decided_at) if proposal.decided_at else None,
         "reason": proposal.reason or None,
+        "comments": [{"text": one.text, "created_at": chain.moment(one.at)} for one in found.comments],
         "changes": [_change(change, outcomes.get(change.pk), found.with_texts) for change in found.changes],
     }
 

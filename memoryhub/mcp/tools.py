@@ -150,9 +150,12 @@ _PROPOSAL = _object(
         "updated_at": STRING,
         "decided_at": OR_NULL,
         "reason": {"type": ["string", "null"], "description": "What the person wrote with the decision."},
+        "comments": _list(
+            _object({"text": STRING, "created_at": STRING}, ["text", "created_at"]), "What people tell you about it."
+        ),
         "changes": _list(_CHANGE, "In the order of the calls."),
     },
-    ["number", "state", "created_at", "updated_at", "decided_at", "reason", "changes"],
+    ["number", "state", "created_at", "updated_at", "decided_at", "reason", "comments", "changes"],
 )
 _PROPOSALS_OUTPUT = _object(
     {"data": _list(_PROPOSAL, "Proposals, the newest first."), "next_page": MORE}, ["data", "next_page"]

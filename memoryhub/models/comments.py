@@ -1,11 +1,12 @@
-"""People's comments on memories and on their lines."""
+"""People's comments on memories and on their lines, and on proposals."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
@@ -22,13 +23,16 @@ class CommentQuerySet(SealedQuerySet["Comment"]):
     def of_memory(self, store_id: str, memory_id: str) -> CommentQuerySet:
         return self.filter(store_id=store_id, memory_id=memory_id)
 
+    def of_proposals(self, store_id: str, proposals: Collection[str]) -> CommentQuerySet:
+        return self.filter(store_id=store_id, proposal__in=proposals)
+
     def of_thread(self, store_id: str, thread: str) -> CommentQuerySet:
         """Return the comments of a thread, oldest first."""
         return self.filter(store_id=store_id, thread=thread).order_by("pk")
 
     def waiting(self) -> CommentQuerySet:
-        """Return the notes to agents that no view has delivered yet."""
-        return self.filter(tells=True, told_at=None)
+        """Return the notes to agents that a view of a memory has still to deliver."""
+        return self.filter(tells=True, told_at=None, memory__isnull=False)
 
     def first_ones(self) -> CommentQuerySet:
         """Return the comments that began a thread."""
@@ -45,13 +49,17 @@ class Comment(Sealed, RowOfStore):
 
     `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to it:
     the agent's next view of the memory delivers the note, and its entry is `told_seq`.
+
+    A comment on a proposal has no memory, and its `agent` is that of the proposal. If it `tells`, the agent reads it
+    whenever it reads the proposal.
     """
 
     HOME: ClassVar = "store_id"
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
-    memory = within_store("memoryhub.Memory")
+    memory = within_store("memoryhub.Memory", null=True)
+    proposal = IdField(null=True)
     thread = IdField()
     number = models.BigIntegerField()
     first = models.BigIntegerField(null=True)
@@ -75,10 +83,13 @@ class Comment(Sealed, RowOfStore):
         indexes = [
             models.Index(fields=["store", "memory", "id"], name="comment_of_memory"),
             models.Index(fields=["store", "thread", "id"], name="comment_of_thread"),
+            models.Index(
+                fields=["store", "proposal", "id"], condition=Q(proposal__isnull=False), name="comment_of_proposal"
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"comment on {self.memory_id}"
+        return f"comment on {self.memory_id or self.proposal}"
 
     @property
     def waits(self) -> bool:
@@ -94,11 +105,12 @@ class Comment(Sealed, RowOfStore):
 class Notice(RowOfStore):
     """A conversation of which somebody was told, because a comment named them or answered them, until they put it away.
 
-    `comment` is the id of the newest such comment. It is not audited: the comments are.
+    `comment` is the id of the newest such comment. A conversation about a proposal has no memory. It is not audited:
+    the comments are.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
-    memory = within_store("memoryhub.Memory")
+    memory = within_store("memoryhub.Memory", null=True)
     thread = IdField()
     comment = IdField()
     to = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="+")

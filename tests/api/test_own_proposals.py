@@ -8,13 +8,15 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.comments import on_proposals
+from memoryhub.actions.comments.on_proposals import Draft
 from memoryhub.actions.core import transactions
 from memoryhub.actions.proposals import decide, own
 from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.models import Access, Agent, MemoryVersion, ProposalState, ProposedChange, User
+from memoryhub.models import Access, Agent, Comment, MemoryVersion, ProposalState, ProposedChange, User
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules
@@ -219,6 +221,7 @@ def test_people_see_a_withdrawn_proposal_and_its_entries_in_words(proposing: Hub
 
 
 def test_a_closed_proposal_is_removed_with_the_entry_of_its_decision(proposing: Hub) -> None:
+    on_proposals.comment(proposing.store.pk, 1, [Draft("Why?")], ana())
     Api(proposing).good("POST", "/proposals/1/withdraw")
     ended = proposal(proposing.store).seq or 0
     proposing.call(command="create", path="/memories/policies/waits.md", file_text="w\n")
@@ -233,6 +236,7 @@ def test_a_closed_proposal_is_removed_with_the_entry_of_its_decision(proposing: 
     assert {change.proposal for change in ProposedChange.objects.filter(store=proposing.store)} == {
         proposal(proposing.store, 2).pk
     }
+    assert not Comment.objects.exists()
     assert_audit_is_right(proposing.store)
     proposing.call(command="create", path="/memories/policies/third.md", file_text="w\n")
     merge(proposing.store, 2)

@@ -1,4 +1,5 @@
-"""People's comments on memories. Each act is one audit entry, which does not contain the text.
+"""People's comments on memories, and conversations about memories and proposals. Each act is one audit entry, which
+does not contain the text.
 
 Agents never see comments, except those that are notes to them: see `core.notes_to_agents`.
 
@@ -16,7 +17,8 @@ from memoryhub.actions.comments.anchors import Lines
 from memoryhub.actions.core import audit, notes_to_agents, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
-from memoryhub.models import Comment, Memory, MemoryVersion, Notice
+from memoryhub.models import Comment, Memory, MemoryVersion, Notice, Proposal
+from memoryhub.models.comments import CommentQuerySet
 from memoryhub.protocol import results
 from memoryhub.protocol.text import count_lines
 
@@ -24,14 +26,17 @@ LONGEST = 4_000
 """The most characters of a comment."""
 
 MOST = 500
-"""The most comments on one memory."""
+"""The most comments on one memory or proposal."""
+
+Subject = Memory | Proposal
+"""What a comment is about."""
 
 LONGEST_NOTE, MOST_NOTES = 500, 10
 """The most characters of a note to an agent, and the most notes that wait at one memory."""
 
 
 class NoSuchComment(Exception):
-    """The comment or the memory has been removed, or the comment is deleted."""
+    """The comment or what it is about has been removed, or the comment is deleted."""
 
 
 class NotTheAuthor(Exception):
@@ -39,7 +44,7 @@ class NotTheAuthor(Exception):
 
 
 class TooMany(Exception):
-    """The memory has MOST comments."""
+    """The memory or the proposal has MOST comments."""
 
 
 class NotANote(Exception):
@@ -75,7 +80,7 @@ def write(
     with tree.locked(store_id, act) as store:
         memory = _memory(store, memory_id)
         about = {"number": version.number, "first": lines and lines[0], "last": lines and lines[1]}
-        comment = _new(store, memory, text, agent=agent.pk if agent else None, tell=tell, **about)
+        comment = added(store, memory, text, agent=agent.pk if agent else None, tell=tell, **about)
         return Done(comment.pk, tree.commit(store, _record("comment", memory, comment, version.pk)))
 
 
@@ -84,15 +89,16 @@ def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") ->
     store is archived."""
     with tree.locked(store_id, act) as store:
         first = _comment(store, thread)
-        memory = _memory(store, first.memory_id)
-        comment = _new(store, memory, text, number=first.number, thread=first.thread, agent=first.agent, tell=tell)
-        return Done(comment.pk, tree.commit(store, _record("reply", memory, comment)))
+        subject, own = _subject(store, first), {"number": first.number, "thread": first.thread}
+        comment = added(store, subject, text, agent=first.agent, tell=tell, **own)
+        return Done(comment.pk, tree.commit(store, _record("reply", subject, comment)))
 
 
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
     """Replace the text of one's own comment. Raises NoSuchComment, NotTheAuthor, NotANote and ToolError."""
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
+        subject = _subject(store, comment)
         if comment.waits:
             _require_note(text)
         masked = _masked(store, text)
@@ -100,7 +106,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
             return Done(comment_id, None)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text=masked, edited_at=act.at)
         notices.tell(comment, text, before=comment.text)
-        return Done(comment_id, tree.commit(store, _record("edit_comment", _memory(store, comment.memory_id), comment)))
+        return Done(comment_id, tree.commit(store, _record("edit_comment", subject, comment)))
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
@@ -110,11 +116,11 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
     """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
-        memory = _memory(store, comment.memory_id)
+        subject = _subject(store, comment)
         _withdraw(comment)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text="", removed_at=act.at)
         Notice.objects.filter(store_id=store_id, comment=comment_id).delete()
-        return Done(comment_id, tree.commit(store, _record("delete_comment", memory, comment)))
+        return Done(comment_id, tree.commit(store, _record("delete_comment", subject, comment)))
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
@@ -124,10 +130,10 @@ def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Do
     """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
-        memory = _memory(store, comment.memory_id)
+        subject = _subject(store, comment)
         if not _withdraw(comment):
             return Done(comment_id, None)
-        return Done(comment_id, tree.commit(store, _record("withdraw_note", memory, comment)))
+        return Done(comment_id, tree.commit(store, _record("withdraw_note", subject, comment)))
 
 
 def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> Done:
@@ -136,21 +142,22 @@ def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> D
         first = Comment.objects.of_store(store_id).first_ones().filter(pk=thread).first()
         if first is None:
             raise NoSuchComment
-        memory = _memory(store, first.memory_id)
+        subject = _subject(store, first)
         if (first.resolved_at is not None) == resolved:
             return Done(thread, None)
         at, by = (act.at, act.actor.id) if resolved else (None, None)
         Comment.objects.of_store(store_id).filter(pk=thread).update(resolved_at=at, resolved_by_id=by)
         Notice.objects.filter(store_id=store_id, thread=thread, to_id=act.actor.id).delete()
         command = "resolve_comments" if resolved else "reopen_comments"
-        return Done(thread, tree.commit(store, _record(command, memory, first)))
+        return Done(thread, tree.commit(store, _record(command, subject, first)))
 
 
 def _withdraw(comment: Comment) -> bool:
     """Withdraw what an agent was to be told. Return whether it was still to be told."""
     if comment.waits:
         Comment.objects.of_store(comment.store_id).filter(pk=comment.pk).update(tells=False)
-        notes_to_agents.count(comment.store_id, comment.memory_id, -1)
+        if comment.memory_id:
+            notes_to_agents.count(comment.store_id, comment.memory_id, -1)
     return comment.waits
 
 
@@ -181,6 +188,17 @@ def _memory(store: Tree, memory_id: str) -> Memory:
     return memory
 
 
+def _subject(store: Tree, comment: Comment) -> Subject:
+    """Return what a comment is about. Raises NoSuchComment, and ToolError if the memory store is archived."""
+    if comment.memory_id:
+        return _memory(store, comment.memory_id)
+    tree.require_active(store)
+    proposal = Proposal.objects.of_store(store.store).filter(pk=comment.proposal).first()
+    if proposal is None:
+        raise NoSuchComment
+    return proposal
+
+
 def _comment(store: Tree, comment_id: str) -> Comment:
     comment = Comment.objects.of_store(store.store).filter(pk=comment_id).first()
     if comment is None:
@@ -203,31 +221,44 @@ def _own(store: Tree, comment_id: str) -> Comment:
     return comment
 
 
-def _new(store: Tree, memory: Memory, text: str, *, agent: str | None, tell: str, **columns: Any) -> Comment:
-    if Comment.objects.of_memory(store.store, memory.pk).count() >= MOST:
+def added(store: Tree, subject: Subject, text: str, *, agent: str | None, tell: str, **columns: Any) -> Comment:
+    """Add a comment in a transaction whose entry must follow. Raises TooMany, NotANote and TooManyNotes."""
+    if _comments_on(subject).count() >= MOST:
         raise TooMany
     if tell:
         if tell != agent:
             raise NotANote
         _require_note(text)
-        if memory.waiting_notes >= MOST_NOTES:
-            raise TooManyNotes
-        notes_to_agents.count(store.store, memory.pk, 1)
+        _count_note(subject)
     id = ids.new_id(ids.COMMENT, store.at)
+    about = {"memory": subject} if isinstance(subject, Memory) else {"proposal": subject.pk}
     comment = Comment.objects.create(
         id=id,
         store_id=store.store,
-        memory=memory,
         text=_masked(store, text),
         by_id=store.act.actor.id,
         at=store.at,
         seq=store.seq,
         agent=agent,
         tells=bool(tell),
-        **{"thread": id} | columns,
+        **about | {"thread": id} | columns,
     )
     notices.tell(comment, text)
     return comment
+
+
+def _comments_on(subject: Subject) -> CommentQuerySet:
+    if isinstance(subject, Memory):
+        return Comment.objects.of_memory(subject.store_id, subject.pk)
+    return Comment.objects.of_proposals(subject.store_id, [subject.pk])
+
+
+def _count_note(subject: Subject) -> None:
+    """Count a note that waits at a memory. Raises TooManyNotes."""
+    if isinstance(subject, Memory):
+        if subject.waiting_notes >= MOST_NOTES:
+            raise TooManyNotes
+        notes_to_agents.count(subject.store_id, subject.pk, 1)
 
 
 def _masked(store: Tree, text: str) -> str:
@@ -235,10 +266,13 @@ def _masked(store: Tree, text: str) -> str:
     return store.ruling.masked(text.replace("\0", "\ufffd"))
 
 
-def _record(command: str, memory: Memory, comment: Comment, version: str | None = None) -> Record:
+def _record(command: str, subject: Subject, comment: Comment, version: str | None = None) -> Record:
     details: dict[str, object] = {"comment": comment.pk}
     details |= {} if comment.thread == comment.pk else {"thread": comment.thread}
     details |= {} if version is None else {"version": version}
     details |= {"tells": comment.agent} if comment.tells else {}
     details |= {} if comment.first is None else {"first": comment.first, "last": comment.last}
-    return Record(command, path=memory.path, memory=memory.pk, input=audit.to_json(details))
+    if isinstance(subject, Proposal):
+        details |= {"proposal": subject.pk, "number": subject.number}
+        return Record(command, input=audit.to_json(details))
+    return Record(command, path=subject.path, memory=subject.pk, input=audit.to_json(details))

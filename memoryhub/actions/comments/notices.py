@@ -52,7 +52,9 @@ def tell(comment: Comment, text: str, before: str = "") -> None:
         told |= ({user.pk for user in people} & set(writers)) - {comment.by_id}
     told -= set(here.filter(to_id__in=told - named, is_mention=True).values_list("to_id", flat=True))
     here.filter(to_id__in=[*told, *([comment.by_id] if comment.by_id else [])]).delete()
-    row = {"store_id": comment.store_id, "memory_id": comment.memory_id, "thread": comment.thread}
+    row: dict[str, Any] = {
+        "store_id": comment.store_id, "memory_id": comment.memory_id, "thread": comment.thread
+    }  # fmt: skip
     Notice.objects.bulk_create(
         Notice(**row, comment=comment.pk, to_id=id, is_mention=id in named) for id in sorted(told)
     )

@@ -47,7 +47,7 @@ class Command:
 
 
 _REFUSED = _("was refused at %(memory_store)s with %(status)s")
-_NOTED = _("left a note for %(tells)s at %(path)s")
+_NOTED = _("left a note for %(tells)s at %(subject)s")
 _REFUSED_MORE = _("was refused %(count)s more times within a minute")
 _ALL = (
     # Memories
@@ -158,13 +158,13 @@ _ALL = (
         did=_("assigned the review"),
     ),
     # Comments
-    Command("comment", (_NOTED, _("commented on %(path)s")), did=_("commented")),
-    Command("reply", (_NOTED, _("replied to a comment on %(path)s")), did=_("replied")),
-    Command("withdraw_note", _("withdrew a note to %(tells)s at %(path)s"), did=_("withdrew a note")),
-    Command("edit_comment", _("edited a comment on %(path)s"), did=_("edited a comment")),
-    Command("delete_comment", _("deleted a comment on %(path)s"), did=_("deleted a comment")),
-    Command("resolve_comments", _("resolved a conversation about %(path)s"), did=_("resolved a conversation")),
-    Command("reopen_comments", _("reopened a conversation about %(path)s"), did=_("reopened a conversation")),
+    Command("comment", (_NOTED, _("commented on %(subject)s")), did=_("commented")),
+    Command("reply", (_NOTED, _("replied to a comment on %(subject)s")), did=_("replied")),
+    Command("withdraw_note", _("withdrew a note to %(tells)s at %(subject)s"), did=_("withdrew a note")),
+    Command("edit_comment", _("edited a comment on %(subject)s"), did=_("edited a comment")),
+    Command("delete_comment", _("deleted a comment on %(subject)s"), did=_("deleted a comment")),
+    Command("resolve_comments", _("resolved a conversation about %(subject)s"), did=_("resolved a conversation")),
+    Command("reopen_comments", _("reopened a conversation about %(subject)s"), did=_("reopened a conversation")),
     # The store
     Command("create_store", _("created the store “%(name)s”"), event="memory_store.created"),
     Command(

@@ -1,8 +1,10 @@
 """A person's decision about a proposal: merge it, merge a part of it, or refuse it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from memoryhub.actions.comments import on_proposals
+from memoryhub.actions.comments.on_proposals import Draft
 from memoryhub.actions.core import audit, plans, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Choice, PlanChanged
@@ -43,11 +45,13 @@ def merge(
     act: Act,
     *,
     parts: Parts = WHOLE,
+    drafts: Sequence[Draft] = (),
 ) -> Decided:
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    `parts` are what the person takes of the texts. If no change is merged, the proposal is refused. Raises
-    AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
+    `parts` are what the person takes of the texts, and `drafts` the comments that are published with the decision. If
+    no change is merged, the proposal is refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, what
+    `on_proposals.publish` raises, and ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -67,17 +71,19 @@ def merge(
             details["merged_in_part"] = plans.named_ids(taken.cut)
         if taken.edited:
             details["edited"] = plans.named_ids(taken.edited)
+        details |= on_proposals.publish(store, proposal, drafts)
         command = REFUSE if state == ProposalState.REFUSED else EDIT_AND_MERGE if taken.edited else MERGE
         close(proposal, state, store.seq, store.act)
         record = Record(command, versions=tuple(store.made), input=audit.to_json(details))
         return Decided(tree.commit(store, record), state, len(store.made))
 
 
-def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
-    """Refuse a proposal as a whole. The note of the act is the reason.
+def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[Draft] = ()) -> Decided:
+    """Refuse a proposal as a whole, and publish comments with the decision. The note of the act is the reason.
 
     `seen` is what `seen_of` returned for the proposal that the person saw. Raises PlanChanged if the proposal has
-    changed since then, AlreadyDecided, Proposal.DoesNotExist, and ToolError if the store is archived.
+    changed since then, AlreadyDecided, Proposal.DoesNotExist, what `on_proposals.publish` raises, and ToolError if the
+    store is archived.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -86,6 +92,7 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
             raise PlanChanged(proposal_plan(proposal))
         close(proposal, ProposalState.REFUSED, store.seq, store.act)
         details = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
+        details |= on_proposals.publish(store, proposal, drafts)
         return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(details))), ProposalState.REFUSED, 0)
 
 

@@ -18,7 +18,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.api_requests import Asked, on_store
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import by_memory
-from memoryhub.models import AuditEntry, Proposal, ProposalState, ProposedChange
+from memoryhub.models import AuditEntry, Comment, Proposal, ProposalState, ProposedChange
 from memoryhub.models.proposals import ProposalQuerySet
 
 OUTCOMES = ("refused", "merged", "merged_in_part")
@@ -47,13 +47,15 @@ class Own:
     """A proposal with its changes in the order of the calls.
 
     `decision` is the audit entry of the decision. It is None while the proposal is open, and after retention removed
-    the entry. Without `with_texts`, the content of the changes was not read.
+    the entry. Without `with_texts`, the content of the changes was not read. `comments` are those that people tell the
+    agent, oldest first.
     """
 
     proposal: Proposal
     changes: Sequence[ProposedChange]
     decision: AuditEntry | None
     with_texts: bool
+    comments: Sequence[Comment] = ()
 
     def outcomes(self) -> dict[str, str]:
         """Return {id of a change: one of OUTCOMES}. A change is missing if the memory had it already, or if the entry
@@ -135,8 +137,8 @@ def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
 
 
 def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *, texts: bool) -> list[Own]:
-    """Return the proposals with their changes and decisions, by two queries for all of them. Changes at paths that the
-    agent does not see any more are left out."""
+    """Return the proposals with their changes, decisions and comments, by one query of each for all of them. Changes at
+    paths that the agent does not see any more are left out."""
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
@@ -145,7 +147,17 @@ def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *,
             changes[change.proposal].append(change)
     seqs = {proposal.seq for proposal in proposals if proposal.seq is not None}
     entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(store_id).of_seqs(seqs)} if seqs else {}
-    return [Own(one, changes[one.pk], entries.get(one.seq or 0), texts) for one in proposals]
+    comments = _comments(store_id, proposals)
+    return [Own(one, changes[one.pk], entries.get(one.seq or 0), texts, comments[one.pk]) for one in proposals]
+
+
+def _comments(store_id: str, proposals: Sequence[Proposal]) -> Mapping[str, list[Comment]]:
+    """Return {proposal: the comments that people tell its agent}."""
+    found: dict[str, list[Comment]] = defaultdict(list)
+    told = Comment.objects.of_proposals(store_id, [one.pk for one in proposals]).filter(tells=True)
+    for comment in told.order_by("pk"):
+        found[str(comment.proposal)].append(comment)
+    return found
 
 
 def _input(entry: AuditEntry | None) -> Mapping[str, Any]:

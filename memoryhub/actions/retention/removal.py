@@ -133,10 +133,13 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
 
 
 def _remove_proposals(chain_id: str, last: int) -> int:
-    """Remove the proposals that entries up to `last` closed, with their changes; return how many."""
+    """Remove the proposals that entries up to `last` closed, with their changes and comments; return how many."""
     closed = list(Proposal.objects.of_store(chain_id).filter(seq__lte=last).values_list("pk", flat=True))
     for part in in_parts(closed):
         ProposedChange.objects.filter(store_id=chain_id, proposal__in=part).delete()
+        told = Comment.objects.of_proposals(chain_id, part)
+        Notice.objects.filter(store_id=chain_id, thread__in=told.values("thread")).delete()
+        told.delete()
         Proposal.objects.filter(store_id=chain_id, pk__in=part).delete()
     return len(closed)
 

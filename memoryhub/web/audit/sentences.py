@@ -200,6 +200,12 @@ def _path(values: Values) -> object:
     return "/" if path == "" else path if path is not None else _text(values.told.get("path"))
 
 
+def _subject(values: Values) -> object:
+    """Return what a comment is about."""
+    number = values.told.get("number")
+    return _path(values) if number is None else _("proposal #%(number)s") % {"number": number}
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
@@ -235,6 +241,7 @@ def _url(values: Values) -> object:
 
 _MADE: dict[str, Callable[[Values], object]] = {
     "path": _path,
+    "subject": _subject,
     "status": lambda values: ": ".join(str(values.told[name]) for name in ("status", "reason") if name in values.told),
     "new_path": lambda values: "/" if values.entry.new_path == "" else values.entry.new_path,
     "beneath": _beneath,

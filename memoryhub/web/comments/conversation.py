@@ -1,5 +1,6 @@
 """The page of one conversation: its comments, and the lines it is about as they were and as they are."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -7,8 +8,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from memoryhub.actions.comments import notices
-from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.web.comments import threads
+from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Proposal, Role
+from memoryhub.web.comments import on_proposal, threads
+from memoryhub.web.comments.threads import Thread
 from memoryhub.web.common import addresses, masking
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.pages import context
@@ -27,17 +29,35 @@ def page(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
     comment = Comment.objects.of_store(store.pk).filter(pk=comment_id).first()
     if comment is None:
         raise Http404
+    return shown(request, store, comment)
+
+
+def shown(request: Request, store: MemoryStore, comment: Comment, **more: Any) -> HttpResponse:
+    """Return the page of the conversation of a comment. Raises Http404 if all its comments are deleted."""
+    told = notices.waiting_for(person(request), [store.pk]).filter(thread=comment.thread).exists()
+    if comment.memory_id is None:
+        proposal = Proposal.objects.of_store(store.pk).filter(pk=comment.proposal).first()
+        if proposal is None:
+            raise Http404
+        thread = _found(on_proposal.of_proposal(proposal), comment)
+        forms = threads.for_forms(request, store)
+        page = context(request, store, proposal=proposal, thread=thread, told=told, **forms, **more)
+        return render(request, "comments/conversation.html", page)
     memory = memory_of(store, comment.memory_id)
     head = MemoryVersion.objects.among(store.pk, [memory.head_id]).values_list("number", flat=True).get()
-    found = next((one for one in threads.of_memory(memory, head) if one.first.pk == comment.thread), None)
+    thread = _found(threads.of_memory(memory, head), comment)
+    versions = MemoryVersion.objects.of_memory(memory).select_related("text")
+    version = versions.filter(number=thread.first.number).first()
+    quoted = _quoted(store, memory, version, thread.first)
+    of_page = {"thread": thread, "version": version, "quoted": quoted, "told": told, **more}
+    return render(request, "comments/conversation.html", page_context(request, store, memory, **of_page))
+
+
+def _found(conversations: Iterable[Thread], comment: Comment) -> Thread:
+    found = next((one for one in conversations if one.first.pk == comment.thread), None)
     if found is None:
         raise Http404
-    versions = MemoryVersion.objects.of_memory(memory).select_related("text")
-    version = versions.filter(number=found.first.number).first()
-    told = notices.waiting_for(person(request), [store.pk]).filter(thread=comment.thread).exists()
-    quoted = _quoted(store, memory, version, found.first)
-    shown = {"thread": found, "version": version, "quoted": quoted, "told": told}
-    return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
+    return found
 
 
 def page_context(request: Request, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:

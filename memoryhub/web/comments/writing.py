@@ -8,22 +8,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.comments import addressee, comments, notices
-from memoryhub.actions.comments.comments import LONGEST, LONGEST_NOTE, MOST, MOST_NOTES
+from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.models import Comment, MemoryStore, Role
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.comments import threads
+from memoryhub.web.comments import conversation, threads
 from memoryhub.web.comments.conversation import page_context
+from memoryhub.web.comments.refusals import REFUSALS, why
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import came_from, see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.versions import memory_of, version_of
 
 ANSWERS = ("reply", "edit", "delete", "withdraw", "resolve", "reopen")
-
-REFUSALS = (
-    comments.TooMany, comments.NoSuchComment, comments.NotTheAuthor, comments.NotANote, comments.TooManyNotes, ToolError
-)  # fmt: skip
 
 
 @require_POST
@@ -41,11 +36,11 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
         try:
             tell = request.POST.get("tell", "")
             done = comments.write(store.pk, memory.pk, version.pk, lines, text, act(request), tell=tell)
-            return see_other(_place(request, store, memory.pk, done.comment))
+            return see_other(_place(request, reverse("memory", args=[store.pk, memory.pk]), done.comment))
         except comments.NoSuchLines:
             problem = _("The text does not have these lines.")
         except REFUSALS as error:
-            problem = _why(error)
+            problem = why(error)
     shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk}
     shown |= {"tell": request.POST.get("tell"), "agent": addressee.agent_of(memory, version.number, lines)}
     return render(request, "comments/begin.html", page_context(request, store, memory, **shown))
@@ -65,17 +60,14 @@ def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpRespons
     if not problem:
         try:
             done = _done(request, store, comment, do, text)
-            return see_other(_place(request, store, comment.memory_id, done.comment))
+            return see_other(_place(request, _page_of(comment), done.comment))
         except REFUSALS as error:
-            problem = _why(error)
+            problem = why(error)
     if do not in ("reply", "edit"):
         messages.error(request, problem)
-        return see_other(_place(request, store, comment.memory_id, comment.thread))
-    memory = memory_of(store, comment.memory_id)
-    found = next((one for one in threads.of_memory(memory, comment.number) if one.first.pk == comment.thread), None)
-    shown = {"problem": problem, "text": text, "thread": found, "editing": comment.pk if do == "edit" else ""}
-    shown |= {"tell": request.POST.get("tell")}
-    return render(request, "comments/conversation.html", page_context(request, store, memory, **shown))
+        return see_other(_place(request, _page_of(comment), comment.thread))
+    editing, tell = comment.pk if do == "edit" else "", request.POST.get("tell")
+    return conversation.shown(request, store, comment, problem=problem, text=text, editing=editing, tell=tell)
 
 
 @require_POST
@@ -107,25 +99,13 @@ def _text(request: Request) -> tuple[str, str]:
     return text, ""
 
 
-def _why(error: Exception) -> str:
-    if isinstance(error, ToolError):
-        return for_people(error)
-    if isinstance(error, comments.TooMany):
-        return _("This memory has %(most)s comments, which is the most. Nothing was written.") % {"most": MOST}
-    if isinstance(error, comments.NotTheAuthor):
-        return _("Only its author can change a comment.")
-    if isinstance(error, comments.NotANote):
-        return _("What you tell an agent is one line of at most %(most)s characters, all of them visible.") % {
-            "most": LONGEST_NOTE
-        }
-    if isinstance(error, comments.TooManyNotes):
-        return _("Already %(most)s notes wait at this memory. Let an agent read them, or withdraw one.") % {
-            "most": MOST_NOTES
-        }
-    return _("Nothing was done, because the comment or its memory has been deleted.")
+def _page_of(comment: Comment) -> str:
+    """Return the page of what a comment is about."""
+    if comment.memory_id:
+        return reverse("memory", args=[comment.store_id, comment.memory_id])
+    return reverse("comment", args=[comment.store_id, comment.thread])
 
 
-def _place(request: Request, store: MemoryStore, memory_id: str, comment_id: str) -> str:
-    """Return the page that the form was on, at the comment."""
-    page = came_from(request).partition("#")[0] or reverse("memory", args=[store.pk, memory_id])
-    return f"{page}#{comment_id}"
+def _place(request: Request, page: str, comment_id: str) -> str:
+    """Return the page that the form was on, by default `page`, at the comment."""
+    return f"{came_from(request).partition('#')[0] or page}#{comment_id}"

@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.comments import on_proposals
 from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
 from memoryhub.actions.history.apply_plan import as_shown
 from memoryhub.actions.proposals import decide
@@ -22,9 +23,12 @@ from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.proposed import Proposed, as_proposed
 from memoryhub.actions.proposals.selected import WHOLE, Parts, selected, to_edit, with_texts
 from memoryhub.actions.review.verbs import WHO
-from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState, Role
+from memoryhub.models import Agent, AuditEntry, MemoryStore, Proposal, ProposalState, Role
 from memoryhub.path_rules import of_json
 from memoryhub.protocol.errors import ToolError
+from memoryhub.web.comments.on_proposal import of_proposal
+from memoryhub.web.comments.refusals import REFUSALS, why
+from memoryhub.web.comments.threads import for_forms
 from memoryhub.web.common import pages, undo_banner
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.pages import May, came_from, see_other
@@ -32,6 +36,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
 from memoryhub.web.proposals.afterwards import MERGED, undone_of
+from memoryhub.web.proposals.drafts import Drafts
 from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
 from memoryhub.web.proposals.hunks import Outcomes, ticks
 from memoryhub.web.proposals.preview import Row
@@ -39,7 +44,8 @@ from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.proposals.trust import query_of, rules_of
 from memoryhub.web.undo.form import MOST_NOTE, Given
 
-REOPEN = "reopen"
+REOPEN, COMMENT = "reopen", "comment"
+DECISIONS = ("merge", "refuse", REOPEN, COMMENT)
 MOST_CALLS = 20
 """The most calls whose entries are named."""
 
@@ -81,8 +87,9 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
         return _back(request, proposal)
     except PlanChanged:
         return _page(request, store, proposal, given, _since_opened(), replace(parts, left_out={}))
-    except ToolError as error:
-        return _page(request, store, proposal, given, in_words(error), parts)
+    except REFUSALS as error:
+        refused = in_words(error) if isinstance(error, ToolError) else why(error)
+        return _page(request, store, proposal, given, refused, parts)
 
 
 def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Given) -> str:
@@ -91,7 +98,9 @@ def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         return _("Nothing was done: this memory store is archived.")
     if max(len(given.note), len(_why(request))) > MOST_NOTE:
         return _("The reason is too long. Use at most 1,000 characters.")
-    if request.POST.get("decision") not in ("merge", "refuse", REOPEN) and not {EDIT, DISCARD} & {*request.POST}:
+    if problem := Drafts.of(request.POST).problem(alone=request.POST.get("decision") == COMMENT):
+        return problem
+    if request.POST.get("decision") not in DECISIONS and not {EDIT, DISCARD} & {*request.POST}:
         return _("Nothing was done: the form does not say whether to merge or to refuse the proposal.")
     return ""
 
@@ -127,11 +136,16 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     """Carry out the decision and return to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
     if request.POST.get("decision") == REOPEN:
         return _reopened(request, store, proposal)
+    drafts = Drafts.of(request.POST).written()
+    if request.POST.get("decision") == COMMENT:
+        on_proposals.comment(store.pk, proposal.number, drafts, act(request))
+        messages.success(request, _("The comment is published."))
+        return see_other(f"{_url(proposal)}#comment")
     if not proposal.is_open:
         raise AlreadyDecided(proposal)
     number, plan = proposal.number, proposal_plan(proposal)
     if request.POST.get("decision") == "refuse":
-        decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""))
+        decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""), drafts=drafts)
         said = _("Refused proposal #%(number)s.") % {"number": number}
         link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
         messages.success(request, format_html(link, said, f"{_url(proposal)}#reopen", _("Undo…")))
@@ -141,7 +155,9 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     if plan.changes and not count:
         nothing = _("Nothing was done, because every change is left out. Choose one to merge, or refuse the proposal.")
         return _page(request, store, proposal, given, nothing, parts)
-    done = decide.merge(store.pk, number, choices, given.digest, act(request, _why(request)), parts=parts)
+    done = decide.merge(
+        store.pk, number, choices, given.digest, act(request, _why(request)), parts=parts, drafts=drafts
+    )
     said = _said(number, done, count, len(plan.changes))
     if done.versions:
         undo_banner.tell_done(request, store.pk, said, done.seq)
@@ -196,7 +212,7 @@ def _page(
     details = _told(entry)
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
-    (heading,) = rows_of([proposal])
+    (heading,), talks = rows_of([proposal]), of_proposal(proposal)
     found, rows = preview.shown(
         store, with_texts(plan, parts.texts), heading.outlines, given, request.GET, request.path
     )
@@ -215,7 +231,8 @@ def _page(
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
         trust=None if undone else _trust(store, heading),
-        next=came_from(request), why=_why(request),
+        next=came_from(request), why=_why(request), drafts=Drafts.of(request.POST), talks=talks,
+        agent=Agent.objects.filter(pk=proposal.agent).first(), **for_forms(request, store),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 

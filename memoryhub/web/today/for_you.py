@@ -1,10 +1,10 @@
 """What colleagues told a person: comments that name them, and answers in conversations in which they take part."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from memoryhub.actions.comments import notices
-from memoryhub.models import Comment, Memory, MemoryStore, User
+from memoryhub.models import Comment, Memory, MemoryStore, Proposal, User
 
 SIZE = 8
 LONGEST = 280
@@ -13,10 +13,12 @@ LONGEST = 280
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A comment of which a person was told. `is_mention`: a comment of its conversation names them."""
+    """A comment of which a person was told, on a memory or a proposal. `is_mention`: a comment of its conversation
+    names them."""
 
     comment: Comment
-    memory: Memory
+    memory: Memory | None
+    proposal: Proposal | None
     store: MemoryStore
     is_mention: bool
     text: str
@@ -40,12 +42,26 @@ def for_you(stores: Sequence[str], user: User) -> ForYou:
     shown = list(waiting.select_related("store", "memory")[:SIZE])
     found = Comment.objects.filter(store_id__in={one.store_id for one in shown}, pk__in=[one.comment for one in shown])
     comments = {comment.pk: comment for comment in found.select_related("by")}
+    proposals = _proposals(comments.values())
     rows = [
-        Told(comments[one.comment], one.memory, one.store, one.is_mention, _beginning(comments[one.comment].text))
+        Told(
+            comments[one.comment],
+            one.memory,
+            proposals.get(comments[one.comment].proposal or ""),
+            one.store,
+            one.is_mention,
+            _beginning(comments[one.comment].text),
+        )
         for one in shown
         if one.comment in comments
     ]
     return ForYou(rows, len(rows) if len(shown) < SIZE else waiting.count())
+
+
+def _proposals(comments: Collection[Comment]) -> dict[str, Proposal]:
+    ids = {comment.proposal for comment in comments if comment.proposal}
+    found = Proposal.objects.filter(store_id__in={comment.store_id for comment in comments}, pk__in=ids)
+    return {proposal.pk: proposal for proposal in found} if ids else {}
 
 
 def _beginning(text: str) -> str:

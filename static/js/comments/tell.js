@@ -6,7 +6,7 @@ document.addEventListener("DOMContentLoaded", offerNames);
 document.addEventListener("htmx:load", offerNames);
 document.addEventListener("change", ({ target }) => {
   if (!target.matches?.("select[data-tell]") || !target.value) return;
-  const text = target.form.elements.text;
+  const text = target.closest(".thread-form, form").querySelector("textarea");
   const { selectionStart: at, selectionEnd: end } = text;
   const gap = at && !/\s/.test(text.value[at - 1]) ? " " : "";
   text.setRangeText(`${gap}@${target.value} `, at, end, "end");

@@ -200,3 +200,11 @@ function goOn() {
 
 if (inbox()) document.addEventListener("DOMContentLoaded", goOn); // then htmx hears the claim, too
 count();
+
+// Enter in a field presses the button that it names, where the form has several: input[data-enter].
+document.addEventListener("keydown", (event) => {
+  const button = event.key === "Enter" && !event.isComposing && event.target.dataset?.enter;
+  if (!button) return;
+  event.preventDefault();
+  document.getElementById(button)?.click();
+});

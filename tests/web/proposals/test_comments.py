@@ -1,0 +1,193 @@
+"""Comments on a proposal: published alone or with the decision, answered, told to people and to the agent."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure
+from memoryhub.actions.verification import verify
+from memoryhub.models import AuditEntry, Comment, Door, MemoryStore, User
+from tests.api.harness import Hub
+from tests.fixtures import AT, signed_in
+from tests.mcp.messages import call
+from tests.web.browser_forms import form_with
+from tests.web.history.versions import Caller
+from tests.web.proposals.proposing import begun, newest, refuse, replaces, send, state, url_of
+from tests.write_guard import tampering
+
+pytestmark = pytest.mark.django_db
+
+REFUNDS = "/policies/refunds.md"
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    """An agent with an open proposal."""
+    caller = begun(store, key, REFUNDS)
+    replaces(caller, REFUNDS, "two", "2")
+    return caller
+
+
+@pytest.fixture
+def curator(caller: Caller, alice: User) -> Client:
+    return signed_in(alice)
+
+
+def shown(client: Client, store: MemoryStore) -> str:
+    return str(client.get(url_of(store)).content.decode())
+
+
+def publish(client: Client, store: MemoryStore, text: str, **more: str) -> Any:
+    fields = form_with(shown(client, store), "digest")
+    return client.post(url_of(store), fields | {"decision": "comment", "comment": text} | more, follow=True)
+
+
+def last() -> Comment:
+    return Comment.objects.order_by("-pk")[0]
+
+
+def answer(client: Client, comment: Comment, do: str, **more: str) -> Any:
+    return client.post(reverse("answer_comment", args=[comment.store_id, comment.pk]), {"do": do, **more}, follow=True)
+
+
+def conversation(client: Client, comment: Comment) -> str:
+    return str(client.get(reverse("comment", args=[comment.store_id, comment.pk])).content.decode())
+
+
+@pytest.mark.both_databases
+def test_a_comment_alone_leaves_the_proposal_open(curator: Client, store: MemoryStore, bob: User) -> None:
+    assert "The comment is published." in publish(curator, store, "Is 2 a word?").content.decode()
+    body = shown(signed_in(bob), store)
+    assert "Is 2 a word?" in body
+    assert "Comment on this proposal" not in body, "a viewer only reads"
+    assert state(store) == ("open", "")
+    entry = newest(store)
+    assert (entry.command, entry.path) == ("comment", None)
+    assert "word" not in str(entry.input)
+    page = curator.get(reverse("entry", args=[store.pk, entry.seq])).content.decode()
+    assert "commented on proposal #1" in page
+    assert verify.verify(store.pk)[1] is None
+
+
+@pytest.mark.both_databases
+def test_a_comment_is_published_with_the_decision_in_its_entry(curator: Client, store: MemoryStore) -> None:
+    send(curator, store, comment="Thanks, well spotted.")
+    assert state(store) == ("merged", "")
+    assert newest(store).command == "merge_proposal"
+    assert (last().seq, last().text) == (newest(store).seq, "Thanks, well spotted.")
+    assert "Thanks, well spotted." in shown(curator, store)
+    publish(curator, store, "One more thing.")
+    assert "One more thing." in shown(curator, store), "a decided proposal can be talked about"
+    assert verify.verify(store.pk)[1] is None
+
+
+def test_a_refusal_publishes_comments_too(curator: Client, store: MemoryStore) -> None:
+    refuse(curator, store, comment="Words only, please.", note="Style")
+    assert state(store) == ("refused", "Style")
+    assert last().seq == newest(store).seq
+    assert verify.verify(store.pk)[1] is None
+
+
+def test_what_was_typed_is_kept_if_nothing_is_done(caller: Caller, curator: Client, store: MemoryStore) -> None:
+    fields = form_with(shown(curator, store), "digest")
+    replaces(caller, REFUNDS, "three", "3")
+    given = fields | {"decision": "merge", "comment": "Half typed", "tell": "yes"}
+    body = curator.post(url_of(store), given).content.decode()
+    assert "has changed since you opened this page" in body
+    assert "Half typed</textarea>" in body
+    assert not Comment.objects.exists()
+
+
+def test_an_empty_comment_is_none(curator: Client, store: MemoryStore) -> None:
+    assert "Write something first." in publish(curator, store, "  ").content.decode()
+    send(curator, store, comment=" ")
+    assert not Comment.objects.exists()
+
+
+@pytest.mark.both_databases
+def test_a_conversation_goes_on_on_a_page_of_its_own(curator: Client, store: MemoryStore, alice: User) -> None:
+    publish(curator, store, "Is 2 a word?")
+    first = last()
+    assert "Conversation about proposal #1" in conversation(curator, first)
+    answer(curator, first, "reply", text="It is a number.")
+    answer(curator, first, "edit", text="Is 2 one word?")
+    answer(curator, first, "resolve")
+    assert "Resolved conversation by Alice: 2 comments" in shown(curator, store)
+    answer(curator, first, "reopen")
+    answer(curator, last(), "delete")
+    assert "This comment was deleted." in shown(curator, store)
+    commands = AuditEntry.objects.of_chain(store.pk).filter(actor_kind="user").oldest()
+    assert list(commands.values_list("command", flat=True))[-6:] == [
+        "comment", "reply", "edit_comment", "resolve_comments", "reopen_comments", "delete_comment"
+    ]  # fmt: skip
+    words = [
+        curator.get(reverse("entry", args=[store.pk, entry.seq])).content.decode() for entry in commands.order_by("seq")
+    ]
+    assert any("replied to a comment on proposal #1" in word for word in words)
+    assert verify.verify(store.pk)[1] is None
+
+
+@pytest.mark.both_databases
+def test_whoever_is_named_finds_it_on_today(curator: Client, store: MemoryStore, bob: User, alice: User) -> None:
+    publish(curator, store, "@Bob, is this right?")
+    reader = signed_in(bob)
+    today = reader.get(reverse("today")).content.decode()
+    assert "Alice named you at proposal #1" in today
+    address = reverse("comment", args=[store.pk, last().pk])
+    assert address in today
+    assert "This is for you." in reader.get(address).content.decode()
+    answer(curator, last(), "delete")
+    assert "named you" not in reader.get(reverse("today")).content.decode()
+
+
+@pytest.mark.both_databases
+def test_the_agent_reads_only_what_it_is_told(curator: Client, store: MemoryStore, key: str) -> None:
+    publish(curator, store, "Between us.")
+    publish(curator, store, "Write numbers as words.", tell="yes")
+    assert "Support bot can read this with its proposal." in shown(curator, store)
+    hub = Hub(store, key)
+    one = f"/v1/memory_stores/{store.pk}/proposals/1"
+    by_api = hub.send({}, method="GET", url=one).value["comments"]
+    by_mcp = call(hub, "proposals")["structuredContent"]["data"][0]["comments"]
+    for comments in (by_api, by_mcp):
+        assert [told["text"] for told in comments] == ["Write numbers as words."]
+    answer(curator, last(), "withdraw")
+    assert hub.send({}, method="GET", url=one).value["comments"] == []
+    assert (
+        "withdrew a note to Support bot at proposal #1"
+        in curator.get(
+            reverse("entry", args=[store.pk, AuditEntry.objects.filter(command="withdraw_note").get().seq])
+        ).content.decode()
+    )
+    assert verify.verify(store.pk)[1] is None
+
+
+def test_what_the_agent_is_told_is_one_line(curator: Client, store: MemoryStore) -> None:
+    body = publish(curator, store, "two\nlines", tell="yes").content.decode()
+    assert "one line of at most 500 characters" in body
+    assert "two\nlines</textarea>" in body
+    assert not Comment.objects.exists()
+
+
+@pytest.mark.both_databases
+def test_an_erasure_finds_and_masks_them(curator: Client, store: MemoryStore, alice: User) -> None:
+    publish(curator, store, "Jane Doe asked for it.", tell="yes")
+    act = Act(Actor.person(alice), Door.WEB, AT + timedelta(days=1))
+    found = erasure.search(store.pk, ["Jane Doe"], act.at)
+    assert [hit.kind for hit in found.hits] == ["comment"]
+    preview = {"texts": "Jane Doe", "preview": "yes"}
+    assert signed_in(alice).post(reverse("erase", args=[store.pk]), preview).status_code == 200
+    erasure.erase(store.pk, ["Jane Doe"], found.digest, act)
+    assert last().text == "[redacted] asked for it."
+    assert verify.verify(store.pk)[1] is None
+
+
+def test_a_comment_that_was_changed_in_the_database_is_noticed(curator: Client, store: MemoryStore) -> None:
+    publish(curator, store, "Fine.")
+    with tampering():
+        Comment.objects.all().update(text="Not fine.")
+    assert verify.verify(store.pk)[1] is not None
