@@ -5,14 +5,14 @@ from ninja import Query, Router
 
 from memoryhub import chain
 from memoryhub.actions.proposals import own
-from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own
+from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own, Told
 from memoryhub.actors import actor
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_proposals import ListProposals, Proposal, ProposalPage
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
-from memoryhub.models import Access, Comment, ProposedChange
+from memoryhub.models import Access, ProposedChange
 
 router = Router()
 
@@ -76,7 +76,7 @@ def as_json(found: Own) -> Json:
         "decided_at": chain.moment(proposal.decided_at) if proposal.decided_at else None,
         "decided_by": actor(entry.actor_kind, entry.actor_id, entry.session) if entry else None,
         "reason": proposal.reason or None,
-        "comments": [_comment(comment) for comment in found.comments],
+        "comments": [_comment(told) for told in found.told()],
         "changes": [_change(change, found, outcomes.get(change.pk)) for change in found.changes],
     }
 
@@ -92,8 +92,9 @@ def _change(change: ProposedChange, found: Own, outcome: str | None) -> Json:
     }
 
 
-def _comment(comment: Comment) -> Json:
-    return {"text": comment.text, "created_at": chain.moment(comment.at)}
+def _comment(told: Told) -> Json:
+    place = {"path": told.path, "line": told.line, "of": told.of}
+    return {"text": told.text, "created_at": chain.moment(told.at), **place}
 
 
 def _number(text: str) -> int:

@@ -22,7 +22,12 @@ _EXAMPLE: dict[str, Any] = {
     "decided_at": "2026-01-31T16:00:00.000000Z",
     "decided_by": {"type": "user_actor", "user_id": "user_01K9Q8ZV7M4T2B6C8D0E1F3G5H"},
     "reason": "The price list is right: the offer ends in March.",
-    "comments": [{"text": "Prices are in euros, without taxes.", "created_at": "2026-01-31T16:00:00.000000Z"}],
+    "comments": [
+        {
+            "text": "Prices are in euros, without taxes.", "created_at": "2026-01-31T16:00:00.000000Z",
+            "path": "/prices.md", "line": 1, "of": "proposed",
+        }
+    ],
     "changes": [
         {
             "operation": "modified", "path": "/prices.md", "new_path": None,
@@ -56,6 +61,11 @@ class ProposalComment(Object):
 
     text: str
     created_at: Timestamp
+    path: str | None = Field(description="The memory on whose text it is. Null: it is on the proposal as a whole.")
+    line: int | None = Field(
+        description="The line. Null, too, if the memory had changed, so that the agent has not seen the text."
+    )
+    of: Literal["before", "proposed"] | None = Field(description="The text with that line.")
 
 
 class Proposal(Object):

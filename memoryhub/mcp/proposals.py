@@ -5,7 +5,7 @@ from typing import Any
 from memoryhub import chain
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.actions.proposals import own
-from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own
+from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own, Told
 from memoryhub.machines import cursors
 from memoryhub.mcp import reads
 from memoryhub.mcp.arguments import Unusable, cursor_of, flag_of, limit_of, text_of, whole_of
@@ -61,9 +61,14 @@ def _proposal(found: Own) -> Json:
         "updated_at": chain.moment(proposal.changed_at),
         "decided_at": chain.moment(proposal.decided_at) if proposal.decided_at else None,
         "reason": proposal.reason or None,
-        "comments": [{"text": one.text, "created_at": chain.moment(one.at)} for one in found.comments],
+        "comments": [_comment(told) for told in found.told()],
         "changes": [_change(change, outcomes.get(change.pk), found.with_texts) for change in found.changes],
     }
+
+
+def _comment(told: Told) -> Json:
+    path = None if told.path is None else paths.to_tool(told.path)
+    return {"text": told.text, "created_at": chain.moment(told.at), "path": path, "line": told.line, "of": told.of}
 
 
 def _change(change: ProposedChange, outcome: str | None, with_texts: bool) -> Json:

@@ -142,6 +142,16 @@ _CHANGE = _object(
     },
     ["operation", "path", "new_path", "outcome"],
 )
+_COMMENT = _object(
+    {
+        "text": STRING,
+        "created_at": STRING,
+        "path": {"type": ["string", "null"], "description": "Null: it is about the proposal as a whole."},
+        "line": {"type": ["integer", "null"], "description": "Null, too, if you have not seen that text."},
+        "of": {"type": ["string", "null"], "description": "The text with that line: `before`, or `proposed` by you."},
+    },
+    ["text", "created_at", "path", "line", "of"],
+)
 _PROPOSAL = _object(
     {
         "number": NUMBER,
@@ -150,9 +160,7 @@ _PROPOSAL = _object(
         "updated_at": STRING,
         "decided_at": OR_NULL,
         "reason": {"type": ["string", "null"], "description": "What the person wrote with the decision."},
-        "comments": _list(
-            _object({"text": STRING, "created_at": STRING}, ["text", "created_at"]), "What people tell you about it."
-        ),
+        "comments": _list(_COMMENT, "What people tell you about it."),
         "changes": _list(_CHANGE, "In the order of the calls."),
     },
     ["number", "state", "created_at", "updated_at", "decided_at", "reason", "comments", "changes"],

@@ -51,7 +51,9 @@ class Comment(Sealed, RowOfStore):
     the agent's next view of the memory delivers the note, and its entry is `told_seq`.
 
     A comment on a proposal has no memory, and its `agent` is that of the proposal. If it `tells`, the agent reads it
-    whenever it reads the proposal.
+    whenever it reads the proposal. Its place is a line of what the proposal would do to one memory: `change` is the
+    memory's name in the plan, and the line is one of the text before (`is_old`) or of the proposed text, as they were
+    made from the memory's version `base` ("": there was none) and its proposed changes up to `number`.
     """
 
     HOME: ClassVar = "store_id"
@@ -76,6 +78,9 @@ class Comment(Sealed, RowOfStore):
     tells = models.BooleanField(default=False)
     told_at = models.DateTimeField(null=True)
     told_seq = models.BigIntegerField(null=True)
+    change = IdField(null=True)
+    base = IdField(null=True)
+    is_old = models.BooleanField(default=False)
 
     objects = CommentQuerySet.as_manager()
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.text.diffs import Diff, Gap, Row, Span, split, unified
 from memoryhub.text.visible import to_html
-from memoryhub.web.common.comparisons import NOWHERE, Heads, Sides
+from memoryhub.web.common.comparisons import NOWHERE, Heads, Lined, Sides
 from memoryhub.web.common.highlights import label
 
 register = template.Library()
@@ -44,13 +44,15 @@ def comparison(
     rows are left out. If the rest of the rows does not fit on the page, the last row says so. It links to the next
     piece at `rest_url` (an address with a query; by default the one in `sides`), or else to the text of the new side.
     `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With `heads`
-    in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it.
+    in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it. With
+    `lined` (see `comparisons.Lined`), each unified line has what that returns.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
     sides = context.get("sides") or NOWHERE
     heads, columns = context.get("heads"), 6 if mode == "split" else 4
-    frame = _Frame(diff, prefix, expand_url, _Labels.translated(), sides, columns=columns, heads=heads)
+    lined = context.get("lined")
+    frame = _Frame(diff, prefix, expand_url, _Labels.translated(), sides, columns=columns, heads=heads, lined=lined)
     rows = _split_rows(frame) if mode == "split" else _unified_rows(frame)
     rest_url = rest_url or sides.address
     if rest_url and number > 1:
@@ -153,6 +155,7 @@ class _Frame:
     sides: Sides
     columns: int
     heads: Heads | None = None
+    lined: Lined | None = None
     position: int = 0
     in_change: bool = False
     old_number: int = 0
@@ -187,6 +190,18 @@ class _Frame:
             return "</tbody><tbody>"
         head = self.heads.head(self.position + 1)
         return f'</tbody><tbody class="diff-hunk"><tr class="diff-head"><td colspan="{self.columns}">{head}</td></tr>\n'
+
+    def numbers(self, row: Row) -> tuple[str, str, str]:
+        """Return the cells with the numbers of a unified row, and the row below it, if there is one."""
+        old, new = str(row.old_number or ""), str(row.new_number or "")
+        if self.lined is None:
+            return old, new, ""
+        is_old = row.kind == "removed"
+        line = (row.old_number if is_old else row.new_number) or 0
+        below = self.lined.below(line, is_old=is_old)
+        below = below and f'<tr class="diff-below"><td colspan="{self.columns}">{below}</td></tr>\n'
+        number = self.lined.number(line, is_old=is_old)
+        return (number, new, below) if is_old else (old, number, below)
 
     def _jumps(self) -> str:
         if self.diff.changes < 2:
@@ -234,10 +249,11 @@ def _unified_rows(frame: _Frame) -> Iterator[str]:
         name, jumps = frame.start(part.kind != "same")
         sign = {"added": frame.labels.added, "removed": frame.labels.removed}.get(part.kind, "")
         text = frame.old_text(part) if part.kind == "removed" else frame.new_text(part)
+        old, new, below = frame.numbers(part)
         yield (
-            f'{body}<tr class="diff-{part.kind}"{name}><td class="diff-number">{part.old_number or ""}</td>'
-            f'<td class="diff-number">{part.new_number or ""}</td><td class="diff-sign">{sign}</td>'
-            f'<td class="diff-text">{jumps}{text}</td></tr>\n'
+            f'{body}<tr class="diff-{part.kind}"{name}><td class="diff-number">{old}</td>'
+            f'<td class="diff-number">{new}</td><td class="diff-sign">{sign}</td>'
+            f'<td class="diff-text">{jumps}{text}</td></tr>\n{below}'
         )
 
 

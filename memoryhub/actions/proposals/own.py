@@ -6,8 +6,9 @@ of the store is free again, because a page of them can be large.
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from memoryhub.actions.core import audit, tree
@@ -42,6 +43,18 @@ class NotOpen(Exception):
         self.proposal = proposal
 
 
+class Told(NamedTuple):
+    """A comment that people tell the agent. `path` is that of the memory on whose text it is (None: it is on the
+    proposal as a whole), `of` says whether on the text `before` the change or on the `proposed` one. `line` is None if
+    the agent has not seen that text, because the memory had changed."""
+
+    text: str
+    at: datetime
+    path: str | None
+    line: int | None
+    of: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Own:
     """A proposal with its changes in the order of the calls.
@@ -56,6 +69,18 @@ class Own:
     decision: AuditEntry | None
     with_texts: bool
     comments: Sequence[Comment] = ()
+
+    def told(self) -> Iterator[Told]:
+        """Yield what people tell the agent, without comments on changes that it does not see any more."""
+        groups = by_memory(self.changes)
+        for comment in self.comments:
+            steps = groups.get(comment.change or "", ())
+            if not comment.change:
+                yield Told(comment.text, comment.at, None, None, None)
+            elif steps:
+                of = "before" if comment.is_old else "proposed"
+                is_its = any((one.number, one.base or "") == (comment.number, comment.base) for one in steps)
+                yield Told(comment.text, comment.at, steps[-1].path, comment.first if is_its else None, of)
 
     def outcomes(self) -> dict[str, str]:
         """Return {id of a change: one of OUTCOMES}. A change is missing if the memory had it already, or if the entry

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from memoryhub.actions.comments import notices
-from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Proposal, Role
+from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Proposal, ProposedChange, Role
 from memoryhub.web.comments import on_proposal, threads
 from memoryhub.web.comments.threads import Thread
 from memoryhub.web.common import addresses, masking
@@ -41,7 +42,8 @@ def shown(request: Request, store: MemoryStore, comment: Comment, **more: Any) -
             raise Http404
         thread = _found(on_proposal.of_proposal(proposal), comment)
         forms = threads.for_forms(request, store)
-        page = context(request, store, proposal=proposal, thread=thread, told=told, **forms, **more)
+        path = _path(proposal, thread.first)
+        page = context(request, store, proposal=proposal, thread=thread, told=told, path=path, **forms, **more)
         return render(request, "comments/conversation.html", page)
     memory = memory_of(store, comment.memory_id)
     head = MemoryVersion.objects.among(store.pk, [memory.head_id]).values_list("number", flat=True).get()
@@ -51,6 +53,12 @@ def shown(request: Request, store: MemoryStore, comment: Comment, **more: Any) -
     quoted = _quoted(store, memory, version, thread.first)
     of_page = {"thread": thread, "version": version, "quoted": quoted, "told": told, **more}
     return render(request, "comments/conversation.html", page_context(request, store, memory, **of_page))
+
+
+def _path(proposal: Proposal, first: Comment) -> str | None:
+    """Return the path of the memory on whose proposed lines a conversation is."""
+    changes = ProposedChange.objects.of_proposal(proposal).filter(Q(pk=first.change) | Q(memory=first.change))
+    return changes.values_list("path", flat=True).last() if first.change else None
 
 
 def _found(conversations: Iterable[Thread], comment: Comment) -> Thread:

@@ -1,31 +1,33 @@
 """Why a comment was not written, in words for people."""
 
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.comments import comments
 from memoryhub.actions.comments.comments import LONGEST_NOTE, MOST, MOST_NOTES
+from memoryhub.actions.comments.on_proposals import NoSuchPlace
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.tool_errors import for_people
 
-REFUSALS = (
-    comments.TooMany, comments.NoSuchComment, comments.NotTheAuthor, comments.NotANote, comments.TooManyNotes, ToolError
-)  # fmt: skip
+_WORDS: dict[type[Exception], tuple[str | Promise, int]] = {
+    comments.TooMany: (_("These are too many comments: at most %(most)s are kept here. Nothing was written."), MOST),
+    comments.TooManyNotes: (
+        _("Already %(most)s notes wait at this memory. Let an agent read them, or withdraw one."), MOST_NOTES
+    ),
+    comments.NotANote: (
+        _("What you tell an agent is one line of at most %(most)s characters, all of them visible."), LONGEST_NOTE
+    ),
+    comments.NotTheAuthor: (_("Only its author can change a comment."), 0),
+    comments.NoSuchComment: (_("Nothing was done, because the comment, or what it is about, has been deleted."), 0),
+    NoSuchPlace: (_("Nothing was published, because the proposal has no such line."), 0),
+}  # fmt: skip
+
+REFUSALS: tuple[type[Exception], ...] = (*_WORDS, ToolError)
 
 
 def why(error: Exception) -> str:
     """Return why an act on comments was refused, as a sentence."""
     if isinstance(error, ToolError):
         return for_people(error)
-    if isinstance(error, comments.TooMany):
-        return _("These are too many comments: at most %(most)s are kept here. Nothing was written.") % {"most": MOST}
-    if isinstance(error, comments.NotTheAuthor):
-        return _("Only its author can change a comment.")
-    if isinstance(error, comments.NotANote):
-        return _("What you tell an agent is one line of at most %(most)s characters, all of them visible.") % {
-            "most": LONGEST_NOTE
-        }
-    if isinstance(error, comments.TooManyNotes):
-        return _("Already %(most)s notes wait at this memory. Let an agent read them, or withdraw one.") % {
-            "most": MOST_NOTES
-        }
-    return _("Nothing was done, because the comment, or what it is about, has been deleted.")
+    words, most = _WORDS[type(error)]
+    return str(words) % {"most": most}

@@ -36,7 +36,7 @@ JOINED = {
     SCRIPTS: (
         "js/common/alerts.js", "js/common/panels.js", "js/common/copy.js", "js/common/lines.js", "js/common/ticks.js",
         "js/common/changes.js", "js/memories/tree.js", "js/comments/tell.js", "js/review/review.js",
-        "js/history/moments.js", "js/history/changes.js",
+        "js/proposals/lines.js", "js/history/moments.js", "js/history/changes.js",
         "js/search/palette.js", "js/memories/selection.js", "js/memories/drafts.js", "js/audit/tail.js",
         "js/common/shortcuts.js",
     ),

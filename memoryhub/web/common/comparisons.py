@@ -28,6 +28,14 @@ class Heads(Protocol):
     def head(self, number: int) -> SafeString: ...
 
 
+class Lined(Protocol):
+    """What a comparison in one column shows of a line: in the place of its number, and in a row below it."""
+
+    def number(self, number: int, *, is_old: bool) -> str: ...
+
+    def below(self, number: int, *, is_old: bool) -> str: ...
+
+
 def sides(old: MemoryVersion | None, new: MemoryVersion | None) -> Sides:
     """Return the links for two versions of one memory; `old` is None before the first version."""
     address = ""

@@ -1,32 +1,63 @@
 """Comments that a person drafts on the page of a proposal. They are published together, alone or with a decision."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.comments.comments import LONGEST
-from memoryhub.actions.comments.on_proposals import Draft
+from memoryhub.actions.comments.on_proposals import Draft, Place
 
 WHOLE, TELL = "comment", "tell"
 """The fields of a comment on the proposal as a whole: its text, and the tick that tells the agent."""
 
+OPEN, LINE, TELL_OF_LINE = "draft", "line-", "tell-line"
+"""The button that opens a comment on a line, whose value is the name of the place, the field of its text, which ends
+with that name, and the tick that tells the agent, whose value is the name."""
+
+_PLACE = re.compile(r"(\w{1,40}):(\w{0,40}):(\d{1,9}):(old|new):(\d{1,9})", re.ASCII)
+
+
+def name_of(place: Place) -> str:
+    """Return the name of a place in a form."""
+    return f"{place.change}:{place.base}:{place.number}:{'old' if place.is_old else 'new'}:{place.line}"
+
+
+def place_of(name: str) -> Place | None:
+    """Return the place with a name, or None if it is no name of a place."""
+    match = _PLACE.fullmatch(name)
+    return Place(match[1], match[2], int(match[3]), match[4] == "old", int(match[5])) if match else None
+
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """What a posted form has of comments: the text on the proposal as a whole, and whether to tell it to the agent."""
+    """What a posted form has of comments: that on the proposal as a whole, and those on lines.
+
+    `opened` is the place of the comment that the person has just begun.
+    """
 
     text: str = ""
     tells: bool = False
+    lines: Mapping[Place, Draft] = field(default_factory=dict)
+    opened: Place | None = None
 
     @classmethod
     def of(cls, post: QueryDict) -> "Drafts":
-        return cls(post.get(WHOLE, "").replace("\r\n", "\n").strip(), TELL in post)
+        opened, lines, told = place_of(post.get(OPEN, "")), dict[Place, Draft](), set(post.getlist(TELL_OF_LINE))
+        for field_name, text in post.items():
+            name = field_name.removeprefix(LINE)
+            place = place_of(name) if field_name.startswith(LINE) else None
+            if place and (str(text).strip() or place == opened):
+                lines[place] = Draft(_plain(str(text)), name in told, place)
+        if opened:
+            lines.setdefault(opened, Draft("", place=opened))
+        return cls(_plain(post.get(WHOLE, "")), TELL in post, lines, opened)
 
     def written(self) -> Sequence[Draft]:
         """Return those that are not empty."""
-        return [Draft(self.text, self.tells)] if self.text else []
+        return [draft for draft in (*self.lines.values(), Draft(self.text, self.tells)) if draft.text]
 
     def problem(self, *, alone: bool) -> str:
         """Return why they cannot be published, `alone` or with a decision, as a sentence; "" if they can."""
@@ -36,3 +67,7 @@ class Drafts:
         if any(len(draft.text) > LONGEST for draft in written):
             return _("The comment is too long. Use at most %(most)s characters.") % {"most": f"{LONGEST:,}"}
         return ""
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").strip()

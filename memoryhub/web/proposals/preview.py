@@ -17,7 +17,7 @@ from memoryhub.sensitive import Action, Span, line_of
 from memoryhub.text.diffs import Diff
 from memoryhub.text.novelty import Novelty
 from memoryhub.web.common import kinds, masking
-from memoryhub.web.common.comparisons import Heads
+from memoryhub.web.common.comparisons import Heads, Lined
 from memoryhub.web.proposals.editing import Editor
 from memoryhub.web.proposals.rows import Outline
 from memoryhub.web.undo import rows as plan_rows
@@ -52,7 +52,8 @@ class Row:
     """One memory of a proposal: its row in the plan, its outline, and what the rules find in its new lines.
 
     `outcome` says what a decision did with the change: `merged`, `part` of it, `left`, or `there` if the memory already
-    had it. `heads` are above its hunks. `may_edit` is true for a text that the page shows whole, `editor` is open.
+    had it. `heads` are above its hunks, `lined` at its lines, and `beside` has comments on lines that are not shown.
+    `may_edit` is true for a text that the page shows whole, `editor` is open.
     """
 
     row: plan_rows.Row
@@ -62,6 +63,8 @@ class Row:
     heads: Heads | None = None
     may_edit: bool = False
     editor: Editor | None = None
+    lined: Lined | None = None
+    beside: str = ""
 
     @property
     def diff(self) -> Diff | None:

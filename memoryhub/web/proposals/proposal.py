@@ -36,9 +36,10 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
 from memoryhub.web.proposals.afterwards import MERGED, undone_of
-from memoryhub.web.proposals.drafts import Drafts
+from memoryhub.web.proposals.drafts import OPEN, Drafts
 from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
 from memoryhub.web.proposals.hunks import Outcomes, ticks
+from memoryhub.web.proposals.lines import with_lines
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.proposals.trust import query_of, rules_of
@@ -77,7 +78,7 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
     try:
         if problem := _problem(request, store, proposal, given):
             return _page(request, store, proposal, given, problem, parts)
-        if EDIT in request.POST or DISCARD in request.POST:
+        if {OPEN, EDIT, DISCARD} & {*request.POST}:
             return _editing(request, store, proposal, given, parts)
         return _decided(request, store, proposal, given, parts)
     except AlreadyDecided:
@@ -100,7 +101,7 @@ def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         return _("The reason is too long. Use at most 1,000 characters.")
     if problem := Drafts.of(request.POST).problem(alone=request.POST.get("decision") == COMMENT):
         return problem
-    if request.POST.get("decision") not in DECISIONS and not {EDIT, DISCARD} & {*request.POST}:
+    if request.POST.get("decision") not in DECISIONS and not {EDIT, DISCARD, OPEN} & {*request.POST}:
         return _("Nothing was done: the form does not say whether to merge or to refuse the proposal.")
     return ""
 
@@ -118,7 +119,10 @@ def _since_opened() -> str:
 
 
 def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Show the page again with one more editor, or one fewer. Raises AlreadyDecided and PlanChanged."""
+    """Show the page again with one more editor, or one fewer, or with a comment that begins. Raises AlreadyDecided and
+    PlanChanged."""
+    if OPEN in request.POST:
+        return _page(request, store, proposal, given, "", parts)
     if not proposal.is_open:
         raise AlreadyDecided(proposal)
     memory = request.POST.get(EDIT, "")
@@ -212,7 +216,7 @@ def _page(
     details = _told(entry)
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
-    (heading,), talks = rows_of([proposal]), of_proposal(proposal)
+    (heading,) = rows_of([proposal])
     found, rows = preview.shown(
         store, with_texts(plan, parts.texts), heading.outlines, given, request.GET, request.path
     )
@@ -220,6 +224,8 @@ def _page(
         rows = _with_outcomes(rows, details, was)
     elif may_decide:
         rows = _with_choices(proposal, rows, parts, opened)
+    drafts, agent = Drafts.of(request.POST), Agent.objects.filter(pk=proposal.agent).first()
+    rows, talks = with_lines(request, store, rows, of_proposal(proposal), drafts, may_write=may_write, agent=agent)
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
@@ -231,8 +237,8 @@ def _page(
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
         trust=None if undone else _trust(store, heading),
-        next=came_from(request), why=_why(request), drafts=Drafts.of(request.POST), talks=talks,
-        agent=Agent.objects.filter(pk=proposal.agent).first(), **for_forms(request, store),
+        next=came_from(request), why=_why(request), drafts=drafts, talks=talks, agent=agent,
+        **for_forms(request, store),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 

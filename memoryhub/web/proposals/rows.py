@@ -21,7 +21,7 @@ FEW = 3
 class Outline:
     """What a proposal changes in one memory. `name` is the memory's name in the plan, `to` its new path, or "".
 
-    `kind` is one of KINDS, and `seqs` are the numbers of the calls' entries.
+    `kind` is one of KINDS, `seqs` are the numbers of the calls' entries, and `number` is that of the newest change.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Outline:
     path: str
     to: str
     seqs: Sequence[int]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +110,4 @@ def _outline(name: str, steps: Sequence[Any]) -> Outline:
         kind = "created" if is_new else "modified"
     to = str(moves[-1].new_path) if "moved" in kind else ""
     path = str(moves[-1].path) if to else str(last.path)
-    return Outline(name, kind, path, to, [step.seq for step in steps])
+    return Outline(name, kind, path, to, [step.seq for step in steps], last.number)

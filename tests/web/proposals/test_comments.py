@@ -1,5 +1,6 @@
 """Comments on a proposal: published alone or with the decision, answered, told to people and to the agent."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.fixtures import AT, signed_in
 from tests.mcp.messages import call
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
-from tests.web.proposals.proposing import begun, newest, refuse, replaces, send, state, url_of
+from tests.web.proposals.proposing import begun, edit, newest, proposes, refuse, replaces, send, state, url_of
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -191,3 +192,110 @@ def test_a_comment_that_was_changed_in_the_database_is_noticed(curator: Client, 
     with tampering():
         Comment.objects.all().update(text="Not fine.")
     assert verify.verify(store.pk)[1] is not None
+
+
+def of_line(client: Client, store: MemoryStore, label: str) -> str:
+    """The name of a line's place, from the button with this label."""
+    found = re.search(rf'name="draft" value="([^"]+)" aria-label="{label}"', shown(client, store))
+    assert found, label
+    return found[1]
+
+
+def test_a_comment_on_a_line_is_drafted_and_published_with_the_decision(
+    curator: Client, store: MemoryStore, bob: User
+) -> None:
+    new, old = of_line(curator, store, "Comment on line 2"), of_line(curator, store, "Comment on the removed line 2")
+    fields = form_with(shown(curator, store), "digest")
+    page = curator.post(url_of(store), fields | {"draft": new}).content.decode()
+    assert f'name="line-{new}"' in page
+    again = curator.post(url_of(store), fields | {"draft": old, f"line-{new}": "As a word?"}).content.decode()
+    assert "As a word?</textarea>" in again
+    assert f'name="line-{old}"' in again
+    assert not Comment.objects.exists()
+    send(curator, store, **{f"line-{new}": "As a word?", f"line-{old}": "", "comment": "Thanks."})
+    assert state(store) == ("merged", "")
+    comment = Comment.objects.get(text="As a word?")
+    assert (comment.seq, comment.first, comment.is_old) == (newest(store).seq, 2, False)
+    assert Comment.objects.count() == 2
+    body = shown(signed_in(bob), store)
+    assert re.search(r'<tr class="diff-added".*?</tr>\s*<tr class="diff-below">.*?As a word\?', body, re.DOTALL)
+    assert "Comment on line" not in body, "a viewer only reads"
+    assert verify.verify(store.pk)[1] is None
+
+
+@pytest.mark.both_databases
+def test_a_comment_on_a_line_alone_is_answered_on_its_page(curator: Client, store: MemoryStore) -> None:
+    old = of_line(curator, store, "Comment on the removed line 2")
+    publish(curator, store, "", **{f"line-{old}": "Why not two?"})
+    assert re.search(
+        r'<tr class="diff-removed".*?</tr>\s*<tr class="diff-below">.*?Why not two', shown(curator, store), re.DOTALL
+    )
+    page = conversation(curator, last())
+    assert "On line 2 of the text before the change" in page
+    assert REFUNDS in page
+    answer(curator, last(), "reply", text="It was one.")
+    assert "It was one." in shown(curator, store)
+    assert verify.verify(store.pk)[1] is None
+
+
+def test_a_comment_on_a_text_that_has_changed_since_stands_beside_the_change(
+    caller: Caller, curator: Client, store: MemoryStore, alice: User
+) -> None:
+    new = of_line(curator, store, "Comment on line 2")
+    publish(curator, store, "", **{f"line-{new}": "As a word?"})
+    edit(store, REFUNDS, "seven\n", "seven\neight\n", alice)
+    body = shown(curator, store)
+    assert "diff-below" not in body
+    assert "On line 2 of the proposed text, as it was then" in body
+    draft = curator.post(url_of(store), form_with(body, "digest") | {f"line-{new}": "Typed", "draft": new})
+    assert "Comment on line 2 as it was when you wrote it" in draft.content.decode()
+    replaces(caller, REFUNDS, "three", "3")
+    assert "On line 2 of the proposed text, as it was then" in shown(curator, store)
+
+
+def test_an_editor_leaves_no_lines_to_comment_on(curator: Client, store: MemoryStore) -> None:
+    new = of_line(curator, store, "Comment on line 2")
+    memory = new.partition(":")[0]
+    fields = form_with(shown(curator, store), "digest") | {f"line-{new}": "Typed"}
+    page = curator.post(url_of(store), fields | {"edit": memory}).content.decode()
+    assert 'name="draft"' not in page
+    assert "Typed</textarea>" in page
+
+
+@pytest.mark.both_databases
+def test_the_agent_is_told_the_line_of_its_text(
+    caller: Caller, curator: Client, store: MemoryStore, key: str, alice: User
+) -> None:
+    new = of_line(curator, store, "Comment on line 2")
+    publish(curator, store, "", **{f"line-{new}": "As a word.", "tell-line": new})
+    hub = Hub(store, key)
+    one = f"/v1/memory_stores/{store.pk}/proposals/1"
+    (told,) = hub.send({}, method="GET", url=one).value["comments"]
+    assert (told["text"], told["path"], told["line"], told["of"]) == ("As a word.", REFUNDS, 2, "proposed")
+    (by_mcp,) = call(hub, "proposals")["structuredContent"]["data"][0]["comments"]
+    assert (by_mcp["path"], by_mcp["line"]) == (f"/memories{REFUNDS}", 2)
+    edit(store, REFUNDS, "seven\n", "seven\neight\n", alice)
+    again = of_line(curator, store, "Comment on line 2")
+    publish(curator, store, "", **{f"line-{again}": "In words.", "tell-line": again})
+    lines = [told["line"] for told in hub.send({}, method="GET", url=one).value["comments"]]
+    assert lines == [2, None], "this line is one of a text that the agent has not seen"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["{memory}:{base}:1:new:0", "{memory}:{base}:9:new:1", "{memory}::1:new:1", "mem_0:{base}:1:new:1"]
+)
+def test_a_line_that_is_none_publishes_nothing(curator: Client, store: MemoryStore, wrong: str) -> None:
+    memory, base = of_line(curator, store, "Comment on line 2").split(":")[:2]
+    name = wrong.format(memory=memory, base=base)
+    body = publish(curator, store, "Both", **{f"line-{name}": "x"}).content.decode()
+    assert "the proposal has no such line" in body
+    assert not Comment.objects.exists()
+
+
+def test_a_proposed_new_memory_has_lines_too(caller: Caller, curator: Client, store: MemoryStore) -> None:
+    proposes(caller, "create", "/policies/new.md", file_text="brand new\n")
+    new = of_line(curator, store, "Comment on line 1")
+    publish(curator, store, "", **{f"line-{new}": "Why new?"})
+    assert "Why new?" in shown(curator, store)
+    refuse(curator, store)
+    assert re.search(r'<tr class="diff-below">.*?Why new\?', shown(curator, store), re.DOTALL)
