@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -10,7 +11,9 @@ from django.db.models import F, Q
 from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
+from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, Literal, PathField
+from memoryhub.models.review import CLAIM
 from memoryhub.models.rows import RowOfStore
 from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
@@ -40,9 +43,11 @@ class Proposal(Sealed, RowOfStore):
 
     `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later.
     `seq` is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
+    `assigned_to` is who is to decide about it. `claimed_by` is looking at it until `claimed_until`.
     """
 
     HOME: ClassVar = "store_id"
+    OUTSIDE: ClassVar = dict.fromkeys(("claimed_by", "claimed_until"), "a mark for some minutes, which decides nothing")
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="proposals")
@@ -56,6 +61,9 @@ class Proposal(Sealed, RowOfStore):
     decided_at = models.DateTimeField(null=True)
     seq = models.BigIntegerField(null=True)
     reason = models.TextField(default="", blank=True)
+    assigned_to = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    claimed_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    claimed_until = models.DateTimeField(null=True)
 
     objects = ProposalQuerySet.as_manager()
 
@@ -73,6 +81,10 @@ class Proposal(Sealed, RowOfStore):
     @property
     def is_open(self) -> bool:
         return bool(self.state == ProposalState.OPEN)
+
+    def is_claimed(self, at: datetime) -> bool:
+        """Return whether `claimed_by` is looking at the proposal at a moment."""
+        return self.claimed_until is not None and at < self.claimed_until <= at + 2 * CLAIM
 
 
 class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):

@@ -119,6 +119,11 @@ _ALL = (
         did=_("refused a proposal"),
     ),
     Command("reopen_proposal", _("opened proposal #%(number)s by %(agent)s again"), did=_("opened a proposal again")),
+    Command(
+        "assign_proposal",
+        (_("assigned proposal #%(number)s to %(person)s"), _("took proposal #%(number)s from %(before)s")),
+        did=_("assigned a proposal"),
+    ),
     Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
     Command(
         "view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
@@ -194,8 +199,7 @@ _ALL = (
         "export", _("exported %(path)s"), _("tried to export %(path)s"),
         lambda n: ngettext(
             "exported %(count)s memory as %(format)s: %(paths)s",
-            "exported %(count)s memories as %(format)s: %(paths)s", n,
-        ),
+            "exported %(count)s memories as %(format)s: %(paths)s", n),
         "memories", did=_("exported"),
     ),
     Command("export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH),
@@ -204,16 +208,14 @@ _ALL = (
         "prepare_import",
         several=lambda n: ngettext(
             "uploaded %(name)s with %(count)s memory, to be imported into %(place)s",
-            "uploaded %(name)s with %(count)s memories, to be imported into %(place)s", n,
-        ),
+            "uploaded %(name)s with %(count)s memories, to be imported into %(place)s", n),
         counts="memories",
     ),
     Command(
         "start_import",
         several=lambda n: ngettext(
             "started the import of %(name)s: %(count)s memory into %(place)s",
-            "started the import of %(name)s: %(count)s memories into %(place)s", n,
-        ),
+            "started the import of %(name)s: %(count)s memories into %(place)s", n),
         counts="take beside",
     ),
     Command(
@@ -257,16 +259,14 @@ _ALL = (
         "cancel_scan",
         several=lambda n: ngettext(
             "stopped the scan of the history after %(checked)s versions, with %(count)s new finding",
-            "stopped the scan of the history after %(checked)s versions, with %(count)s new findings", n,
-        ),
+            "stopped the scan of the history after %(checked)s versions, with %(count)s new findings", n),
         counts="found",
     ),
     Command(
         "end_scan",
         several=lambda n: ngettext(
             "scanned the history, %(checked)s versions, with %(count)s new finding",
-            "scanned the history, %(checked)s versions, with %(count)s new findings", n,
-        ),
+            "scanned the history, %(checked)s versions, with %(count)s new findings", n),
         counts="found",
     ),
     Command(
@@ -311,8 +311,7 @@ _ALL = (
         "undo_run",
         several=lambda n: ngettext(
             "undid a retention run: %(count)s memory came back",
-            "undid a retention run: %(count)s memories came back", n,
-        ),
+            "undid a retention run: %(count)s memories came back", n),
         counts="memories",
     ),
     # Webhooks
@@ -328,8 +327,7 @@ _ALL = (
         "replay_webhook", _("sent a delivery of the webhook “%(name)s” again"),
         several=lambda n: ngettext(
             "sent %(count)s failed delivery of the webhook “%(name)s” again",
-            "sent %(count)s failed deliveries of the webhook “%(name)s” again", n,
-        ),
+            "sent %(count)s failed deliveries of the webhook “%(name)s” again", n),
         counts="deliveries", scope=Scope.BOTH,
     ),
     # People, agents and keys
@@ -380,8 +378,7 @@ _ALL = (
         "seal_rows",
         several=lambda n: ngettext(
             "recorded the state of %(count)s row of people, roles, keys, settings and rules",
-            "recorded the state of %(count)s rows of people, roles, keys, settings and rules", n,
-        ),
+            "recorded the state of %(count)s rows of people, roles, keys, settings and rules", n),
         counts="rows", scope=Scope.BOTH,
     ),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from memoryhub.protocol import results
 from memoryhub.text.blame import Version
 from memoryhub.text.carried import followed
 from memoryhub.text.changed_lines import Work
+from memoryhub.text.line_sets import LineSet
 from memoryhub.text.matching import Budget
 
 LINES_SEARCHED, PAIRS_SEARCHED = 100_000, 50_000
@@ -47,15 +48,15 @@ def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lin
         first, last = one.first or 1, one.last or 1
         lines = _now(store_id, memory_id, one.number, range(first, last + 1))
         if lines:
-            found[one.pk] = (min(lines), max(lines))
+            found[one.pk] = (lines.first, lines.last)
     return found
 
 
-def _now(store_id: str, memory_id: str, number: int, lines: Sequence[int]) -> set[int]:
+def _now(store_id: str, memory_id: str, number: int, lines: Sequence[int]) -> LineSet:
     """Return the lines in the current text that these lines of a version are now."""
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, text__isnull=False)
     both = versions.filter(Q(number=number) | Q(superseded_seq=None))
     texts = [Version(*row) for row in both.order_by("number").values_list("number", "text_id")]
     contents = MemoryText.objects.contents(store_id, [text.text for text in texts if text.text])
     work = Work(Budget(LINES_SEARCHED), Budget(PAIRS_SEARCHED))
-    return followed(texts, {"": (number, lines)}, lambda text: contents.get(text, ""), work).get("", set())
+    return followed(texts, {"": (number, lines)}, lambda text: contents.get(text, ""), work).get("", LineSet())

@@ -1,13 +1,15 @@
-"""Who is to review a memory: assigning it, and the people who can be asked."""
+"""Who is to review a memory or to decide about a proposal: assigning it, and the people who can be asked."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.review.verbs import WHO
-from memoryhub.models import Assignment, Member, Memory, MemoryVersion, Role, User
+from memoryhub.models import Assignment, Member, Memory, MemoryVersion, Proposal, ProposalState, Role, User
+from memoryhub.models.proposals import ProposalQuerySet
 
 ROLES = [role for role in Role if role.includes(WHO)]
 """The roles that review."""
@@ -26,28 +28,53 @@ class NoReviewer(Exception):
 
 def standing(*store_ids: str) -> QuerySet[Assignment]:
     """Return the assignments of stores to people who still review there."""
-    has_role = Exists(Member.objects.filter(store_id=OuterRef("store_id"), user=OuterRef("to"), role__in=ROLES))
-    found = Assignment.objects.filter(
-        Q(has_role) | Q(to__is_superuser=True), store_id__in=store_ids, to__is_active=True
-    )
-    return found.select_related("to")
+    return Assignment.objects.filter(_reviews("to"), store_id__in=store_ids).select_related("to")
+
+
+def standing_of_proposals(*store_ids: str) -> ProposalQuerySet:
+    """Return the proposals of stores that are assigned to people who still review there."""
+    return Proposal.objects.filter(_reviews("assigned_to"), store_id__in=store_ids).select_related("assigned_to")
+
+
+def _reviews(person: str) -> Q:
+    """Return the condition that the person in a column still reviews in the store of the row."""
+    has_role = Exists(Member.objects.filter(store_id=OuterRef("store_id"), user=OuterRef(person), role__in=ROLES))
+    return (Q(has_role) | Q(**{f"{person}__is_superuser": True})) & Q(**{f"{person}__is_active": True})
+
+
+def of_proposals(proposals: Sequence[Proposal]) -> Mapping[str, User]:
+    """Return {proposal: who is to decide about it} for those of these proposals that are assigned."""
+    assigned = {one.pk: one.store_id for one in proposals if one.assigned_to_id}
+    if not assigned:
+        return {}
+    found = standing_of_proposals(*set(assigned.values())).filter(pk__in=assigned)
+    return {one.pk: one.assigned_to for one in found if one.assigned_to}
 
 
 def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
-    """Return the people to whom memories of some stores are assigned and how many, those with most first."""
-    counts = dict(
-        standing(*store_ids).values_list("to").annotate(count=Count("pk")).order_by("-count", "to")[:MOST_NAMED]
-    )
-    people = User.objects.in_bulk(counts)
-    return [(people[user], count) for user, count in counts.items()]
+    """Return the people to whom memories and open proposals of some stores are assigned and how many, those with most
+    first."""
+    counts: Counter[str] = Counter()
+    waiting = standing_of_proposals(*store_ids).of_state(ProposalState.OPEN).values_list("assigned_to")
+    for found in (standing(*store_ids).values_list("to"), waiting):
+        counts.update(dict(found.annotate(count=Count("pk")).order_by()))
+    most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MOST_NAMED]
+    people = User.objects.in_bulk([user for user, _ in most])
+    return [(people[user], count) for user, count in most]
 
 
 def reviewers(store_id: str) -> Sequence[User]:
     """Return the people who have a role that reviews in a store, by name."""
-    members = Member.objects.filter(store_id=store_id, role__in=ROLES)
-    return list(
-        User.objects.filter(is_active=True, pk__in=members.values("user")).order_by("name", "email")[:MOST_REVIEWERS]
-    )
+    return reviewers_of([store_id]).get(store_id, [])
+
+
+def reviewers_of(store_ids: Collection[str]) -> Mapping[str, Sequence[User]]:
+    """Return {store: the people who have a role that reviews there, by name}, by one query."""
+    members = Member.objects.filter(store_id__in=store_ids, role__in=ROLES, user__is_active=True)
+    found: dict[str, list[User]] = {}
+    for member in members.select_related("user").order_by("user__name", "user__email"):
+        found.setdefault(member.store_id, []).append(member.user)
+    return {store: people[:MOST_REVIEWERS] for store, people in found.items()}
 
 
 def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | None:
@@ -69,6 +96,23 @@ def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | Non
         details |= {"before": before.to.email if before else None}
         record = Record("assign", path=memory.path, memory=memory_id, input=audit.to_json(details))
         return tree.commit(store, record)
+
+
+def assign_proposal(store_id: str, number: int, to: str | None, act: Act) -> int | None:
+    """Assign an open proposal to a person, by id; None takes it from whoever has it. Return the entry's seq.
+
+    Return None if nothing changes or the proposal is not open. Raise NoReviewer, and Proposal.DoesNotExist.
+    """
+    with tree.locked(store_id, act) as store:
+        proposal = Proposal.objects.of_store(store_id).get(number=number)
+        before = of_proposals([proposal]).get(proposal.pk)
+        if not proposal.is_open or (before.pk if before else None) == to:
+            return None
+        user = proposal.assigned_to = _reviewer(store_id, to) if to else None
+        proposal.save(update_fields=["assigned_to"])
+        details = {"proposal": proposal.pk, "number": number, "user": user.pk if user else None}
+        details |= {"email": user.email if user else None, "before": before.email if before else None}
+        return tree.commit(store, Record("assign_proposal", input=audit.to_json(details)))
 
 
 def _waits(store_id: str, memory_id: str) -> bool:

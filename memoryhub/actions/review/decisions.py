@@ -12,7 +12,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.review import assignments
 from memoryhub.actions.review.verbs import STATES
-from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Review, ReviewState, User
+from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Proposal, Review, ReviewState, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.models.review import CLAIM
@@ -343,6 +343,19 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
         there = Claim.objects.filter(store_id=store_id, memory_id=memory_id)
         (there.filter(by=user) | there.over(at)).update(by=user, expires_at=at + CLAIM)
         return there.select_related("by").first() or own  # the other claim may just have been released
+
+
+def claim_proposal(proposal: Proposal, user: User, at: datetime) -> User | None:
+    """Claim a proposal for a person, for five minutes. Return the other person who has claimed it, or None."""
+    until = proposal.claimed_until if proposal.is_claimed(at) else None
+    if until and proposal.claimed_by != user:
+        return proposal.claimed_by
+    if until is None or until - at <= CLAIM * 0.8:
+        with writing():
+            Proposal.objects.of_store(proposal.store_id).filter(pk=proposal.pk).update(
+                claimed_by=user, claimed_until=at + CLAIM
+            )
+    return None
 
 
 def release(store_id: str, memories: Collection[str], user: User) -> None:

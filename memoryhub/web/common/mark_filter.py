@@ -26,6 +26,11 @@ class MarkFilter:
     def is_empty(self) -> bool:
         return not self.has and not self.has_not
 
+    @property
+    def is_about_people(self) -> bool:
+        """Return whether each condition is about who is to review, so that proposals can match, too."""
+        return {MINE, UNASSIGNED} >= self.has | self.has_not
+
     def without(self, mark: str) -> "MarkFilter":
         """Return the filter without the condition that a memory has this mark."""
         return replace(self, has=self.has - {mark})

@@ -1,15 +1,21 @@
 """Lists the proposals of a memory store: the open ones, oldest first, or the decided ones, newest first."""
 
+from typing import Any
+
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import MemoryStore, Proposal, ProposalState, Role
+from memoryhub.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.access import in_store, person
+from memoryhub.web.common.mark_filter import MarkFilter
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of
 from memoryhub.web.proposals.afterwards import undone_of
+from memoryhub.web.proposals.assigned import assigned_as
 from memoryhub.web.proposals.rows import rows_of
 
 PAGE = 25
@@ -20,10 +26,12 @@ DECIDED = "decided"
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """List the open proposals or, with `state=decided`, the decided ones. `after` is the last number of the page
-    before."""
+    before. With `is`, only those are listed that the filter of the review has with that word."""
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")
-    found = _decided(store, after) if is_decided else _open(store, after)
+    whose = {request.GET.get("is")} & {MINE, UNASSIGNED} if not is_decided else set()
+    marks = MarkFilter(frozenset(map(str, whose)), user=person(request).pk)
+    found = _decided(store, after) if is_decided else _open(store, after, marks)
     shown = found[:PAGE]
     entries, undone = pages.entries(store, *(one.seq for one in shown)), undone_of(store, shown)
     return render(
@@ -34,16 +42,24 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             store,
             rows=[(row, entries.get(row.proposal.seq or 0), undone.get(row.proposal.pk)) for row in rows_of(shown)],
             is_decided=is_decided,
+            whose=_whose(marks),
+            query=f"is={','.join(marks.has)}" if marks.has else "",
             is_first=after is None,
             next=shown[-1].number if len(found) > PAGE else None,
         ),
     )
 
 
-def _open(store: MemoryStore, after: int | None) -> list[Proposal]:
+def _whose(marks: MarkFilter) -> list[dict[str, Any]]:
+    """Return the links that limit the list by who is to decide, and which one is on."""
+    choices = (("", _("Everyone’s")), (MINE, _("Mine")), (UNASSIGNED, _("Unassigned")))
+    return [{"is": mark, "words": words, "chosen": {mark} - {""} == marks.has} for mark, words in choices]
+
+
+def _open(store: MemoryStore, after: int | None, marks: MarkFilter) -> list[Proposal]:
     """Return the open proposals after a number, the oldest first."""
     waiting = Proposal.objects.of_store(store.pk).of_state(ProposalState.OPEN).order_by("number")
-    return list(waiting.filter(number__gt=after or 0)[: PAGE + 1])
+    return list(assigned_as(waiting, [store.pk], marks).filter(number__gt=after or 0)[: PAGE + 1])
 
 
 def _decided(store: MemoryStore, after: int | None) -> list[Proposal]:

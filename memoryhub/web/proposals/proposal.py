@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -22,6 +23,7 @@ from memoryhub.actions.proposals.decide import AlreadyDecided, Decided
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.proposed import Proposed, as_proposed
 from memoryhub.actions.proposals.selected import WHOLE, Parts, selected, to_edit, with_texts
+from memoryhub.actions.review.decisions import claim_proposal
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import Agent, AuditEntry, MemoryStore, Proposal, ProposalState, Role
 from memoryhub.path_rules import of_json
@@ -30,7 +32,7 @@ from memoryhub.web.comments.on_proposal import of_proposal
 from memoryhub.web.comments.refusals import REFUSALS, why
 from memoryhub.web.comments.threads import for_forms
 from memoryhub.web.common import pages, undo_banner
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
@@ -76,7 +78,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
     """Carry out what the form says, or show the page again with the reason why not."""
     try:
-        if problem := _problem(request, store, proposal, given):
+        if problem := _problem(request, store, given) or _doubt(request, proposal):
             return _page(request, store, proposal, given, problem, parts)
         if {OPEN, EDIT, DISCARD} & {*request.POST}:
             return _editing(request, store, proposal, given, parts)
@@ -93,7 +95,7 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
         return _page(request, store, proposal, given, refused, parts)
 
 
-def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Given) -> str:
+def _problem(request: Request, store: MemoryStore, given: Given) -> str:
     """Return why a posted form cannot be carried out, as a sentence; "" if it can."""
     if store.is_archived:
         return _("Nothing was done: this memory store is archived.")
@@ -109,6 +111,15 @@ def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
 def _why(request: Request) -> str:
     """Return the reason for what a merge leaves out."""
     return request.POST.get("why", "").strip()
+
+
+def _doubt(request: Request, proposal: Proposal) -> str:
+    """Return who else is looking at the proposal, as a sentence, for who decides and has not yet been asked."""
+    if request.POST.get("decision") not in ("merge", "refuse") or request.POST.get("anyway") or not proposal.is_open:
+        return ""
+    other = claim_proposal(proposal, person(request), timezone.now())
+    words = _("Nothing has been done yet, because %(name)s is looking at this right now. Press again to decide anyway.")
+    return words % {"name": other} if other else ""
 
 
 def _since_opened() -> str:
@@ -216,7 +227,7 @@ def _page(
     details = _told(entry)
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
-    (heading,) = rows_of([proposal])
+    (heading,) = rows_of([proposal], person(request))
     found, rows = preview.shown(
         store, with_texts(plan, parts.texts), heading.outlines, given, request.GET, request.path
     )
@@ -237,8 +248,8 @@ def _page(
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
         trust=None if undone else _trust(store, heading),
-        next=came_from(request), why=_why(request), drafts=drafts, talks=talks, agent=agent,
-        **for_forms(request, store),
+        next=came_from(request), here=request.path, anyway=request.method == "POST" and heading.looking,
+        why=_why(request), drafts=drafts, talks=talks, agent=agent, **for_forms(request, store),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.core.proposing import MOST_CHANGES
 from memoryhub.actions.proposals.plan import by_memory
-from memoryhub.models import Agent, Proposal, ProposedChange, Session
+from memoryhub.actions.review import assignments
+from memoryhub.models import Agent, Proposal, ProposedChange, Session, User
 
 KINDS = ("created", "modified", "moved", "moved_modified", "deleted")
 FEW = 3
@@ -34,12 +36,19 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A proposal, the name of its agent, the name of its session or "", and its memories."""
+    """A proposal, the name of its agent, the name of its session or "", and its memories.
+
+    `assigned` is who is to decide about it, `reviewers` are the others who can be asked to, and `looking` is another
+    person who is looking at it now.
+    """
 
     proposal: Proposal
     agent: str
     session: str
     outlines: Sequence[Outline]
+    assigned: User | None = None
+    reviewers: Sequence[User] = ()
+    looking: User | None = None
 
     @property
     def count(self) -> int:
@@ -70,22 +79,37 @@ class Row:
         return sorted({seq for outline in self.outlines for seq in outline.seqs})
 
 
-def rows_of(proposals: Sequence[Proposal]) -> list[Row]:
+def rows_of(proposals: Sequence[Proposal], asker: User | None = None) -> list[Row]:
     """Return the rows of some proposals. The number of queries grows neither with the proposals nor with their
-    stores."""
+    stores. Whom the `asker` can ask, and who else is looking at a proposal, is only looked up for an `asker`."""
     agents = dict(Agent.objects.filter(pk__in={one.agent for one in proposals}).values_list("pk", "name"))
     named = {one.session for one in proposals if one.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("pk", "name"))
-    outlines = _outlines({one.store_id for one in proposals}, [one.pk for one in proposals])
+    stores = {one.store_id for one in proposals}
+    outlines = _outlines(stores, [one.pk for one in proposals])
+    assigned = assignments.of_proposals(proposals)
+    reviewers = assignments.reviewers_of(stores) if asker else {}
+    looking = _looking(proposals, asker) if asker else {}
     return [
         Row(
             one,
             agents.get(one.agent) or _("unknown agent"),
             sessions.get(one.session or "", ""),
             outlines.get(one.pk, ()),
+            assigned.get(one.pk),
+            [person for person in reviewers.get(one.store_id, ()) if person != asker],
+            looking.get(one.pk),
         )
         for one in proposals
     ]
+
+
+def _looking(proposals: Sequence[Proposal], asker: User) -> Mapping[str, User]:
+    """Return {proposal: another person who is looking at it now}."""
+    now = timezone.now()
+    claimed = {one.pk: one.claimed_by_id for one in proposals if one.is_claimed(now) and one.claimed_by_id != asker.pk}
+    people = User.objects.in_bulk(set(claimed.values())) if claimed else {}
+    return {proposal: people[user] for proposal, user in claimed.items() if user in people}
 
 
 def _outlines(stores: Collection[str], proposals: Collection[str]) -> Mapping[str, Sequence[Outline]]:

@@ -1,19 +1,21 @@
-"""Assigning the review of a memory: to oneself, to a colleague, or to no one."""
+"""Assigning the review of a memory, or of a proposal: to oneself, to a colleague, or to no one."""
 
 import json
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.review import assignments
 from memoryhub.actions.review.verbs import WHO
-from memoryhub.models import MemoryStore
+from memoryhub.models import MemoryStore, Proposal, User
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import version_of
+from memoryhub.web.proposals.rows import rows_of
 from memoryhub.web.review.decide import answer_of, item_of
 
 
@@ -22,15 +24,14 @@ from memoryhub.web.review.decide import answer_of, item_of
 def assign(request: Request, store: MemoryStore) -> HttpResponse:
     """Assign the review of a version's memory (`who`: me, nobody, or other with the person `to`); show the item."""
     version = version_of(store, request.POST.get("version", ""))
-    who = {"me": person(request).pk, "nobody": None}
-    to = who.get(request.POST.get("who", ""), request.POST.get("to", "").replace("\0", ""))
     said = _("This version no longer awaits review.")
     if version.awaits_review:
         try:
-            assignments.assign(store.pk, version.memory_id, to, act(request))
-            said = _said(request, store.pk, version.memory_id)
+            assignments.assign(store.pk, version.memory_id, _to(request), act(request))
+            now = assignments.standing(store.pk).filter(memory_id=version.memory_id).first()
+            said = _said(request, now.to if now else None)
         except assignments.NoReviewer:
-            said = _("Nothing was done, because this person does not review in this memory store.")
+            said = _no_reviewer()
     if not request.htmx:
         messages.info(request, said)
         return see_other(next_of(request, "review"))
@@ -40,11 +41,40 @@ def assign(request: Request, store: MemoryStore) -> HttpResponse:
     return answer
 
 
-def _said(request: Request, store_id: str, memory_id: str) -> str:
-    """Return a sentence on who is to review the memory now."""
-    one = assignments.standing(store_id).filter(memory_id=memory_id).first()
-    if one is None:
+@require_POST
+@in_store(WHO)
+def assign_proposal(request: Request, store: MemoryStore, number: int) -> HttpResponse:
+    """Assign a proposal, by the same form as a version."""
+    proposal, problem = get_object_or_404(Proposal, store=store, number=number), ""
+    try:
+        assignments.assign_proposal(store.pk, number, _to(request), act(request))
+    except assignments.NoReviewer:
+        problem = _no_reviewer()
+    proposal.refresh_from_db()
+    (heading,) = rows_of([proposal], person(request))
+    if not proposal.is_open:
+        problem = _("Someone has already decided about this proposal.")
+    if not request.htmx:
+        messages.info(request, problem or _said(request, heading.assigned))
+        return see_other(next_of(request, "review"))
+    shown = {"heading": heading, "here": next_of(request, "review"), "problem": problem, "may_assign": proposal.is_open}
+    return render(request, "review/_assigned_proposal.html", shown)
+
+
+def _to(request: Request) -> str | None:
+    """Return the id of the person whom the form names."""
+    who = {"me": person(request).pk, "nobody": None}
+    return who.get(request.POST.get("who", ""), request.POST.get("to", "").replace("\0", ""))
+
+
+def _no_reviewer() -> str:
+    return _("Nothing was done, because this person does not review in this memory store.")
+
+
+def _said(request: Request, to: User | None) -> str:
+    """Return a sentence on who is to review it now."""
+    if to is None:
         return _("The review is assigned to no one.")
-    if one.to_id == person(request).pk:
+    if to == person(request):
         return _("The review is assigned to you.")
-    return _("The review is assigned to %(name)s.") % {"name": one.to}
+    return _("The review is assigned to %(name)s.") % {"name": to}

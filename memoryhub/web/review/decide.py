@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
-from memoryhub.models import MemoryStore, MemoryVersion
+from memoryhub.models import MemoryStore, MemoryVersion, Proposal
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.errors import ToolError
 from memoryhub.templatetags.findings import open_findings
@@ -103,8 +103,19 @@ def claim(request: Request, store: MemoryStore) -> HttpResponse:
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "this", "outerHTML"
         return answer
     standing = decisions.claim(store.pk, version.memory_id, person(request), timezone.now())
-    other = standing if standing.by_id != person(request).pk else None
-    return render(request, "review/_claim.html", {"item": item, "claim": other})
+    other = standing.by if standing.by_id != person(request).pk else None
+    return render(request, "review/_claim.html", {"looking": other})
+
+
+@require_POST
+@in_store(WHO)
+def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpResponse:
+    """Record that the person is looking at a proposal, and show who else is looking at it."""
+    proposal = get_object_or_404(Proposal, store=store, number=number)
+    if not proposal.is_open or request.POST.get("refresh"):
+        return HttpResponse(status=204)
+    other = decisions.claim_proposal(proposal, person(request), timezone.now())
+    return render(request, "review/_claim.html", {"looking": other})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

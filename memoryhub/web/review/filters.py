@@ -112,7 +112,7 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
         marks = replace(marks, has=marks.has | {MINE}, user=filters.person_id(to))
     return Wanted(
         stores=found if values.get("what") != PROPOSAL else (),
-        stores_of_proposals=found if values.get("what") != VERSION and marks.is_empty else (),
+        stores_of_proposals=found if values.get("what") != VERSION and marks.is_about_people else (),
         author=search.author,
         session=search.session,
         memory=memory,

@@ -60,7 +60,7 @@ def review(request: Request) -> HttpResponse:
         problem = str(malformed)
     except BadPlace:
         problem = _("This link is out of date. Start again from the beginning.")
-    proposals = headings(found.rows)
+    proposals = headings(found.rows, user)
     items = items_of([row for row in found.rows if row.id not in proposals], user, timezone.now())
     further = bool(request.htmx and request.GET.get("at"))
     return render(

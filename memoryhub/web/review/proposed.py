@@ -13,6 +13,7 @@ from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChang
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
 from memoryhub.web.common.paging import BadPlace
+from memoryhub.web.proposals.assigned import assigned_as
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.review.filters import Wanted
 from memoryhub.web.review.queries import Row
@@ -94,6 +95,7 @@ class Proposals:
             found = found if value is None else found.filter(**{name: value})
         found = found if wanted.start is None else found.filter(opened_at__gte=wanted.start)
         found = found if wanted.end is None else found.filter(opened_at__lt=wanted.end)
+        found = assigned_as(found, self.stores, wanted.marks)
         proposals = list(found.order_by("-pk" if self.newest else "pk")[:CHUNK])  # ids begin with the time
         self.is_done = len(proposals) < CHUNK
         self.read = proposals[-1].pk if proposals else self.read
@@ -145,10 +147,10 @@ def oldest_open(user: User, most: int) -> list[Heading]:
     return rows_of(list(found.of_state(ProposalState.OPEN).select_related("store").order_by("pk")[:most]))
 
 
-def headings(rows: Iterable[Row]) -> dict[str, Heading]:
+def headings(rows: Iterable[Row], user: User) -> dict[str, Heading]:
     """Return the proposals among the rows of a page, by id, with their memories and their stores."""
     by_id = {row.id: row.store for row in rows if row.id.startswith(ids.PROPOSAL)}
     if not by_id:
         return {}
     proposals = Proposal.objects.filter(store_id__in=set(by_id.values()), pk__in=by_id).select_related("store")
-    return {one.proposal.pk: one for one in rows_of(list(proposals))}
+    return {one.proposal.pk: one for one in rows_of(list(proposals), user)}

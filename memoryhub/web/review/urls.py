@@ -13,6 +13,8 @@ urlpatterns = [
     path("stores/<slug:store_id>/review", decide.decide, name="decide"),
     path("stores/<slug:store_id>/review/assign", assign.assign, name="assign"),
     path("stores/<slug:store_id>/review/claim", decide.claim, name="claim"),
+    path("stores/<slug:store_id>/proposals/<int:number>/assign", assign.assign_proposal, name="assign_proposal"),
+    path("stores/<slug:store_id>/proposals/<int:number>/claim", decide.claim_proposal, name="claim_proposal"),
     path("stores/<slug:store_id>/review/<int:seq>/undo", decide.undo_decision, name="undo_decision"),
     path("stores/<slug:store_id>/memories/<slug:memory_id>/flag", flag.flag, name="flag"),
 ]

@@ -84,10 +84,10 @@ def test_who_has_nothing_to_review_learns_who_has(caller: Caller, alice: User, b
     assert "Nothing is assigned to anybody." in asked
     assign(signed_in(alice), made[0], "other", to=bob.pk)
     asked = " ".join(inbox(signed_in(alice), q="assigned to me").content.decode().split())
-    assert "Nothing is assigned to you" in asked and "Bob has 1 memory to review." in asked
+    assert "Nothing is assigned to you" in asked and "Bob has 1 to review." in asked
     assert 'href="/review?is=unassigned"' in asked and 'href="/review?assigned=bob%40example.com"' in asked
-    assert "has 1 memory to review" not in inbox(signed_in(bob), q="is:mine").content.decode()
-    assert "has 1 memory to review" not in inbox(signed_in(alice), q="is:mine in /b").content.decode()
+    assert "has 1 to review" not in inbox(signed_in(bob), q="is:mine").content.decode()
+    assert "has 1 to review" not in inbox(signed_in(alice), q="is:mine in /b").content.decode()
 
 
 def test_the_audit_says_who_got_it_and_from_whom_it_was_taken(caller: Caller, alice: User, bob: User) -> None:

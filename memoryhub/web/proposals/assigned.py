@@ -1,0 +1,20 @@
+"""Who is to decide about proposals: the filter by person, and whom a page can ask."""
+
+from collections.abc import Collection
+
+from django.db.models import Q
+
+from memoryhub.actions.review import assignments
+from memoryhub.models.proposals import ProposalQuerySet
+from memoryhub.text.filter_words import MINE, UNASSIGNED
+from memoryhub.web.common.mark_filter import MarkFilter
+
+
+def assigned_as(found: ProposalQuerySet, stores: Collection[str], marks: MarkFilter) -> ProposalQuerySet:
+    """Return the proposals of some stores that match what a filter says about people."""
+    assigned = assignments.standing_of_proposals(*stores).values("pk")
+    means = {MINE: Q(pk__in=assigned.filter(assigned_to=marks.user)), UNASSIGNED: ~Q(pk__in=assigned)}
+    for mark, condition in means.items():
+        found = found.filter(condition) if mark in marks.has else found
+        found = found.filter(~condition) if mark in marks.has_not else found
+    return found
