@@ -217,7 +217,7 @@ NOT_PAGES = {
     "undo_import": "as undo_session",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
-    "proposal": "a limited number of changes by their key",
+    "proposal": "a limited number of changes by their key", "proposals_together": "a limited number of proposals",
     "comment": "the comments of one memory, at most 500",
     "guide": "a document of the checkout, and no rows",
     "first_call": "a key by its id, and few entries of its agent",

@@ -9,7 +9,9 @@ from memoryhub.actions.core import audit, plans, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Choice, PlanChanged
 from memoryhub.actions.core.proposed_texts import MERGES
+from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.history import apply_plan
+from memoryhub.actions.history.revert import NeedsChoice
 from memoryhub.actions.history.undone import undoing
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.selected import WHOLE, Parts, selected
@@ -96,8 +98,8 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[
         return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(details))), ProposalState.REFUSED, 0)
 
 
-def reopen(store_id: str, number: int, act: Act) -> None:
-    """Open a proposal again that was refused, or whose merge is wholly undone.
+def reopen(store_id: str, number: int, act: Act) -> int:
+    """Open a proposal again that was refused, or whose merge is wholly undone; return the entry's seq.
 
     Raises AlreadyDecided if it is neither, Proposal.DoesNotExist, and ToolError if too many are open.
     """
@@ -110,7 +112,25 @@ def reopen(store_id: str, number: int, act: Act) -> None:
         proposal.state, proposal.seq, proposal.decided_at, proposal.reason = ProposalState.OPEN, None, None, ""
         proposal.save(update_fields=["state", "seq", "decided_at", "reason"])
         details = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
-        tree.commit(store, Record(REOPEN, input=audit.to_json(details)))
+        return tree.commit(store, Record(REOPEN, input=audit.to_json(details)))
+
+
+def take_back(store_id: str, seq: int, act: Act) -> int | None:
+    """Take back the decision of entry `seq`: what it merged is undone, and what it refused is open again.
+
+    Return the seq of the new entry, or None if no decision of that entry is in force. Raises ToolError, and NeedsChoice
+    if later changes overlap with what the merge made.
+    """
+    with writing():
+        tree.lock(store_id, act)
+        proposal = Proposal.objects.of_store(store_id).filter(seq=seq).exclude(state=ProposalState.WITHDRAWN).first()
+        if proposal is not None and proposal.state == ProposalState.REFUSED:
+            return reopen(store_id, proposal.number, act)
+        made = apply_plan.entry_versions(store_id, seq) if proposal is not None else []
+        plan = apply_plan.undo_plan(store_id, made)
+        if plan.has_problems:
+            raise NeedsChoice(plan)
+        return None if plan.is_empty else apply_plan.undo(store_id, made, {}, plan.digest, act, told={"entry": seq}).seq
 
 
 def _is_undone(proposal: Proposal) -> bool:

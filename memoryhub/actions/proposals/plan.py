@@ -19,16 +19,16 @@ lock of the store, so other writers wait for it."""
 _OVER = (Choice.KEEP, Choice.BEFORE)
 
 
-def proposal_plan(proposal: Proposal) -> Plan:
+def proposal_plan(proposal: Proposal, work: Work | None = None) -> Plan:
     """Return the plan that merges a proposal into the current memories.
 
     In a conflict, the choice BEFORE prefers the proposed change to newer changes. A change can only be refused if a
-    text that it needs no longer exists, or if its merge would exceed PLAN_WORK. A change that its memory already has is
-    left out.
+    text that it needs no longer exists, or if its merge would exceed PLAN_WORK, or what is left of a shared `work`. A
+    change that its memory already has is left out.
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
-        return plans.made(proposal.store_id, _changes(proposal.store_id, changes))
+        return plans.made(proposal.store_id, _changes(proposal.store_id, changes, work or Work(PLAN_WORK)))
 
 
 def by_memory(changes: Iterable[ProposedChange]) -> dict[str, list[ProposedChange]]:
@@ -44,8 +44,7 @@ def by_memory(changes: Iterable[ProposedChange]) -> dict[str, list[ProposedChang
     return found
 
 
-def _changes(store_id: str, proposed: Sequence[ProposedChange]) -> Iterator[Change]:
-    work = Work(PLAN_WORK)
+def _changes(store_id: str, proposed: Sequence[ProposedChange], work: Work) -> Iterator[Change]:
     groups = by_memory(proposed)
     known = {change.memory for change in proposed if change.memory}
     memories = {memory.pk: memory for memory in Memory.objects.among(store_id, known).select_related("text")}

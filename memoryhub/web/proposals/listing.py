@@ -12,9 +12,11 @@ from memoryhub.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.mark_filter import MarkFilter
+from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of
 from memoryhub.web.proposals.afterwards import undone_of
+from memoryhub.web.proposals.alike import alike
 from memoryhub.web.proposals.assigned import assigned_as
 from memoryhub.web.proposals.rows import rows_of
 
@@ -34,13 +36,16 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     found = _decided(store, after) if is_decided else _open(store, after, marks)
     shown = found[:PAGE]
     entries, undone = pages.entries(store, *(one.seq for one in shown)), undone_of(store, shown)
+    rows, may_decide = rows_of(shown), May.of(request.role, store).write and not is_decided
     return render(
         request,
         "proposals/list.html",
         pages.context(
             request,
             store,
-            rows=[(row, entries.get(row.proposal.seq or 0), undone.get(row.proposal.pk)) for row in rows_of(shown)],
+            rows=[(row, entries.get(row.proposal.seq or 0), undone.get(row.proposal.pk)) for row in rows],
+            may_decide=may_decide,
+            alike=alike(rows) if may_decide else (),
             is_decided=is_decided,
             whose=_whose(marks),
             query=f"is={','.join(marks.has)}" if marks.has else "",

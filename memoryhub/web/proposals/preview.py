@@ -53,7 +53,8 @@ class Row:
 
     `outcome` says what a decision did with the change: `merged`, `part` of it, `left`, or `there` if the memory already
     had it. `heads` are above its hunks, `lined` at its lines, and `beside` has comments on lines that are not shown.
-    `may_edit` is true for a text that the page shows whole, `editor` is open.
+    `may_edit` is true for a text that the page shows whole, `editor` is open. `is_screened` is false for a text for
+    which the page has no room: the rules were not asked about it.
     """
 
     row: plan_rows.Row
@@ -65,6 +66,7 @@ class Row:
     editor: Editor | None = None
     lined: Lined | None = None
     beside: str = ""
+    is_screened: bool = False
 
     @property
     def diff(self) -> Diff | None:
@@ -139,6 +141,7 @@ def shown(
             by_name[row.change.memory],
             screen.found.get(row.change.memory, ()),
             may_edit=row.change.memory in screen.bare and offered(row.change).content is not None,
+            is_screened=row.change.memory in screen.found,
         )
         for row in preview.whole
         if row.change.memory in by_name

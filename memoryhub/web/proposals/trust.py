@@ -15,13 +15,13 @@ _VERBS = {
 MOST_PLACES = 3
 
 
-def _places_of(row: Row) -> list[str]:
-    """Return the patterns for the memories of a proposal: for each directory of the root, the directory that all its
-    memories have in common; for a memory in the root, or a single one, its path.
+def places_of(rows: Sequence[Row]) -> list[str]:
+    """Return the patterns for the memories of some proposals: for each directory of the root, the directory that all
+    its memories have in common; for a memory in the root, or a single one, its path.
 
     Return [] if these are more than MOST_PLACES.
     """
-    paths = sorted({path for outline in row.outlines for path in (outline.path, outline.to) if path})
+    paths = sorted({path for row in rows for outline in row.outlines for path in (outline.path, outline.to) if path})
     if len(paths) == 1:
         return paths
     together: dict[str, list[str]] = {}
@@ -32,10 +32,10 @@ def _places_of(row: Row) -> list[str]:
     return places if len(places) <= MOST_PLACES else []
 
 
-def rules_of(row: Row) -> list[PathRule]:
-    """Return the rules that allow the agent of a proposal to do the same, none if there are too many places."""
-    verbs = frozenset(verb for outline in row.outlines for verb in _VERBS[outline.kind])
-    return [PathRule(Effect.ALLOW, place, verbs, row.proposal.agent) for place in _places_of(row)]
+def rules_of(*rows: Row) -> list[PathRule]:
+    """Return the rules that allow the agent of some proposals to do the same, none if there are too many places."""
+    verbs = frozenset(verb for row in rows for outline in row.outlines for verb in _VERBS[outline.kind])
+    return [PathRule(Effect.ALLOW, place, verbs, rows[0].proposal.agent) for place in places_of(rows)]
 
 
 def query_of(rules: Sequence[PathRule]) -> str:

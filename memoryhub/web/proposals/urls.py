@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from memoryhub.web.proposals import listing, proposal
+from memoryhub.web.proposals import listing, proposal, together
 
 urlpatterns = [
     path("stores/<slug:store_id>/proposals", listing.page, name="proposals"),
+    path("stores/<slug:store_id>/proposals/together", together.page, name="proposals_together"),
     path("stores/<slug:store_id>/proposals/<int:number>", proposal.page, name="proposal"),
 ]

@@ -1,5 +1,5 @@
-"""The decisions that a person made about versions, newest first, and undoing them: all decisions of one submitted form
-at once."""
+"""The decisions that a person made about versions and proposals, newest first, and undoing them: all decisions of one
+submitted form at once."""
 
 import re
 import time
@@ -19,8 +19,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.history import revert
+from memoryhub.actions.history.undone import undoing
+from memoryhub.actions.proposals import decide
 from memoryhub.actions.review.verbs import ANSWERS, VERBS, WHO, Verb
-from memoryhub.models import AuditEntry, MemoryStore, Role, User
+from memoryhub.models import AuditEntry, MemoryStore, Proposal, Role, User
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.audit.filters import NO_FILTER
@@ -35,6 +37,9 @@ from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.progress import group_in, number_in, progress, signed_group
+
+OF_PROPOSALS = {decide.MERGE: "git-merge", decide.EDIT_AND_MERGE: "git-merge", decide.REFUSE: "circle-x"}
+"""The commands that decide about a proposal, with their icons."""
 
 SIZE = 20
 PART, PARTS = 50, 5
@@ -52,16 +57,26 @@ _ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The audit entries, one for each store, that one submitted form made. `is_undone` means that all of them have been
-    undone."""
+    """The audit entries, one for each store or proposal, that one submitted form made. `is_undone` means that all of
+    them have been undone. `verb` is None for decisions about proposals."""
 
-    verb: Verb
+    verb: Verb | None
     rows: Sequence[Row]
     is_undone: bool
 
     @property
     def first(self) -> AuditEntry:
         return self.rows[0].entry
+
+    @property
+    def icon(self) -> str:
+        return self.verb.icon if self.verb else OF_PROPOSALS[self.first.command or ""]
+
+    @property
+    def words(self) -> str:
+        """Return what was decided, for the label of the button that undoes it."""
+        what = self.first.path or self.rows[0].words or ""
+        return f"{self.verb.badge}, {what}" if self.verb else what
 
     @property
     def entries(self) -> str:
@@ -85,7 +100,7 @@ def page(request: Request) -> HttpResponse:
 
 def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[AuditEntry], str | None]:
     """Return the entries of the next decisions, and the place where the page after them begins."""
-    names = {verb.name for verb in ANSWERS}
+    names = {*OF_PROPOSALS, *(verb.name for verb in ANSWERS)}
     entries: list[AuditEntry] = []
     found = Page([], None, before)
     for part in range(PARTS):
@@ -102,7 +117,7 @@ def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
     found = [list(rows) for _group, rows in groupby(rows_of(entries, NO_FILTER), key=_press)]
     return [
         Decided(
-            VERBS[rows[0].entry.command or ""],
+            VERBS.get(rows[0].entry.command or ""),
             rows,
             all(row.entry.seq in undone.get(row.entry.chain, ()) for row in rows),
         )
@@ -125,7 +140,16 @@ def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
         reopened = AuditEntry.objects.of_chain(store).of_command("reopen").filter(seq__gt=seq).newest()
         inputs = reopened.values_list("input", flat=True)[:MOST_REOPENED]
         found[store] = {told_of(input).get("entry") for input in inputs}
+        found[store] |= _undone_of_proposals(store, [entry for entry in entries if entry.chain == store])
     return found
+
+
+def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[object]:
+    """Return the seqs of those decisions about proposals that are no longer in force."""
+    merged = [entry.seq for entry in entries if entry.command in (decide.MERGE, decide.EDIT_AND_MERGE)]
+    refused = {entry.seq for entry in entries if entry.command == decide.REFUSE}
+    standing = Proposal.objects.of_store(store).filter(seq__in=refused).values_list("seq", flat=True) if refused else ()
+    return {*(undoing(store, merged) if merged else ()), *refused.difference(standing)}
 
 
 def written(entries: Iterable[tuple[str, int]]) -> str:
@@ -181,7 +205,8 @@ def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpR
 def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bool:
     """Undo the decisions of an entry. If it is not possible, say why and return False."""
     try:
-        return revert.take_back(store.pk, seq, doing) is not None
+        undone = revert.take_back(store.pk, seq, doing)
+        return (decide.take_back(store.pk, seq, doing) if undone is None else undone) is not None
     except revert.NeedsChoice:
         address = reverse("undo_entry", args=[store.pk, seq])
         said = _("Entry %(seq)s of %(store)s was not undone, because later edits overlap it.")
@@ -195,8 +220,8 @@ def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bo
 def _say_undone(request: Request, count: int) -> None:
     if count:
         said = ngettext(
-            "The decision was undone. Its versions await review again.",
-            "The decisions of %(count)s entries were undone. Their versions await review again.",
+            "The decision was undone. What it was about waits again, or is as it was before.",
+            "The decisions of %(count)s entries were undone. What they were about waits again, or is as before.",
             count,
         )
         messages.success(request, said % {"count": count})

@@ -59,9 +59,7 @@ def test_one_takes_a_proposal_and_gives_it_back(caller: Caller, store: MemorySto
     assert "No proposal is assigned to you" in client.get(listed(store, "?is=mine")).content.decode()
 
 
-def test_a_colleague_is_asked_and_all_see_who(
-    caller: Caller, store: MemoryStore, alice: User, bob: User
-) -> None:
+def test_a_colleague_is_asked_and_all_see_who(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     page = signed_in(alice).get(url_of(store)).content.decode()
     assert f'<option value="{bob.pk}"' in page and f'<option value="{alice.pk}"' not in page
     assert "The review is assigned to Bob." in assign(signed_in(alice), store, "other", to=bob.pk).content.decode()

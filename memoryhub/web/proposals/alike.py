@@ -1,0 +1,49 @@
+"""Proposals of a list that are alike: those of one agent that only add memories, in one place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from posixpath import dirname
+from urllib.parse import urlencode
+
+from memoryhub.web.proposals.rows import Row
+from memoryhub.web.proposals.trust import places_of
+
+MOST = 5
+"""The most groups of a page."""
+NUMBER = "n"
+"""The parameter with the number of a proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Some proposals by one agent that only add memories under a directory."""
+
+    agent: str
+    place: str
+    rows: Sequence[Row]
+
+    @property
+    def memories(self) -> int:
+        return sum(row.count for row in self.rows)
+
+    @property
+    def query(self) -> str:
+        return urlencode([(NUMBER, row.proposal.number) for row in self.rows])
+
+
+def alike(rows: Sequence[Row]) -> list[Alike]:
+    """Return the groups of two proposals or more, the largest first.
+
+    Memories of one directory of the root are in one place, the deepest directory that all of them have in common.
+    """
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        roots = {dirname(outline.path).split("/")[1] for outline in row.outlines}
+        if len(roots) == 1 and roots != {""} and {outline.kind for outline in row.outlines} == {"created"}:
+            groups.setdefault((row.proposal.agent, roots.pop()), []).append(row)
+    found = [Alike(some[0].agent, _place(some), some) for some in groups.values() if len(some) > 1]
+    return sorted(found, key=lambda one: -len(one.rows))[:MOST]
+
+
+def _place(rows: Sequence[Row]) -> str:
+    return ", ".join(places_of(rows))

@@ -1,0 +1,136 @@
+"""What would become of several proposals if they were merged one after the other, and which are left out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.core.plans import Plan
+from memoryhub.actions.proposals.plan import PLAN_WORK, proposal_plan
+from memoryhub.models import Finding, MemoryStore
+from memoryhub.protocol import paths
+from memoryhub.text.matching import Work
+from memoryhub.web.proposals import preview
+from memoryhub.web.proposals.preview import Row as Changed
+from memoryhub.web.proposals.rows import Row
+from memoryhub.web.undo.form import Given
+from memoryhub.web.undo.rows import Wanted
+
+MOST = 25
+"""The most proposals of one decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A proposal that would be merged: its memories with their differences, and the digest of its plan."""
+
+    row: Row
+    changes: Sequence[Changed]
+    seen: str
+
+    @property
+    def number(self) -> int:
+        return self.row.proposal.number
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The proposals that would be merged, in order, and those that would not, each with the reason as a sentence."""
+
+    merged: Sequence[Merged]
+    left: Sequence[tuple[Row, str]]
+
+
+def outlook(store: MemoryStore, rows: Sequence[Row]) -> Outlook:
+    """Return what would become of some open proposals. All their comparisons share the work of one page."""
+    work = Work(PLAN_WORK)
+    plans = {row.proposal.pk: proposal_plan(row.proposal, work) for row in rows}
+    why = _conflicts(rows, plans) | _with_findings(store, rows, plans)
+    rest = [row for row in rows if row.proposal.pk not in why]
+    why |= _overlaps(rest, plans)
+    rest = [row for row in rest if row.proposal.pk not in why]
+    changes = _changes(store, rest, plans)
+    why |= {pk: reason for pk, some in changes.items() if (reason := _of_lines(some, plans[pk]))}
+    return Outlook(
+        [
+            Merged(row, changes[row.proposal.pk], plans[row.proposal.pk].digest)
+            for row in rest
+            if row.proposal.pk not in why
+        ],
+        [(row, why[row.proposal.pk]) for row in rows if row.proposal.pk in why],
+    )
+
+
+def _conflicts(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
+    """Return {proposal: why a person has to look at it} of those with a conflict, and those without a change."""
+    found: dict[str, str] = {}
+    for row in rows:
+        plan = plans[row.proposal.pk]
+        if plan.is_empty:
+            found[row.proposal.pk] = _("The memories are already as this proposal wants them.")
+        elif problem := next((change for change in plan.changes if change.problem), None):
+            found[row.proposal.pk] = f"{problem.path}: {preview.conflict_words(problem)}"
+    return found
+
+
+def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
+    """Return {proposal: the reason} of those about a memory with an open finding."""
+    memories = {change.memory for plan in plans.values() for change in plan.changes}
+    open_ones = Finding.objects.of_store(store.pk).open().filter(memory_id__in=memories)
+    known = set(open_ones.values_list("memory_id", flat=True))
+    found: dict[str, str] = {}
+    for row in rows:
+        if one := next((change for change in plans[row.proposal.pk].changes if change.memory in known), None):
+            found[row.proposal.pk] = _("%(path)s has an open finding.") % {"path": one.path}
+    return found
+
+
+def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
+    """Return {proposal: the reason} of those that need a memory or a path of one that comes before them."""
+    at, above = dict[str, int](), dict[str, int]()
+    found: dict[str, str] = {}
+    for row in rows:
+        places = {*_places(plans[row.proposal.pk])}
+        directories = {directory for place in places for directory in paths.ancestors(place)[1:]}
+        met = {at[place] for place in places | directories if place in at}
+        met |= {above[place] for place in places if place in above}
+        if met:
+            words = _("It is about the same memory as #%(number)s. Decide about it afterwards.")
+            found[row.proposal.pk] = words % {"number": min(met)}
+            continue
+        at |= dict.fromkeys(places, row.proposal.number)
+        above |= dict.fromkeys(directories, row.proposal.number)
+    return found
+
+
+def _places(plan: Plan) -> Iterator[str]:
+    for change in plan.changes:
+        yield from {state.path for state in (change.now, change.then) if state.path}
+
+
+def _changes(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, list[Changed]]:
+    """Return {proposal: its memories with their differences}."""
+    of = {change.memory: row.proposal for row in rows for change in plans[row.proposal.pk].changes}
+    whole = Plan(store.pk, tuple(change for row in rows for change in plans[row.proposal.pk].changes))
+    outlines = [outline for row in rows for outline in row.outlines]
+    _preview, shown = preview.shown(store, whole, outlines, Given(), QueryDict(), "")
+    found: dict[str, list[Changed]] = {row.proposal.pk: [] for row in rows}
+    for one in shown:
+        proposal = of[one.row.change.memory]
+        address = Wanted(path=reverse("proposal", args=[store.pk, proposal.number]))
+        found[proposal.pk].append(replace(one, row=replace(one.row, wanted=address)))
+    return found
+
+
+def _of_lines(changes: Sequence[Changed], plan: Plan) -> str:
+    """Return why the new lines of a proposal are for a person to read, as a sentence; "" if they are not."""
+    for one in changes:
+        for found in one.found:
+            return _("%(kind)s in line %(line)s of %(path)s.") % {
+                "kind": found.label, "line": found.line, "path": one.outline.path,
+            }  # fmt: skip
+    if len(changes) < len(plan.changes) or not all(one.is_screened for one in changes):
+        return _("It is too long to be read together with others.")
+    return ""
