@@ -117,24 +117,23 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page, and the ids of the versions that the first page shows first, out of their order.
+    """Return a page, and the ids of the versions and proposals that the first page shows first, out of their order.
 
-    Later pages leave these versions out.
+    Later pages leave these out.
     """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
-    place, first_ids = Place.of(request.GET.get("at", "")), request.GET.get("first", "")
+    place, first = Place.of(request.GET.get("at", "")), request.GET.get("first", "")
+    rows: list[Row] = []
+    if not request.GET.get("at"):
+        rows = worst(target, Proposals(target, person(request))) if wanted.order == WORST else []
+        first = ",".join(sorted(row.id for row in rows))
+    target = replace(target, without=frozenset(first.split(",")[:MOST_FIRST]) if first else frozenset())
     waiting = Proposals(target, person(request), place.proposal, newest=wanted.is_newest)
-    if request.GET.get("at"):
-        first = frozenset(first_ids.split(",")[:MOST_FIRST]) if first_ids else frozenset()
-        found = page(replace(target, without=first), place.versions, newest=wanted.is_newest, beside=waiting)
-        return _with_place(found, waiting), first_ids
-    rows = worst(target) if wanted.order == WORST else []
     if not rows:
-        return _with_place(page(target, newest=wanted.is_newest, beside=waiting), waiting), ""
-    first = frozenset(row.id for row in rows)
-    found = page(replace(target, without=first), size=max(1, PAGE - len(rows)), beside=waiting)
-    return _with_place(replace(found, rows=[*rows, *found.rows]), waiting), ",".join(sorted(first))
+        return _with_place(page(target, place.versions, newest=wanted.is_newest, beside=waiting), waiting), first
+    found = page(target, size=max(1, PAGE - len(rows)), beside=waiting)
+    return _with_place(replace(found, rows=[*rows, *found.rows]), waiting), first
 
 
 def _with_place(found: Page, waiting: Proposals) -> Page:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db.models import QuerySet
@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from memoryhub import ids
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange, Role, User
+from memoryhub.models.proposals import ProposalQuerySet
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
 from memoryhub.web.common.paging import BadPlace
@@ -60,7 +61,7 @@ class Proposals:
     `passed` is the last one that was taken or did not match.
     """
 
-    def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool) -> None:
+    def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool = False) -> None:
         self.wanted, self.newest, self.passed, self.read = wanted, newest, passed, passed
         decided = set(where_decided(user).values_list("pk", flat=True)) if wanted.stores_of_proposals else set()
         self.stores = [store for store in wanted.stores_of_proposals if store in decided]
@@ -85,17 +86,22 @@ class Proposals:
         self.passed = row.id if self.rows else self.read
         return row
 
+    def about(self, store: str, memories: Collection[str]) -> list[tuple[Row, set[str]]]:
+        """Return the oldest matching proposals of a store about some memories, at most CHUNK, each with its
+        memories."""
+        if store not in self.stores or not memories:
+            return []
+        changes = ProposedChange.objects.filter(store_id=store, memory__in=memories)
+        found = self._asked().filter(store_id=store, pk__in=changes.values("proposal")).order_by("pk")
+        proposals = self._matching(list(found[:CHUNK]))
+        named = _changes(proposals)
+        return [(_row(one), {memory for memory, _, _ in named.get(one.pk, ()) if memory}) for one in proposals]
+
     def _fill(self) -> None:
         """Read the next chunk."""
-        wanted = self.wanted
-        found = Proposal.objects.filter(store_id__in=self.stores).of_state(ProposalState.OPEN)
+        found = self._asked()
         if self.read:
             found = found.filter(**{"pk__lt" if self.newest else "pk__gt": self.read})
-        for name, value in (("agent", wanted.author), ("session", wanted.session)):
-            found = found if value is None else found.filter(**{name: value})
-        found = found if wanted.start is None else found.filter(opened_at__gte=wanted.start)
-        found = found if wanted.end is None else found.filter(opened_at__lt=wanted.end)
-        found = assigned_as(found, self.stores, wanted.marks)
         proposals = list(found.order_by("-pk" if self.newest else "pk")[:CHUNK])  # ids begin with the time
         self.is_done = len(proposals) < CHUNK
         self.read = proposals[-1].pk if proposals else self.read
@@ -103,10 +109,21 @@ class Proposals:
         if not self.rows:
             self.passed = self.read
 
+    def _asked(self) -> ProposalQuerySet:
+        """Return the proposals that match, as far as their own columns say."""
+        wanted = self.wanted
+        found = Proposal.objects.filter(store_id__in=self.stores).of_state(ProposalState.OPEN)
+        for name, value in (("agent", wanted.author), ("session", wanted.session)):
+            found = found if value is None else found.filter(**{name: value})
+        found = found if wanted.start is None else found.filter(opened_at__gte=wanted.start)
+        found = found if wanted.end is None else found.filter(opened_at__lt=wanted.end)
+        return assigned_as(found, self.stores, wanted.marks)
+
     def _matching(self, proposals: Sequence[Proposal]) -> list[Proposal]:
         wanted = self.wanted
+        proposals = [one for one in proposals if one.pk not in wanted.without]
         if not (wanted.path is not None or wanted.words or wanted.memory or wanted.excluded or wanted.other_memories):
-            return list(proposals)
+            return proposals
         self.left -= len(proposals)
         changes = _changes(proposals)
         return [one for one in proposals if any(_matches(wanted, one, *change) for change in changes.get(one.pk, ()))]

@@ -1,4 +1,5 @@
-"""The versions that come first in the inbox: the newest ones of memories with open findings, the worst kinds first."""
+"""What comes first in the inbox: the newest versions of memories with open findings, and the open proposals about such
+memories, the worst kinds first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -7,19 +8,21 @@ from django.db.models import OuterRef, Subquery
 from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion
 from memoryhub.web.common.kinds import SEVERITY, group_of
 from memoryhub.web.review.filters import Wanted
+from memoryhub.web.review.proposed import Proposals
 from memoryhub.web.review.queries import Row, matching
 
 MOST = 10
-"""The most versions that come first."""
+"""The most versions and proposals that come first."""
 MOST_STORES, MOST_FINDINGS = 10, 100
 """The most stores that are considered, those with the newest findings, and the most findings of each."""
 
 
-def worst(wanted: Wanted) -> list[Row]:
-    """Return the versions of the filter that come first, in a number of queries that depends only on the stores."""
+def worst(wanted: Wanted, proposals: Proposals) -> list[Row]:
+    """Return the versions and proposals that come first, in a number of queries that depends only on the stores."""
     if wanted.memory is not None:
         return []
-    found = [row for store in _stores(wanted.stores) for row in _of_store(wanted, store)]
+    stores = _stores(sorted({*wanted.stores, *proposals.stores}))
+    found = [row for store in stores for row in _of_store(wanted, store, proposals)]
     return [row for _severity, row in sorted(found, key=lambda each: (each[0], each[1].at, each[1].id))][:MOST]
 
 
@@ -29,13 +32,18 @@ def _stores(stores: Sequence[str]) -> list[str]:
     return list(known.order_by("-newest").values_list("pk", flat=True)[:MOST_STORES])
 
 
-def _of_store(wanted: Wanted, store: str) -> Iterator[tuple[int, Row]]:
-    """Yield (severity, newest version) of the memories with open findings whose newest version awaits review."""
+def _of_store(wanted: Wanted, store: str, proposals: Proposals) -> Iterator[tuple[int, Row]]:
+    """Yield (severity, row) of the proposals about memories with open findings, and of the newest versions of these
+    memories that await review."""
     findings = Finding.objects.of_store(store).open().newest().values_list("memory_id", "kind")[:MOST_FINDINGS]
     severity: dict[str, int] = {}
     for memory, kind in findings:
         rank = SEVERITY.index(group_of(kind))
         severity[memory] = min(rank, severity.get(memory, rank))
+    for proposal, memories in proposals.about(store, severity):
+        yield min(severity[memory] for memory in memories & severity.keys()), proposal
+    if store not in wanted.stores:
+        return
     heads = list(Memory.objects.among(store, severity).values_list("head_id", flat=True))
     columns = ("store_id", "seq", "pk", "memory_id", "path", "created_at")
     rows = [Row(*row) for row in MemoryVersion.objects.among(store, heads).unreviewed().values_list(*columns)]
