@@ -7,7 +7,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from memoryhub.actions.core.plans import Plan
+from memoryhub.actions.core.plans import Plan, in_parts
 from memoryhub.actions.proposals.plan import PLAN_WORK, proposal_plan
 from memoryhub.models import Finding, MemoryStore
 from memoryhub.protocol import paths
@@ -78,8 +78,10 @@ def _conflicts(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]
 def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
     """Return {proposal: the reason} of those about a memory with an open finding."""
     memories = {change.memory for plan in plans.values() for change in plan.changes}
-    open_ones = Finding.objects.of_store(store.pk).open().filter(memory_id__in=memories)
-    known = set(open_ones.values_list("memory_id", flat=True))
+    known: set[str] = set()
+    for part in in_parts(sorted(memories)):
+        open_ones = Finding.objects.of_store(store.pk).open().filter(memory_id__in=part)
+        known |= set(open_ones.values_list("memory_id", flat=True))
     found: dict[str, str] = {}
     for row in rows:
         if one := next((change for change in plans[row.proposal.pk].changes if change.memory in known), None):

@@ -6,9 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.client import HubMemoryTool, ToolError
-from memoryhub.models import MemoryStore, User
+from memoryhub.models import MemoryStore, Role, User
 from tests.browser import axe, fits, press, sign_in_as
+from tests.fixtures import BY
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (
     LINES,
@@ -136,3 +138,53 @@ def test_on_a_telephone_the_reason_is_above_the_bar_and_a_refusal_can_be_taken_b
     expect(desk.get_by_text("Proposal #1 is open again.")).to_be_visible()
     axe(desk)
     assert state(store) == ("open", "")
+
+
+def test_a_proposal_is_assigned_by_keys_in_the_inbox_and_on_its_page(
+    desk: Page, live_server: LiveServer, store: MemoryStore, bob: User
+) -> None:
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    desk.goto(f"{live_server.url}/review?what=proposal")
+    first = desk.get_by_role("article").first
+    press(desk, "j")
+    press(desk, "i")
+    expect(first.get_by_text("Assigned to you")).to_be_visible()
+    expect(first.get_by_role("link", name=A)).to_be_focused()
+    press(desk, "I")
+    expect(first.get_by_label("Reviewer")).to_be_focused()
+    first.get_by_role("button", name="Assign", exact=True).click()
+    expect(first.get_by_text("Assigned to Bob")).to_be_visible()
+    fits(desk)
+    axe(desk)
+    desk.goto(live_server.url + url_of(store, 2))
+    press(desk, "i")
+    expect(desk.get_by_text("The review is assigned to you.")).to_be_visible()
+    expect(desk).to_have_url(live_server.url + url_of(store, 2))
+    press(desk, "i")
+    expect(desk.get_by_text("The review is assigned to no one.")).to_be_visible()
+
+
+def test_ticked_proposals_are_merged_together_and_taken_back(
+    desk: Page, live_server: LiveServer, store: MemoryStore
+) -> None:
+    before = texts(store)
+    desk.goto(live_server.url + listed(store))
+    press(desk, "j")
+    press(desk, "x")
+    press(desk, "j")
+    press(desk, "x")
+    expect(desk.get_by_text("2 selected")).to_be_visible()
+    fits(desk)
+    axe(desk)
+    desk.get_by_role("button", name="Decide together…").click()
+    expect(desk.get_by_text("1 proposal is not merged with the others, and stays open")).to_be_visible()
+    fits(desk)
+    axe(desk)
+    press(desk, "a")
+    expect(desk.get_by_text("Merged 1 proposal.")).to_be_visible()
+    assert A not in texts(store) and state(store, 1)[0] == "open"
+    desk.get_by_role("link", name="Undo all").click()
+    axe(desk)
+    desk.get_by_role("button", name="Undo the decisions").click()
+    expect(desk.get_by_text("The decision was undone.")).to_be_visible()
+    assert texts(store) == before

@@ -13,6 +13,7 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, MemoryStore, User
+from memoryhub.web.proposals import listing
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (
@@ -108,6 +109,18 @@ def test_several_are_merged_with_an_entry_each_and_taken_back_with_one_press(
     assert "undone" in curator.get(url_of(store, 1)).content.decode()
 
 
+def test_what_later_edits_overlap_is_not_taken_back(
+    caller: Caller, store: MemoryStore, curator: Client, alice: User
+) -> None:
+    adds(caller, "x")
+    changes(caller, "run-a", A, "two", "2")
+    page = press(curator, store, "merge", 1, 2)
+    edit(store, A, "2\n", "zwei\n", alice)
+    asked = take_back(curator, page).content.decode()
+    assert "was not undone, because later edits overlap it" in asked and "Choose what to keep" in asked
+    assert "zwei" in texts(store)[A] and "/policies/faq/x.md" not in texts(store)
+
+
 def test_several_are_refused_with_one_reason_and_opened_again_with_one_press(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:
@@ -168,7 +181,7 @@ def test_what_changed_after_the_preview_is_left_as_it_is(caller: Caller, store: 
 
 
 def test_the_list_offers_what_only_adds_in_one_place_and_what_is_ticked(
-    caller: Caller, store: MemoryStore, curator: Client, bob: User
+    caller: Caller, store: MemoryStore, curator: Client, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adds(caller, "x", "y")
     changes(caller, "run-a", A, "two", "2")
@@ -178,6 +191,9 @@ def test_the_list_offers_what_only_adds_in_one_place_and_what_is_ticked(
     assert "All 3 additions under /policies/faq/ by Support bot…" in html
     assert f'href="{address(store, 1, 2, 4)}"' in html.replace("&amp;", "&")
     assert [*re.findall(r'name="n" value="(\d)"', html)] == ["1", "2", "3", "4"]
+    monkeypatch.setattr(listing, "PAGE", 2)
+    html = curator.get(listed(store)).content.decode()
+    assert "The 2 additions on this page under /policies/faq/ by Support bot…" in html
     html = signed_in(bob).get(listed(store)).content.decode()
     assert 'name="n"' not in html and "that only add" not in html
 
