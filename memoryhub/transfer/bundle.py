@@ -1,4 +1,4 @@
-"""What an export or import contains: memories with their versions, as plain values."""
+"""What an export or import contains: memories with their versions, and open proposals, as plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,6 +54,31 @@ class BundledMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class BundledChange:
+    """One change of an open proposal. `memory` is the path of the memory that it is about, and `base` the text that the
+    agent saw; both are None for a new memory. `base` is also None for a text that no longer exists.
+
+    `content` is the whole new text (None: the text stays), `new_path` the new path (None: the path stays).
+    """
+
+    path: str
+    memory: str | None
+    base: str | None
+    content: str | None
+    new_path: str | None
+    deletes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BundledProposal:
+    """An open proposal, and the agent that made it."""
+
+    agent: Author
+    opened_at: datetime
+    changes: tuple[BundledChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bundle:
     """All data of one import. `source` names the format that it had."""
 
@@ -61,3 +86,4 @@ class Bundle:
     memories: tuple[BundledMemory, ...]
     store_name: str = ""
     description: str = ""
+    proposals: tuple[BundledProposal, ...] = ()

@@ -7,10 +7,20 @@ from typing import Any
 
 from memoryhub import strict_json
 from memoryhub.transfer import histories, reading
-from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer.bundle import (
+    Author,
+    Bundle,
+    BundledChange,
+    BundledMemory,
+    BundledProposal,
+    BundledVersion,
+    Refused,
+)
 from memoryhub.transfer.reading import Bounds, Data, Read, visible
 
 FORMAT, VERSION = "memoryhub", 1
+MOST_PROPOSALS, MOST_CHANGES = 1_000, 100
+"""The most proposals of an export, and the most changes of each."""
 ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "")
 
 Line = dict[str, Any]
@@ -27,7 +37,7 @@ def read(data: Data, bounds: Bounds) -> Read:
     memories, left = histories.checked(reader.all_memories(), bounds)
     if not reader.history:
         memories = tuple(histories.newest_alone(memory) for memory in memories)
-    bundle = Bundle("jsonl", memories, reader.name, reader.description)
+    bundle = Bundle("jsonl", memories, reader.name, reader.description, tuple(reader.proposals))
     return reading.require_some(Read(bundle, left))
 
 
@@ -75,6 +85,7 @@ class _Reader:
         self.memories: list[BundledMemory] = []
         self.memory: Line | None = None
         self.versions: list[BundledVersion] = []
+        self.proposals: list[BundledProposal] = []
         self.count = 0
         self.ended = False
 
@@ -85,6 +96,7 @@ class _Reader:
             "store": self._store,
             "memory": self._memory,
             "version": self._version,
+            "proposal": self._proposal,
             "end": self._end,
         }.get(line["type"])
         if take is not None:
@@ -112,6 +124,11 @@ class _Reader:
             raise Refused("A version does not follow its memory.")
         self.versions.append(version_of(line))
         self.count += 1
+
+    def _proposal(self, line: Line) -> None:
+        if len(self.proposals) == MOST_PROPOSALS:
+            raise Refused(f"It has more than {MOST_PROPOSALS:,} proposals.")
+        self.proposals.append(proposal_of(line))
 
     def _close(self) -> None:
         """Finish the current memory."""
@@ -152,6 +169,35 @@ def version_of(line: Line) -> BundledVersion:
         author_of(line.get("author")),
         redacted,
     )
+
+
+def proposal_of(line: Line) -> BundledProposal:
+    """Return the open proposal that a line describes. Raises Refused."""
+    agent, changes = author_of(line.get("agent")), line.get("changes")
+    if agent is None or not isinstance(changes, list) or not 0 < len(changes) <= MOST_CHANGES:
+        raise Refused("A proposal has no agent, no changes or too many.")
+    return BundledProposal(agent, moment_of(text(line, "opened_at")), tuple(map(_change_of, changes)))
+
+
+def _change_of(value: object) -> BundledChange:
+    if not isinstance(value, dict) or not isinstance(value.get("deletes"), bool):
+        raise Refused("A change of a proposal is no object, or does not say whether it deletes.")
+    memory, base, content, new_path = (_text_or_none(value, name) for name in ("memory", "base", "content", "new_path"))
+    change = BundledChange(_text_or_none(value, "path") or "", memory, base, content, new_path, value["deletes"])
+    writes = [content is not None, new_path is not None, change.deletes]
+    if not change.path or sum(writes) != 1 or (memory is None and content is None):
+        raise Refused("A change of a proposal has no path, or contradicts itself.")
+    return change
+
+
+def _text_or_none(value: Line, name: str) -> str | None:
+    """Return a text that can be stored, or None. Raises Refused."""
+    if value.get(name) is None:
+        return None
+    found = text(value, name)
+    if "\0" in found or any("\ud800" <= character <= "\udfff" for character in found):
+        raise Refused("A proposal has a text with a NUL or an unpaired surrogate.")
+    return found
 
 
 def _require_sum(content: str, sha256: object) -> None:

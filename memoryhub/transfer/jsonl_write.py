@@ -1,9 +1,10 @@
-"""Writes memories, their versions and their audit as JSON Lines; docs/export.md describes the lines."""
+"""Writes memories, their versions, open proposals and the audit as JSON Lines; docs/export.md describes the lines."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from memoryhub.chain import moment
+from memoryhub.transfer.bundle import BundledProposal
 from memoryhub.transfer.written import About, Told, WrittenVersion, author, header, line
 
 FORMAT = "memoryhub"
@@ -53,6 +54,14 @@ def _version(written: WrittenVersion) -> Told:
         "redacted": version.redacted,
     }
     return details if written.proof is None else {**details, "proof": written.proof}
+
+
+def proposals(found: Iterable[BundledProposal]) -> Iterator[bytes]:
+    """Yield the line of each open proposal."""
+    for one in found:
+        changes = [asdict(change) for change in one.changes]
+        told = {"type": "proposal", "agent": author(one.agent), "opened_at": moment(one.opened_at), "changes": changes}
+        yield line(told)
 
 
 def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:

@@ -180,8 +180,8 @@ def plain(path: str, content: str) -> BundledMemory:
 
 
 def require_some(read: Read) -> Read:
-    """Return the argument. Raises Refused if it has no memory."""
-    if read.bundle.memories:
+    """Return the argument. Raises Refused if it has no memory and no proposal."""
+    if read.bundle.memories or read.bundle.proposals:
         return read
     if read.left:
         first = read.left[0]

@@ -1,7 +1,7 @@
 """Stores proposals: changes that a path rule holds back until a person decides. The tree does not change."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple, NoReturn
 
 from django.db.models import Max
@@ -46,11 +46,26 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     if a hold or a limit forbids a change, or if too much is proposed already; DiskFull if no text can be stored now.
     """
     for change in changes:
-        _require_possible(store, change)
+        require_possible(store, change)
     proposal = _open(store)
     before = list(ProposedChange.objects.of_proposal(proposal)) if proposal else []
     newest = {one.memory or one.path: one for one in before}
     new = [change for change in changes if not _is_same(change, newest.get(_name(change)))]
+    require_size(before, new)
+    if proposal is None:
+        actor = store.act.actor
+        proposal = opened(store, key=str(actor.id), agent=str(actor.author_id), session=store.act.session)
+    elif new:
+        proposal.changed_at = max(store.at, proposal.changed_at + timedelta(microseconds=1))
+        proposal.save(update_fields=["changed_at"])
+    for number, change in enumerate(new, len(before) + 1):
+        row(store, proposal, number, change).save(force_insert=True)
+    is_error = not (store.proposes_without_error and store.act.door.has_tool)
+    raise ProposedByRule(results.proposed(proposal.number, rule.reason, is_error=is_error))
+
+
+def require_size(before: Sequence[ProposedChange], new: Sequence[Wanted]) -> None:
+    """Raise ToolError if a proposal would have too much with new changes, or DiskFull if no text can be stored now."""
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_many_proposed_changes(len(before) + len(new), MOST_CHANGES))
     texts = [*(change.content for change in before), *(change.content for change in new)]
@@ -59,18 +74,9 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
         raise ToolError(results.proposal_too_large(size, MOST_BYTES))
     if any(change.content is not None for change in new):
         disk_space.require_room()
-    if proposal is None:
-        proposal = _opened(store)
-    elif new:
-        proposal.changed_at = max(store.at, proposal.changed_at + timedelta(microseconds=1))
-        proposal.save(update_fields=["changed_at"])
-    for number, change in enumerate(new, len(before) + 1):
-        _row(store, proposal, number, change).save(force_insert=True)
-    is_error = not (store.proposes_without_error and store.act.door.has_tool)
-    raise ProposedByRule(results.proposed(proposal.number, rule.reason, is_error=is_error))
 
 
-def _require_possible(store: Tree, change: Wanted) -> None:
+def require_possible(store: Tree, change: Wanted) -> None:
     """Raise ToolError if a hold or a limit forbids the change."""
     if change.memory is not None:
         tree.require_not_frozen(store, change.memory)
@@ -94,18 +100,19 @@ def _open(store: Tree) -> Proposal | None:
     return found.order_by("-number").first()
 
 
-def _opened(store: Tree) -> Proposal:
-    everything, actor = Proposal.objects.of_store(store.store), store.act.actor
-    require_room(store, str(actor.author_id))
+def opened(store: Tree, *, key: str, agent: str, session: str | None, at: datetime | None = None) -> Proposal:
+    """Open a proposal without changes; `at` is when, if not now. Raises ToolError if too many are open."""
+    everything, opened_at = Proposal.objects.of_store(store.store), at or store.at
+    require_room(store, agent)
     number = (everything.aggregate(newest=Max("number"))["newest"] or 0) + 1
     return Proposal.objects.create(
-        id=ids.new_id(ids.PROPOSAL, store.at),
+        id=ids.new_id(ids.PROPOSAL, opened_at),
         store_id=store.store,
         number=number,
-        key=str(actor.id),
-        agent=str(actor.author_id),
-        session=store.act.session,
-        opened_at=store.at,
+        key=key,
+        agent=agent,
+        session=session,
+        opened_at=opened_at,
         changed_at=store.at,
     )
 
@@ -139,7 +146,8 @@ def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
     )
 
 
-def _row(store: Tree, proposal: Proposal, number: int, change: Wanted) -> ProposedChange:
+def row(store: Tree, proposal: Proposal, number: int, change: Wanted, base: str | None = None) -> ProposedChange:
+    """Return the row of a change; `base` is the version that the agent saw, if it is not the newest one."""
     memory = change.memory
     return ProposedChange(
         id=ids.new_id(ids.PROPOSED_CHANGE, store.at),
@@ -148,7 +156,7 @@ def _row(store: Tree, proposal: Proposal, number: int, change: Wanted) -> Propos
         number=number,
         seq=store.seq,
         memory=memory.id if memory else None,
-        base=memory.head if memory else None,
+        base=(base or memory.head) if memory else None,
         path=change.path,
         new_path=change.new_path,
         content=change.content,

@@ -10,6 +10,7 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.selection import Chosen, Item, NotDone, Selected, named_of, selected
+from memoryhub.actions.transfer.export_proposals import open_proposals
 from memoryhub.actions.transfer.export_rows import Cover, Rows, Scope
 from memoryhub.models import AuditChain, AuditEntry, Directory, MemoryStore, Redaction
 from memoryhub.transfer import archive_write, git_write, jsonl_write
@@ -26,7 +27,8 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 class Wanted:
     """What to export, and in which form: a selection, or a directory (`path`; `""` is the whole store).
 
-    With `masked`, the values that pages mask are masked too, and the audit is left out.
+    With `masked`, the values that pages mask are masked too, and the audit is left out. `proposals` asks for the open
+    proposals, which only JSON Lines of a whole store have.
     """
 
     form: str
@@ -34,6 +36,12 @@ class Wanted:
     chosen: Chosen | None = None
     history: bool = True
     masked: bool = False
+    proposals: bool = False
+
+    @property
+    def has_proposals(self) -> bool:
+        """Return whether the export contains the open proposals."""
+        return self.proposals and self.form == "jsonl" and not self.masked and not self.path and self.chosen is None
 
     @property
     def audit(self) -> bool:
@@ -83,6 +91,8 @@ class Export:
         yield from jsonl_write.opening(self.about)
         versions = rows.histories() if self.wanted.history else rows.heads()
         yield from jsonl_write.memories(versions, self.counts)
+        if self.wanted.has_proposals:
+            yield from jsonl_write.proposals(open_proposals(self.scope.store, self.scope.seq))
         if self.wanted.audit:
             yield from jsonl_write.audit("entry", self._entries(rows.entries()))
             yield from jsonl_write.audit("redaction", self._redactions(rows.redactions()))
@@ -178,6 +188,8 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
         "size": sum(item.size for item in items),
         "selected": len(items),
     }
+    if wanted.has_proposals:
+        details["proposals"] = True
     return Record(
         "export",
         path=one.path or None if one else None,

@@ -8,7 +8,7 @@ from typing import Any
 from memoryhub import chain
 from memoryhub.actions.transfer.preview import REFUSED, SKIP
 from memoryhub.models import ImportItem
-from memoryhub.transfer.bundle import Author, BundledMemory, BundledVersion
+from memoryhub.transfer.bundle import Author, BundledChange, BundledMemory, BundledProposal, BundledVersion
 from memoryhub.transfer.reading import Read
 
 LONGEST_KEPT = 4_096
@@ -22,6 +22,8 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
     for number, left in enumerate(read.left, len(memories)):
         path = kept_text(place + left.path) if left.path else ""
         yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=left.why, version_count=0)
+    for number, proposal in enumerate(read.bundle.proposals, len(memories) + len(read.left)):
+        yield _proposal(number, proposal, place)
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
@@ -43,6 +45,29 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
         history=[] if is_plain else [_told(version, place) for version in memory.versions],
         version_count=len(memory.versions),
     )
+
+
+def _proposal(number: int, proposal: BundledProposal, place: str) -> ImportItem:
+    changes = [_change(change, place) for change in proposal.changes]
+    return ImportItem(  # type: ignore[misc]
+        number=number,
+        path=kept_text(changes[0]["path"]),
+        found="",
+        choice="",
+        is_proposal=True,
+        memory=author_id(proposal.agent),
+        history=[{**change, "at": chain.moment(proposal.opened_at)} for change in changes],
+        size=sum(len((change[name] or "").encode()) for change in changes for name in ("base", "content")),
+        version_count=len(changes),
+    )
+
+
+def _change(change: BundledChange, place: str) -> dict[str, Any]:
+    """Return a change as the `history` of an item has it."""
+    moved = {name: place + path if path is not None else None for name, path in (
+        ("path", change.path), ("memory", change.memory), ("new_path", change.new_path),
+    )}  # fmt: skip
+    return {**moved, "base": change.base, "content": change.content, "deletes": change.deletes}
 
 
 def kept_text(text: str) -> str:

@@ -95,7 +95,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
             actor=_kept(act.actor),
             door=act.door.value,
             actors=import_items.labels(bundle.memories),
-            memory_count=len(bundle.memories) + len(brought.read.left),
+            memory_count=len(bundle.memories) + len(brought.read.left) + len(bundle.proposals),
             created_at=act.at,
             created_by_id=_person(act),
         )
@@ -150,6 +150,7 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
                 "memories": len(brought.read.bundle.memories),
                 "left_out": len(brought.read.left),
                 "bytes": job.byte_count,
+                **({"proposals": len(proposals)} if (proposals := brought.read.bundle.proposals) else {}),
             },
         )
 

@@ -13,13 +13,18 @@ from memoryhub.models import Import, ImportItem, Memory
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 
-NEW, TRASH, SAME, CONFLICT, REFUSED = "new", "trash", "same", "conflict", "refused"
+NEW, TRASH, SAME, CONFLICT, REFUSED, PROPOSAL = "new", "trash", "same", "conflict", "refused", "proposal"
 TAKE, SKIP, BESIDE = "take", "skip", "beside"
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     NEW: (TAKE, SKIP), TRASH: (TAKE, SKIP), CONFLICT: (SKIP, TAKE, BESIDE), SAME: (SKIP,), REFUSED: (SKIP,),
+    PROPOSAL: (TAKE, SKIP),
 }  # fmt: skip
 """The choices for each result, the proposed one first. In a conflict, `take` replaces the text in the store."""
+
+
+_TEXTS = ("base", "content")
+"""The texts of a change of a proposal."""
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
@@ -41,6 +46,10 @@ def _look_at(
     store: Tree, item: ImportItem, there: Mapping[str, Memory], known: Mapping[str, str], memories: int, size: int
 ) -> None:
     try:
+        if item.is_proposal:
+            item.found = PROPOSAL
+            _require_texts(store, item)
+            return
         if is_deleted(item):
             item.found = SAME if known.get(item.memory or "") == store.store else TRASH
             _require_texts(store, item)
@@ -87,7 +96,7 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 
     Raises ToolError for a blocked kind and for a limit.
     """
-    limits.check_versions(store.limits, item.path, len(item.history))
+    limits.check_versions(store.limits, item.path, 0 if item.is_proposal else len(item.history))
     masked: set[str] = set()
     flagged: set[str] = set()
     for path, content in texts_of(item):
@@ -105,6 +114,9 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 
 def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
     """Return (path, text) of each different text that an item would store."""
+    if item.is_proposal:
+        texts = ((change["memory"] or change["path"], change[name]) for change in item.history for name in _TEXTS)
+        return [(path, content) for path, content in texts if content is not None]
     if not item.history:
         return [(item.path, item.content or "")]
     found = {
@@ -115,7 +127,7 @@ def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
 
 def is_deleted(item: ImportItem) -> bool:
     """Return whether an item is imported into the trash."""
-    return bool(item.history) and item.history[-1]["operation"] == "deleted"
+    return bool(item.history) and not item.is_proposal and item.history[-1]["operation"] == "deleted"
 
 
 def _sha256(item: ImportItem) -> str | None:

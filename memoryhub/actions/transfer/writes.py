@@ -18,7 +18,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened, ScreenedPath
 from memoryhub.actions.memories import commands
-from memoryhub.actions.transfer import preview
+from memoryhub.actions.transfer import import_proposals, preview
 from memoryhub.actions.transfer.preview import BESIDE, SKIP, TRASH, is_deleted, require_free
 from memoryhub.models import Import, ImportItem, Memory, MemoryText, MemoryVersion, Operation, Redaction
 from memoryhub.protocol import paths, results
@@ -73,6 +73,8 @@ def _fresh(store: Tree) -> None:
 def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
     if item.choice == SKIP:
         return _Brought({"same": SAME, "refused": REFUSED}.get(item.found, SKIPPED))
+    if item.is_proposal:
+        return _Brought(TAKEN, import_proposals.opened(store, job, item))
     if item.found == TRASH or is_deleted(item):
         return _Brought(TAKEN, _with_history(store, job, item, item.path))
     current = tree.memory_at(store, item.path)

@@ -33,15 +33,28 @@ class Command(HubCommand):
         parser.add_argument("--format", choices=exporting.FORMATS, default="zip", help="default: zip")
         parser.add_argument("--path", default="", help="a directory, such as /notes (default: the whole store)")
         parser.add_argument("--no-history", action="store_true", help="only the newest versions of live memories")
+        parser.add_argument("--proposals", action="store_true", help="with the open proposals (jsonl of a whole store)")
         parser.add_argument("--output", help="where to write, - for standard output (default: a name from the store's)")
         parser.add_argument("--force", action="store_true", help="replace the output if it is a file")
 
     def handle(
-        self, *, store: str, format: str, path: str, no_history: bool, output: str | None, force: bool, **_: Any
+        self,
+        *,
+        store: str,
+        format: str,
+        path: str,
+        no_history: bool,
+        proposals: bool,
+        output: str | None,
+        force: bool,
+        **_: Any,
     ) -> None:
         if output is not None:
             _require_free(output, force)
-        wanted = exporting.Wanted(format, exporting.directory_of(path), history=not no_history)
+        directory = exporting.directory_of(path)
+        wanted = exporting.Wanted(format, directory, history=not no_history, proposals=proposals)
+        if proposals and not wanted.has_proposals:
+            raise CommandError("--proposals needs --format jsonl, without --path.")
         act = Act(Actor.system("export_store"), Door.COMMAND, timezone.now())
         try:
             export = exporting.begin(store, wanted, act)

@@ -56,13 +56,14 @@ FORMATS = (
 
 
 class ExportForm(forms.Form):
-    """The format of an export, and whether it includes the history."""
+    """The format of an export, and whether it includes the history and the open proposals."""
 
     format = forms.ChoiceField(
         choices=[(one.value, one.name) for one in FORMATS],
         error_messages={"invalid_choice": _("Choose one of the formats."), "required": _("Choose one of the formats.")},
     )
     history = forms.BooleanField(required=False)
+    proposals = forms.BooleanField(required=False)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -75,7 +76,11 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
     form = ExportForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         wanted = wanted_by(
-            request, form.cleaned_data["format"], path=directory.path, history=form.cleaned_data["history"]
+            request,
+            form.cleaned_data["format"],
+            path=directory.path,
+            history=form.cleaned_data["history"],
+            proposals=form.cleaned_data["proposals"],
         )
         try:
             return answer(exporting.begin(store.pk, wanted, act(request)))
@@ -117,6 +122,7 @@ def _page(request: Request, store: MemoryStore, directory: Directory | None, for
         path=path,
         chosen=form["format"].value() or "zip",
         with_history=form["history"].value() if form.is_bound else True,
+        with_proposals=form["proposals"].value() if form.is_bound else False,
         entries=row.last_seq - row.start_seq if row else 0,
         is_masked=not request.role.includes(Role.CURATOR),
         crumbs=addresses.crumbs(store.pk, store.name, path) if path else [],

@@ -21,7 +21,7 @@ SIZE = 100
 FOUND: dict[str, tuple[Promise, str]] = {
     "conflict": (_("Different text here"), "warning"), "new": (_("New"), "created"),
     "trash": (_("New, in the trash"), "neutral"), "same": (_("Same text here"), "neutral"),
-    "refused": (_("Left out"), "refused"),
+    "proposal": (_("Open proposal"), "created"), "refused": (_("Left out"), "refused"),
 }  # fmt: skip
 OUTCOMES: dict[str, tuple[Promise, str]] = {
     "taken": (_("Imported"), "created"), "replaced": (_("Replaced"), "modified"),
@@ -33,6 +33,7 @@ LABELS: dict[str, dict[str, Promise]] = {
     "conflict": {"skip": _("Keep as it is"), "take": _("Replace"), "beside": _("Keep both")},
     "new": {"take": _("Import"), "skip": _("Skip")},
     "trash": {"take": _("Import"), "skip": _("Skip")},
+    "proposal": {"take": _("Import"), "skip": _("Skip")},
 }
 SOURCES: dict[str, Promise] = {
     "zip": _("ZIP archive"), "jsonl": _("JSON Lines"), "git": _("Git stream"), "directory": _("Directory"),
@@ -72,7 +73,9 @@ class Summary:
     @property
     def taken(self) -> int:
         """Return the number of memories that would be imported, or were."""
-        names = ("new", "trash") if self.job.state == ImportState.PREVIEW else ("taken", "replaced", "beside")
+        names = (
+            ("new", "trash", "proposal") if self.job.state == ImportState.PREVIEW else ("taken", "replaced", "beside")
+        )
         return sum(group.count for group in self.groups if group.name in names)
 
     @property
