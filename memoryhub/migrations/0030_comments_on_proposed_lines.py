@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0028_comments_on_proposals'),
+        ('memoryhub', '0029_comments_on_proposals'),
     ]
 
     operations = [

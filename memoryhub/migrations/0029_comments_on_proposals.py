@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0027_notes_to_agents'),
+        ('memoryhub', '0028_notes_to_agents'),
     ]
 
     operations = [

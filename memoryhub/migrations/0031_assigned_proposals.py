@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0026_notices_of_comments'),
+        ('memoryhub', '0030_comments_on_proposed_lines'),
     ]
 
     operations = [

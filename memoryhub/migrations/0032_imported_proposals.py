@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0027_assigned_proposals'),
+        ('memoryhub', '0031_assigned_proposals'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0026_notices_of_comments'),
+        ('memoryhub', '0027_no_digests_of_imports'),
     ]
 
     operations = [
