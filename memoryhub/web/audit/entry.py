@@ -64,6 +64,10 @@ class Change:
     sides: Sides
 
 
+FOR_GOOD = ("erase", "redact")
+"""The commands that nothing undoes, although they can make versions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """The input of a call, as indented JSON for reading (`shown`) and as it was stored (`raw`).
@@ -118,7 +122,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "previous": seq - 1 if seq > first_seq(chain) else None,
         "next": seq + 1 if seq < head.last_seq else None,
         "before_seq": seq - 1,
-        "may_undo": may_undo(person(request), chain),
+        "may_undo": found.command not in FOR_GOOD and may_undo(person(request), chain),
         **_told(found),
     }
     return render(request, "audit/entry.html", context | _versions(found))

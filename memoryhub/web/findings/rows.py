@@ -26,6 +26,7 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.sensitive import Group
+from memoryhub.web.audit.sentences import told_of
 from memoryhub.web.common import kinds, pages
 from memoryhub.web.common.highlights import excerpt
 from memoryhub.web.review.items import roles_in
@@ -68,6 +69,7 @@ class Item:
     may_erase: bool
     frozen: Hold | None
     url: str
+    closer: AuditEntry | None
 
     @property
     def may_edit(self) -> bool:
@@ -110,6 +112,7 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
     texts.read(versions[f.version_id] for f in findings if f.version_id in versions)
     standing = _standing(findings, memories, versions, texts)
     entries = _entries(findings, versions)
+    closers = _closers(findings)
     named = {entry.session for entry in entries.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("id", "name"))
     roles = roles_in(user, stores)
@@ -128,7 +131,7 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
             session=sessions.get(entry.session or "", entry.session) if entry else None,
             standing=standing.get(finding.pk), may_decide=user.is_superuser or role.includes(Role.CURATOR),
             may_erase=user.is_superuser or role.includes(Role.ADMIN), frozen=frozen,
-            url=_url(finding, standing.get(finding.pk)),
+            url=_url(finding, standing.get(finding.pk)), closer=closers.get(finding.pk),
         ))  # fmt: skip
     return items
 
@@ -161,6 +164,22 @@ def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion])
     for store, seqs in by_store.items():
         by_place |= {(store.pk, seq): entry for seq, entry in pages.entries(store, *seqs).items()}
     return by_place
+
+
+def _closers(findings: Iterable[Finding]) -> dict[str, AuditEntry]:
+    """Return {finding id: entry of the act that removed its text} of the findings that the hub resolved."""
+    by_store: dict[MemoryStore, dict[str, int]] = {}
+    for finding in findings:
+        if finding.state == FindingState.RESOLVED and finding.decided_seq and finding.decided_by_id is None:
+            by_store.setdefault(finding.store, {})[finding.pk] = finding.decided_seq
+    found: dict[str, AuditEntry] = {}
+    for store, decided in by_store.items():
+        entries = AuditEntry.objects.of_chain(store.pk).of_seqs(set(decided.values()))
+        inputs = dict(entries.filter(command="resolve_finding").values_list("seq", "input"))
+        acts = {seq: told_of(input).get("entry") for seq, input in inputs.items()}
+        known = pages.entries(store, *(act for act in acts.values() if isinstance(act, int)))
+        found |= {pk: known[act] for pk, seq in decided.items() if (act := acts.get(seq)) in known}
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ where it stands now

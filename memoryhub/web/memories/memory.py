@@ -5,6 +5,8 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -12,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memoryhub.actions.core.plans import NOWHERE
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
-from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
 from memoryhub.templatetags.visible import isolated
@@ -167,7 +169,10 @@ def _tell_saved(request: Request, memory: Memory, form: EditForm, done: curation
         tell_done(request, memory.store_id, said % paths + masked, done.seq)
     else:
         said = _("%(path)s was saved as a new version.") % {"path": isolated(now["path"])}
-        tell_done(request, memory.store_id, said + masked, done.seq)
+        made = MemoryVersion.objects.among(memory.store_id, [done.version or ""]).values_list("number", flat=True)
+        url = reverse("compare", args=[memory.store_id, memory.pk], query={"to": made.first() or ""})
+        link = format_html('<a href="{}">{}</a>', url, _("See the change"))
+        tell_done(request, memory.store_id, format_html("{} {}", said + masked, link), done.seq)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub.actions.memories.selection import NotDone
+from memoryhub.actions.memories.selection import Done, NotDone
 from memoryhub.actions.memories.selection_restore import Obstacle, Return, ReturnPlan, restore, return_plan
-from memoryhub.models import MemoryStore
+from memoryhub.models import AuditEntry, MemoryStore
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import visible
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act
 from memoryhub.web.common.forms import LONGEST_NOTE, PathField
@@ -58,11 +61,21 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
         except ToolError as error:
             problem = in_words(error)
         else:
-            said = ngettext("%(count)s memory was restored.", "%(count)s memories were restored.", done.count)
-            tell_done(request, store.id, said % {"count": done.count}, done.seq)
+            tell_done(request, store.id, _said(store, done), done.seq)
             return see_other("trash", store.pk)
     shown = return_plan(store.pk, posted.thrown)
     return _page(request, store, posted, shown, _rows(shown, final, places, errors), problem)
+
+
+def _said(store: MemoryStore, done: Done) -> str:
+    """Return what was restored: a single memory by its path, with a link to it."""
+    said = ngettext("%(count)s memory was restored.", "%(count)s memories were restored.", done.count)
+    entry = AuditEntry.objects.of_chain(store.pk).only("path", "memory").get(seq=done.seq)
+    if entry.memory is None:
+        return said % {"count": done.count}
+    url = reverse("memory", args=[store.pk, entry.memory])
+    link = format_html('<a class="mono break-anywhere" href="{}">{}</a>', url, visible(entry.path or ""))
+    return format_html(_("{} was restored."), link)
 
 
 def _page(

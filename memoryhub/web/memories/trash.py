@@ -11,11 +11,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
+from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryQuerySet
 from memoryhub.web.audit import filters as audit
 from memoryhub.web.audit.filters import is_at, is_excluded, named, resolved
 from memoryhub.web.audit.queries import Search
-from memoryhub.web.common import pages
+from memoryhub.web.common import masking, pages
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import KeyValues, Malformed, has_words
@@ -25,7 +26,12 @@ from memoryhub.web.common.request import Request
 SIZE = 100
 MOST_READ = 1000
 """The most deleted memories that one request scans for matches."""
-_TOLD = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "path", "memory")
+_TOLD = (
+    "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "path", "memory",
+    "note",
+)  # fmt: skip
+MOST_BYTES, LONGEST_LINE = 400_000, 120
+"""The most bytes of texts that are read for the first lines on a page, and the most characters of such a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory in the trash, and the audit entry of its deletion."""
+    """A memory in the trash, the audit entry of its deletion, and the first line of its text, masked as everywhere."""
 
     memory: Memory
     entry: AuditEntry | None
     marks: Marks = UNMARKED
+    line: str = ""
+
+    @property
+    def by_policy(self) -> bool:
+        return self.entry is not None and self.entry.actor_kind == ActorKind.POLICY
 
     @property
     def seq(self) -> int:
@@ -182,7 +193,21 @@ def matches(row: Row, wanted: Wanted) -> bool:
 
 def _marked(page: Page) -> Page:
     marks = marks_of([row.memory for row in page.rows], timezone.now())
-    return replace(page, rows=[replace(row, marks=marks[row.memory.pk]) for row in page.rows])
+    lines = _first_lines([row.memory for row in page.rows])
+    rows = [replace(row, marks=marks[row.memory.pk], line=lines.get(row.memory.text_id or "", "")) for row in page.rows]
+    return replace(page, rows=rows)
+
+
+def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
+    """Return {text id: first line that is not empty} of the first memories, as many as MOST_BYTES allow."""
+    ids, left = [], MOST_BYTES
+    for memory in memories:
+        left -= memory.size
+        if left < 0:
+            break
+        ids += [memory.text_id] if memory.text_id else []
+    texts = masking.texts(memories[0].store_id, ids) if ids else {}
+    return {id: text.strip().partition("\n")[0][:LONGEST_LINE] for id, text in texts.items()}
 
 
 def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:

@@ -48,6 +48,7 @@ class Event:
     """Something that happened without a person: a sentence, and the URL of the page with the details.
 
     `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it (empty: none).
+    `by_admin` means that only an admin can undo it.
     """
 
     icon: str
@@ -57,6 +58,7 @@ class Event:
     store: str = ""
     asks: bool = False
     back: str = ""
+    by_admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,11 @@ def _runs(seen: _Seen) -> Iterator[Event]:
         if words:
             url = reverse("run", args=[run.pk])
             store = run.store
-            may_undo = store is not None and not asks and run.expired and seen.has(store.pk, Role.ADMIN)
-            back = url + "#undo" if may_undo and path is not None else ""
-            at = run.ended_at or run.started_at
-            yield Event("clock", words, at, url, store.name if store else "", asks=asks, back=back)
+            can_undo = store is not None and not asks and run.expired and path is not None
+            is_admin = store is not None and seen.has(store.pk, Role.ADMIN)
+            back = url + "#undo" if can_undo and is_admin else ""
+            at, by_admin = run.ended_at or run.started_at, bool(can_undo and not is_admin)
+            yield Event("clock", words, at, url, store.name if store else "", asks=asks, back=back, by_admin=by_admin)
 
 
 def _words_of_run(run: Run, path: str | None) -> str:

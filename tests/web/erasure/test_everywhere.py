@@ -438,6 +438,8 @@ def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: U
     letter = erase(client, find(client, "quellenberg"))
     assert "Only these words were removed: the text around them stays." in letter
     receipt = Receipt.objects.get(store=store.pk)
+    entry = page(client, reverse("entry", args=[store.pk, receipt.content["entry"]]))
+    assert "Undo this…" not in entry, "nothing brings back what was erased"
     for html in (letter, page(client, reverse("erasure_letter", args=[receipt.content["group"]]))):
         assert "Read what else is written there" in html
         assert reverse("memory", args=[store.pk, kept.pk]) in html and gone.pk not in html and "/other.md" not in html

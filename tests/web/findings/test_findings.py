@@ -74,6 +74,7 @@ def test_a_value_that_was_taken_out_stands_only_in_older_versions(caller: Caller
     html = signed_in(bob).get(reverse("findings"), {"state": "resolved"}).content.decode()
     assert "only in older versions, 2 to 3" in html
     assert "Resolved: the text was gone from the memory" in html
+    assert f'{reverse("entry", args=[caller.store.pk, caller.last.seq - 1])}">Support bot replaced text</a>' in html
 
 
 def test_signs_of_poisoning_are_shown_and_not_masked(caller: Caller, bob: User) -> None:

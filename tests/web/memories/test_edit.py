@@ -64,7 +64,8 @@ def test_an_edit_is_a_version_with_a_note(client: Client, curator: User, store: 
     fields = form_with(page(client, url_of(memory, "edit")), "sha256")
     answer = client.post(url_of(memory, "edit"), sent(fields, text="new\n", note="why"))
     assert (answer.status_code, answer.headers["Location"]) == (303, url_of(memory))
-    assert "was saved as a new version" in page(client, url_of(memory))
+    html = page(client, url_of(memory))
+    assert "was saved as a new version" in html and f'{url_of(memory, "compare")}?to=2">See the change</a>' in html
     entry = newest(store)
     assert (entry.command, entry.path, entry.note, entry.actor_id) == ("edit", "/a.md", "why", curator.id)
     assert MemoryVersion.objects.of_memory(memory).newest()[0].seq == entry.seq

@@ -17,6 +17,7 @@ from memoryhub.models import Agent, Memory, MemoryStore, User
 from memoryhub.web.memories import trash
 from tests.fixtures import AT, BY, new_person, signed_in
 from tests.web.browser_forms import form_with
+from tests.web.findings.flagged import CARD
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import HOSTILE, act, new_curator, newest, page, write
 from tests.write_guard import tampering
@@ -196,6 +197,19 @@ class TestRestore:
         assert html.count('form="restore-together"') == 1 and f'name="entry" value="{done.seq}"' in html
         assert "2 memories were restored." in selection(client, store, entry=str(done.seq))
         assert live(store) == {"/a/1.md", "/a/b/2.md"}
+
+    @pytest.mark.both_databases
+    def test_a_row_has_the_first_line_and_the_note_and_one_that_came_back_is_named(
+        self, client: Client, store: MemoryStore
+    ) -> None:
+        memory = write(store, "/a.md", f"\n# Ada <b>\nPays by {CARD}.\n")
+        write(store, "/b.md", f"Pays by {CARD}.\n")
+        curation.delete(store.id, "/a.md", act()._replace(note="wrong customer"))
+        curation.delete(store.id, "/b.md", act())
+        html = page(client, reverse("trash", args=[store.id]))
+        assert "# Ada &lt;b&gt;</span>" in html and "wrong customer</span>" in html and CARD not in html
+        html = selection(client, store, act="restore", id=[memory.id])
+        assert f'{reverse("memory", args=[store.id, memory.id])}">/a.md</a> was restored.' in html
 
     def test_a_taken_path_is_said_with_another_one_to_change(self, client: Client, store: MemoryStore) -> None:
         one, two = write(store, "/a/1.md", "old"), write(store, "/a/2.md")

@@ -132,7 +132,7 @@ def test_a_viewer_sees_what_is_dangerous_and_is_offered_no_decision(caller: Call
     caller.create("/poison.md", POISON)
     html = today(bob).content.decode()
     assert "/poison.md" in html
-    assert "Not a problem" not in html and "Looks fine" not in html
+    assert "Dismiss…" not in html and "Looks fine" not in html
 
 
 def test_nothing_of_other_stores_is_shown(agent: Agent, alice: User, bob: User, superuser: User) -> None:
@@ -313,7 +313,10 @@ def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice
     assert event.words == f"Retention put {first} and 2 more into the trash"
     assert event.back == reverse("run", args=[run.pk]) + "#undo"
     (seen,) = today(bob).context["events"]
-    assert not seen.back
+    assert not seen.back and "an admin can undo it" in today(bob).content.decode()
+    assert "an admin can undo it" not in today(alice).content.decode()
+    trash = signed_in(bob).get(reverse("trash", args=[store.pk])).content.decode()
+    assert trash.count("by the retention policy <a") == 3
     signed_in(alice).post(reverse("undo_run", args=[run.pk]))
     (event,) = today(alice).context["events"]
     assert event.words == "Retention put 3 memories into the trash"
