@@ -3,7 +3,7 @@
 from django import template
 
 from memoryhub.actions.comments import notices
-from memoryhub.models import MemoryStore, User
+from memoryhub.models import Comment, MemoryStore, User
 
 register = template.Library()
 
@@ -16,3 +16,12 @@ def told_of(user: User) -> int:
     """Return of how many conversations a person was told and has not put away, up to MOST."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     return notices.waiting_for(user, stores).order_by().values("store_id")[:MOST].count()
+
+
+@register.simple_tag
+def named_by(comment: Comment) -> dict[str, list[str]]:
+    """Return the names of those `people` whom a comment names, and the `words` after an `@` that name no one."""
+    people = {user.pk: user for user in notices.readers_of(comment.store_id)}
+    found = notices.mentions(comment.text, list(people.values()))
+    named = dict.fromkeys(pk for _, ids in found for pk in sorted(ids) if pk != comment.by_id)
+    return {"people": [str(people[pk]) for pk in named], "words": [word for word, ids in found if word and not ids]}

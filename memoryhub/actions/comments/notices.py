@@ -9,6 +9,11 @@ from django.db.models import Q, QuerySet
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Comment, MemoryStore, Notice, User
 
+LONGEST_NAME = 400
+"""The most characters after an `@` that can be a name."""
+
+_WORD = re.compile(r"[\w.-]*\w|\S")
+
 
 def readers_of(store_id: str) -> Sequence[User]:
     """Return the active people who may read the comments of a memory store, by name."""
@@ -17,20 +22,47 @@ def readers_of(store_id: str) -> Sequence[User]:
     return sorted(found, key=lambda user: str(user).casefold())
 
 
-def named_in(text: str, people: Iterable[User]) -> set[str]:
-    """Return the ids of the people whose name or e-mail address stands in a text after an `@`.
+def named_in(text: str, people: Sequence[User]) -> set[str]:
+    """Return the ids of the people whom a text names after an `@`."""
+    return {pk for _, ids in mentions(text, people) for pk in ids}
 
-    Case does not matter. Of two names of which one begins the other, the longer one counts.
+
+def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
+    """Return (word, ids of the people) for each `@` of a text that begins a word; no ids if it names no one.
+
+    A person is named by name, by e-mail address, or by a first name that only one member has. Case does not matter. Of
+    two names of which one begins the other, the longer one counts.
     """
+    if "@" not in text:
+        return []
     ids: dict[str, set[str]] = {}
     for user in people:
         for name in (str(user), user.email):
             ids.setdefault(name.casefold(), set()).add(user.pk)
-    if "@" not in text or not ids:
-        return set()
-    names = "|".join(re.escape(name) for name in sorted(ids, key=len, reverse=True))
-    found = re.findall(rf"(?<!\w)@({names})(?!\w)", text.casefold())
-    return {pk for name in found for pk in ids[name]}
+    first = {name: {pk} for name, pk in _first_names(people).items() if name not in ids}
+    ends = ((ids, r"(?!\w)"), (first, r"(?![.@-]?\w)"))
+    named = re.compile("|".join(f"({_one_of(names)}){end}" for names, end in ends if names) or r"(?!)")
+    found: list[tuple[str, set[str]]] = []
+    for at in re.finditer(r"(?<!\w)@(?=\S)", text):
+        rest = text[at.end() : at.end() + LONGEST_NAME]
+        match, word = named.match(rest.casefold()), _WORD.match(rest)
+        found.append((word[0] if word else "", (first | ids)[match[0]] if match else set()))
+    return found
+
+
+def _first_names(people: Iterable[User]) -> dict[str, str]:
+    """Return {first name: id} of the first names that only one member has. Administrators of the hub need not be
+    members."""
+    ids: dict[str, list[str]] = {}
+    for user in people:
+        first, _space, rest = user.name.casefold().partition(" ")
+        if rest and first.replace("-", "").isalnum() and not user.is_superuser:
+            ids.setdefault(first, []).append(user.pk)
+    return {first: pks[0] for first, pks in ids.items() if len(pks) == 1}
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
 
 def tell(comment: Comment, text: str, before: str = "") -> None:

@@ -15,7 +15,7 @@ from memoryhub.web.audit.guesses import guesses_of
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
-from memoryhub.web.audit.verified import VerificationRun, command_to_run
+from memoryhub.web.audit.verified import VerificationRun, command_for
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filter_bar import bar_of

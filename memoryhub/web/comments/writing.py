@@ -107,5 +107,9 @@ def _page_of(comment: Comment) -> str:
 
 
 def _place(request: Request, page: str, comment_id: str) -> str:
-    """Return the page that the form was on, by default `page`, at the comment."""
-    return f"{came_from(request).partition('#')[0] or page}#{comment_id}"
+    """Return the page that the form was on, by default `page`, at the comment. `told` makes it say whom the comment
+    names."""
+    page = came_from(request).partition("#")[0] or page
+    if "@" in request.POST.get("text", ""):
+        page += f"{'&' if '?' in page else '?'}told={comment_id}"
+    return f"{page}#{comment_id}"

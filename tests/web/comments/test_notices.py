@@ -12,6 +12,7 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import removal
+from memoryhub.actions.review import assignments
 from memoryhub.models import Comment, Door, Memory, MemoryStore, Notice, Role, User
 from memoryhub.web.today import for_you
 from tests.fixtures import BY, new_person, signed_in
@@ -99,6 +100,44 @@ def test_a_curator_is_offered_the_members_of_the_store_alone(memory: Memory, car
     body = page(carla, memory)
     assert f'<option value="{bob}">' in body
     assert "Root" not in body
+
+
+@pytest.mark.both_databases
+def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
+    memory: Memory, carla: User, store: MemoryStore
+) -> None:
+    mina, ann, anna = new_person("Mina Park"), new_person("Ann Lee"), new_person("Ann Rey")
+    new_person("Mina Root", is_superuser=True)
+    for one in (mina, ann, anna):
+        keys_and_roles.set_role(store, one, Role.VIEWER, **BY)
+    sent = begin(carla, memory, "@Mina please check this one, or @ann or @Tom (a@b.c)", lines="2")
+    assert "Carla named you at /a.md" in today(mina) and "line 2" in today(mina)
+    assert "For you" not in today(ann) + today(anna)
+    body = " ".join(signed_in(carla).get(sent.headers["Location"]).content.decode().split())
+    assert "Told: <b>Mina Park</b>" in body
+    assert "Nobody was told by <b>@ann</b>" in body and "Nobody was told by <b>@Tom</b>" in body
+    assert "@b.c</b>" not in body and "Told:" not in page(carla, memory)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("@mina", "1"), ("ask @Mina.", "1"), ("@Mina Park", "1"), ("@mina@other.org", ""), ("@mina.p", ""),
+        ("@minas", ""), ("@Bo", "2"), ("@Bo Lee", "3"), ("x@mina", ""),
+    ],
+)  # fmt: skip
+def test_a_first_name_is_a_word_of_its_own_and_yields_to_whole_names(text: str, named: str) -> None:
+    names = ["Mina Park", "Bo", "Bo Lee"]
+    people = [User(id=str(n), name=name, email=f"{n}@x.org") for n, name in enumerate(names, 1)]
+    assert notices.named_in(text, people) == {*named}
+
+
+@pytest.mark.both_databases
+def test_what_is_assigned_for_review_is_for_the_person(memory: Memory, carla: User, bob: User, alice: User) -> None:
+    act = Act(Actor.person(alice), Door.WEB, timezone.now())
+    assignments.assign(memory.store_id, memory.pk, carla.pk, act)
+    assert "1 memory is assigned to you for review" in today(carla) and "?is=mine" in today(carla)
+    assert "For you" not in today(alice)
 
 
 def test_of_many_comments_some_are_shown_and_the_others_counted(
