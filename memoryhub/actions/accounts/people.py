@@ -125,15 +125,12 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
         invitation = find_invitation(token, at)
         if invitation is None:
             raise InvitationSpent
-        store = tree.lock(invitation.store_id, Act(_NOBODY, Door.WEB, at)) if invitation.store_id else None
-        audit.lock_hub()  # invitations are spent under their chains' locks: no deadlock
-        if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
-            raise InvitationSpent
+        joined = _spend(invitation, at)
         user = invitation.user
         if user is None:
             user = _write_user(invitation.email or email, name, encoded, invitation.is_superuser, at)
-            if store is not None:
-                _join(store, invitation, user, at)
+            for one, store in joined:
+                _join(store, one, user, at)
             _tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
         else:
             _write_password(user, encoded, at)
@@ -141,7 +138,9 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
 
 
 def join(user: User, token: str, *, at: datetime) -> MemoryStore:
-    """Use an invitation to a memory store, for the signed-in person whose address it names; return the store.
+    """Use an invitation to a memory store, and those `beside` it, for the signed-in person whose address it names.
+
+    Return the store.
 
     A higher role that the person already has stays. An invitation works once; then InvitationSpent is raised.
     """
@@ -149,12 +148,33 @@ def join(user: User, token: str, *, at: datetime) -> MemoryStore:
         invitation = find_invitation(token, at)
         if invitation is None or invitation.store is None or not invites(invitation, user):
             raise InvitationSpent
-        store = tree.lock(invitation.store.id, Act(_NOBODY, Door.WEB, at))
-        audit.lock_hub()
-        if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
-            raise InvitationSpent
-        _join(store, invitation, user, at)
+        for one, store in _spend(invitation, at):
+            _join(store, one, user, at)
     return invitation.store
+
+
+def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
+    """Return the other usable invitations that were made in the same act: for the same address, each to a store."""
+    if invitation.store_id is None or invitation.user_id is not None:
+        return []
+    same = {"email": invitation.email, "made_by": invitation.made_by_id, "created_at": invitation.created_at}
+    found = Invitation.objects.open(at).filter(user=None, store__isnull=False, **same).exclude(pk=invitation.pk)
+    return list(found.select_related("store").order_by("store_id"))
+
+
+def _spend(invitation: Invitation, at: datetime) -> list[tuple[Invitation, tree.Tree]]:
+    """Use an invitation and those beside it, and return (invitation, locked store) of each to a store.
+
+    They are used under the locks of their chains, which are taken in one order, so there is no deadlock. Raises
+    InvitationSpent.
+    """
+    together = sorted([invitation, *beside(invitation, at)], key=lambda one: one.store_id or "")
+    stores = {one.pk: tree.lock(one.store_id, Act(_NOBODY, Door.WEB, at)) for one in together if one.store_id}
+    audit.lock_hub()
+    used = {one.pk for one in together if Invitation.objects.open(at).filter(pk=one.pk).update(used_at=at)}
+    if invitation.pk not in used:
+        raise InvitationSpent
+    return [(one, stores[one.pk]) for one in together if one.pk in used and one.pk in stores]
 
 
 def invites(invitation: Invitation, user: User) -> bool:

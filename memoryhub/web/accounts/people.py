@@ -1,5 +1,6 @@
 """The people of the hub and their invitations, for hub administrators."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -49,13 +50,20 @@ def invite(request: Request) -> HttpResponse:
     if not spend_form(request):
         return see_other(request, "people")
     try:
-        invitation, token = actions.invite(**form.cleaned_data, **by(request))
+        invitation, token = _invited(form.cleaned_data, by(request))
     except actions.MayNotInvite:
         raise PermissionDenied from None
     except actions.EmailTaken:
         form.add_error("email", _("Another person already has this e-mail address."))
         return _page(request, form)
     return shown_link(request, invitation, token, reverse("people"))
+
+
+def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
+    """Create an invitation to each store, all of which one link accepts; return the first one with its token."""
+    wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
+    made = [actions.invite(**wanted, store=store, **who) for store in list(given["stores"]) or [None]]
+    return made[0]
 
 
 @superuser_only
@@ -127,9 +135,9 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
 
 def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
     """Show the link of an invitation, which cannot be shown again."""
-    return render(
-        request, "accounts/password_link.html", {"invitation": invitation, "link": link_of(token), "back": back}
-    )
+    beside = actions.beside(invitation, timezone.now())
+    shown = {"invitation": invitation, "beside": beside, "link": link_of(token), "back": back}
+    return render(request, "accounts/password_link.html", shown)
 
 
 def _page(request: Request, form: InviteForm) -> HttpResponse:

@@ -6,23 +6,21 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models import MemoryStore, Role
-from memoryhub.web.common.forms import ROLES, StoreField, email_field
+from memoryhub.web.common.forms import ROLES, StoresField, email_field
 
 
 class InviteForm(forms.Form):
-    """An invitation to one memory store, or to the hub without a role or as its administrator."""
+    """An invitation to memory stores, or to the hub without a role or as its administrator."""
 
     email = email_field(help_text=_("The link works only for this address."))
-    store = StoreField(
-        label=_("Memory store"),
+    stores = StoresField(
+        label=_("Memory stores"),
         queryset=MemoryStore.objects.none(),
         required=False,
-        empty_label=_("None yet"),
-        help_text=_("The person joins it with the link."),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("The person joins them with the link."),
     )
-    role = forms.ChoiceField(
-        label=_("Role there"), choices=ROLES, initial=Role.CURATOR, required=False, widget=forms.RadioSelect
-    )
+    role = forms.ChoiceField(label=_("Role there"), choices=ROLES, required=False, widget=forms.RadioSelect)
     is_superuser = forms.BooleanField(
         label=_("Administrator of the hub"),
         required=False,
@@ -32,13 +30,15 @@ class InviteForm(forms.Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         stores = MemoryStore.objects.active().by_name()
-        self.fields["store"].queryset = stores  # type: ignore[attr-defined]
+        self.fields["stores"].queryset = stores  # type: ignore[attr-defined]
         if len(only := stores[:2]) == 1:
-            self.fields["store"].initial = only[0].pk
+            self.fields["stores"].initial = [only[0].pk]
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
-        if values.get("store") and values.get("is_superuser"):
-            self.add_error("store", _("An administrator may do everything in every memory store. Choose none here."))
-        values["role"] = Role(values.get("role") or Role.CURATOR) if values.get("store") else Role.VIEWER
+        if values.get("stores") and values.get("is_superuser"):
+            self.add_error("stores", _("An administrator may do everything in every memory store. Choose none here."))
+        elif values.get("stores") and not values.get("role") and "role" not in self.errors:
+            self.add_error("role", _("Choose a role."))
+        values["role"] = Role(values.get("role") or Role.VIEWER) if values.get("stores") else Role.VIEWER
         return values

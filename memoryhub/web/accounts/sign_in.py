@@ -1,5 +1,7 @@
 """Signing in, signing out, and accepting invitations."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.http import HttpResponse
@@ -93,9 +95,13 @@ def _invitation(request: Request, token: str) -> HttpResponse:
         except people.EmailTaken:
             form.add_error("email" if "email" in form.fields else None, _taken(found))
         except (TooManyTries, TooBusy) as error:
-            said = {"form": form, "invitation": found}
+            said = {"form": form, **_shown(found)}
             return not_now(request, "accounts/invitation.html", said, error)
-    return render(request, "accounts/invitation.html", {"form": form, "invitation": found})
+    return render(request, "accounts/invitation.html", {"form": form, **_shown(found)})
+
+
+def _shown(invitation: Invitation) -> dict[str, Any]:
+    return {"invitation": invitation, "beside": people.beside(invitation, timezone.now())}
 
 
 def _taken(invitation: Invitation) -> str:
@@ -107,7 +113,7 @@ def _taken(invitation: Invitation) -> str:
 def _join(request: Request, invitation: Invitation, token: str, user: User) -> HttpResponse:
     """Let a signed-in person accept an invitation to a store with one button."""
     if request.method != "POST":
-        return render(request, "accounts/invitation_join.html", {"invitation": invitation})
+        return render(request, "accounts/invitation_join.html", _shown(invitation))
     try:
         store = people.join(user, token, at=timezone.now())
     except people.InvitationSpent:

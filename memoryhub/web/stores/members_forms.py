@@ -13,7 +13,7 @@ class AddMemberForm(forms.Form):
             "Members of your other memory stores are added at once. For anyone else, you get a link to pass on."
         )
     )
-    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial=Role.VIEWER, widget=forms.RadioSelect)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, widget=forms.RadioSelect)
 
 
 class RoleForm(forms.Form):

@@ -10,8 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub import ids
-from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Access, AuditEntry, Invitation, Key, MemoryStore, MemoryVersion, User
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.stores import stores
+from memoryhub.actions.verification import verify
+from memoryhub.models import Access, AuditEntry, Invitation, Key, Member, MemoryStore, MemoryVersion, User
 from memoryhub.web.agents import keys
 from tests.fixtures import BY, signed_in
 
@@ -56,7 +58,7 @@ def test_an_empty_hub_leads_from_the_first_store_to_the_first_reviewer(root: Cli
     assert steps(root) == [True, True, True, True, False]
     assert "Invite a person" in part(root)
 
-    invite(root, store=store.pk, role="curator")
+    invite(root, stores=store.pk, role="curator")
     assert steps(root) == []
     assert "All first steps are done" in part(root)
 
@@ -157,7 +159,7 @@ def test_who_may_not_see_the_store_learns_nothing_of_the_key(alice: User, charli
     assert signed_in(charlie).get(reverse("first_call", args=[issued.pk])).status_code == 404
 
 
-def invite(client: Client, **given: str) -> Any:
+def invite(client: Client, **given: str | list[str]) -> Any:
     form = {"email": "dora@example.com", **given, "form": client.get(reverse("people")).context["form_once"]}
     return client.post(reverse("invite_person"), form)
 
@@ -165,13 +167,54 @@ def invite(client: Client, **given: str) -> Any:
 @pytest.mark.both_databases
 def test_a_reviewer_is_invited_with_address_store_and_role_in_one_form(root: Client, store: MemoryStore) -> None:
     assert "Curator: also reviews what agents write" in root.get(reverse("people")).content.decode()
-    invite(root, store=store.pk, role="curator")
+    invite(root, stores=store.pk, role="curator")
     made = Invitation.objects.get()
     assert (made.email, made.store, made.role, made.is_superuser) == ("dora@example.com", store, "curator", False)
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("is_known", [False, True])
+def test_one_link_invites_to_several_stores(
+    root: Client, store: MemoryStore, superuser: User, charlie: User, is_known: bool
+) -> None:
+    other = stores.create_store(stores.StoreSettings(name="Other"), admin=superuser, **BY)
+    wrong = invite(root, stores=[store.pk, other.pk])
+    assert "Choose a role." in wrong.content.decode() and not Invitation.objects.exists()
+    email = charlie.email if is_known else "dora@example.com"
+    page = invite(root, stores=[store.pk, other.pk], role="curator", email=email).content.decode()
+    assert f"<b>{store.name}</b>" in page and "<b>Other</b>" in page and Invitation.objects.count() == 2
+    link = re.search(r'id="link"[^>]*>http://[^/]+([^<]+)<', page)
+    assert link
+    guest = signed_in(charlie) if is_known else Client()
+    shown = guest.get(link[1]).content.decode()
+    assert store.name in shown and "Other" in shown
+    secret = {"password": "a long passphrase 42", "again": "a long passphrase 42"}
+    guest.post(link[1], {} if is_known else {"name": "Dora", **secret})
+    joined = Member.objects.filter(user__email=email).values_list("store__name", "role")
+    assert set(joined) == {(store.name, "curator"), ("Other", "curator")}
+    assert guest.get(link[1]).status_code == 410
+    assert verify.verify(store.pk)[1] is None and verify.verify(other.pk)[1] is None
+
+
+@pytest.mark.both_databases
+def test_of_several_stores_those_that_were_withdrawn_are_not_joined(
+    root: Client, superuser: User, store: MemoryStore
+) -> None:
+    other = stores.create_store(stores.StoreSettings(name="Other"), admin=superuser, **BY)
+    page = invite(root, stores=[store.pk, other.pk], role="viewer").content.decode()
+    link = re.search(r'id="link"[^>]*>http://[^/]+([^<]+)<', page)
+    assert link
+    first = people.find_invitation(link[1].rstrip("/").rsplit("/", 1)[1], timezone.now())
+    assert first
+    beside = Invitation.objects.exclude(pk=first.pk).get()
+    root.post(reverse("withdraw_invitation", args=[beside.pk]))
+    secret = {"password": "a long passphrase 42", "again": "a long passphrase 42"}
+    Client().post(link[1], {"name": "Dora", **secret})
+    assert list(Member.objects.filter(user__name="Dora").values_list("store_id", flat=True)) == [first.store_id]
+
+
 def test_an_administrator_is_invited_to_no_store(root: Client, store: MemoryStore) -> None:
-    answer = invite(root, store=store.pk, role="admin", is_superuser="on")
+    answer = invite(root, stores=store.pk, role="admin", is_superuser="on")
     assert "may do everything in every memory store" in answer.content.decode()
     assert not Invitation.objects.exists()
     invite(root, is_superuser="on")
