@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
@@ -169,18 +169,27 @@ def text_of(store: Tree, text: str | None) -> str | None:
 # ------------------------------------------------------------------------------------------------ recording
 
 
-def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place: ScreenedPath | None = None) -> None:
+def note(
+    store: Tree,
+    memory_id: str,
+    version_id: str,
+    screened: Screened,
+    place: ScreenedPath | None = None,
+    *,
+    returns: bool = False,
+) -> None:
     """Record the flagged spans of a version. Call it when the version is made, before its entry is written.
 
     Findings that are known and open stay as they are. A resolved one gets the new position, and `settling` opens it
-    again after the entry. Raises NeedsReason.
+    again after the entry. If the text `returns`, by a restore or an undo, the finding keeps its version, so that it
+    still names who wrote the value first. Raises NeedsReason.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
     if place is not None:
         found += [_row(store, memory_id, version_id, span, place.path, in_path=True) for span in place.flagged]
     if found:
-        _write(store, found, screened, place)
+        _write(store, found, screened, place, returns=returns)
 
 
 def recorded(spans: Iterable[Span], text: str) -> list[Span]:
@@ -221,7 +230,9 @@ def _row(store: Tree, memory: str, version: str, span: Span, text: str, *, in_pa
     )
 
 
-def _write(store: Tree, rows: Sequence[Finding], screened: Screened, place: ScreenedPath | None) -> None:
+def _write(
+    store: Tree, rows: Sequence[Finding], screened: Screened, place: ScreenedPath | None, *, returns: bool = False
+) -> None:
     wanted = {(row.memory_id, row.kind, row.fingerprint): row for row in reversed(rows)}
     known = _known(store, wanted)
     fresh = {key: row for key, row in wanted.items() if known.get(key, _RESOLVED)[1] == FindingState.RESOLVED}
@@ -231,9 +242,23 @@ def _write(store: Tree, rows: Sequence[Finding], screened: Screened, place: Scre
         _require_reason(store, fresh.values(), screened, place)
     again = {known[key][0]: row for key, row in fresh.items() if key in known}
     Finding.objects.bulk_create([row for key, row in fresh.items() if key not in known], batch_size=100)
+    kept = _with_text(store, again) if returns else frozenset()
     for pk, row in again.items():
-        names = _FOUND_AGAIN if row.state == FindingState.OPEN else (*_FOUND_AGAIN, *_DECIDED)
-        Finding.objects.of_store(store.store).filter(pk=pk).update(**{name: getattr(row, name) for name in names})
+        names = (*(() if pk in kept else _FOUND_AGAIN), *(() if row.state == FindingState.OPEN else _DECIDED))
+        if names:
+            Finding.objects.of_store(store.store).filter(pk=pk).update(**{name: getattr(row, name) for name in names})
+
+
+def _with_text(store: Tree, ids: Collection[str]) -> frozenset[str]:
+    """Return the ids of those findings whose version still has the text, or the path, with the value."""
+    found: set[str] = set()
+    for part in in_parts(sorted(ids)):
+        rows = Finding.objects.of_store(store.store).filter(pk__in=part).values_list("pk", "version_id", "in_path")
+        named = list(rows)
+        versions = MemoryVersion.objects.among(store.store, sorted({version for _, version, _ in named}))
+        there = {pk: (text, path) for pk, path, text in versions.values_list("pk", "path", "text_id")}
+        found |= {pk for pk, version, in_path in named if there.get(version, (None, None))[in_path] is not None}
+    return frozenset(found)
 
 
 _RESOLVED = ("", FindingState.RESOLVED)

@@ -250,7 +250,7 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
         kept = _kept(store, change, state)
         tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=kept.size)
         version = tree.restore_text(store, _stored(change), kept.text, kept.size, kept.sha256)
-        findings.note(store, change.memory, version, kept.screened)
+        findings.note(store, change.memory, version, kept.screened, returns=True)
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
@@ -271,7 +271,7 @@ def _place(store: Tree, change: Change, state: State) -> None:
     tree.check_limits(store, path, old_size=None, new_size=kept.size)
     operation = Operation.MODIFIED if change.now.is_there else Operation.CREATED
     tree.put(store, _stored(change), operation, path, kept.text, kept.size, kept.sha256)
-    findings.note(store, change.memory, store.made[-1].id, kept.screened, place)
+    findings.note(store, change.memory, store.made[-1].id, kept.screened, place, returns=True)
 
 
 def _create(store: Tree, path: str, content: str, place: ScreenedPath) -> None:

@@ -190,7 +190,7 @@ def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> 
     kept = _as_kept(store, memory, memory.path, memory.content, version)
     tree.check_limits(store, memory.path, old_size=memory.size, new_size=kept.size, versions=memory.kept)
     head = tree.restore_text(store, memory, kept.text, kept.size, kept.sha256)
-    findings.note(store, memory.id, head, kept.screened)
+    findings.note(store, memory.id, head, kept.screened, returns=True)
     return head
 
 
@@ -208,7 +208,7 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     kept = _as_kept(store, memory, path, None, version)
     tree.check_limits(store, path, old_size=None, new_size=kept.size, versions=memory.kept)
     head = tree.restore_memory(store, memory, path, kept.text, kept.size, kept.sha256)
-    findings.note(store, memory.id, head, kept.screened, place)
+    findings.note(store, memory.id, head, kept.screened, place, returns=True)
     return head
 
 

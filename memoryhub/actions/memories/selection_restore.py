@@ -130,7 +130,7 @@ def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
     kept = findings.screen_stored(store, memory.id, to, None, memory.text, memory.size, memory.sha256)
     tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)
     version = tree.restore_memory(store, memory, to, kept.text, kept.size, kept.sha256)
-    findings.note(store, memory.id, version, kept.screened, place)
+    findings.note(store, memory.id, version, kept.screened, place, returns=True)
 
 
 def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
