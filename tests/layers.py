@@ -36,7 +36,7 @@ ROOMS = {
         "review": "", "findings": "", "webhooks": "",
         "comments": "history",
         "memories": "findings review",
-        "stores": "memories", "accounts": "memories", "search": "memories",
+        "stores": "memories", "accounts": "memories webhooks", "search": "memories",
         "retention": "comments memories",
         "transfer": "findings memories",
         "history": "findings memories review",

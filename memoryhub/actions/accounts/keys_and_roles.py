@@ -12,7 +12,7 @@ from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.roles import write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import calls
-from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
+from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User, Webhook
 
 KEY_PREFIX = "mh_"
 
@@ -40,12 +40,14 @@ def set_role(
     at: datetime,
     keep_admin: bool = False,
     revoke: Iterable[Key] = (),
+    pause: Iterable[Webhook] = (),
 ) -> None:
     """Give a person a role in a store, or remove it (None). Without a change, nothing is written.
 
-    The same transaction withdraws invitations that the person made and may no longer grant, and revokes the keys in
-    `revoke`. If the role becomes lower, it also withdraws invitations to this store for the person's own address. With
-    `keep_admin`, raises LastAdministrator if the store would lose its last active admin.
+    The same transaction withdraws invitations that the person made and may no longer grant, revokes the keys in
+    `revoke`, and pauses the webhooks of the store in `pause`. If the role becomes lower, it also withdraws invitations
+    to this store for the person's own address. With `keep_admin`, raises LastAdministrator if the store would lose its
+    last active admin.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = write_role(store, user, role, at)
@@ -58,6 +60,7 @@ def set_role(
         withdrawals.withdraw_lapsed(user, locked.act, {store.id: locked.head})
         if before is not None and (role is None or not role.includes(before)):
             withdrawals.withdraw_those_to(user, store, locked.head, locked.act)
+        withdrawals.pause_webhooks(pause, {store.id: locked.head}, locked.act)
         for key in revoke:
             revoke_key(key, actor=actor, door=door, at=at)
 

@@ -17,7 +17,7 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.roles import write_role
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Door, Invitation, Key, Member, MemoryStore, Role, User
+from memoryhub.models import Door, Invitation, Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.models.audit import ActorKind
 
@@ -254,17 +254,24 @@ def change_password(user: User, current: str, password: str, *, at: datetime) ->
 
 
 def set_active(
-    user: User, active: bool, *, actor: Actor, door: Door, at: datetime, revoke: Iterable[Key] = ()
-) -> None:  # fmt: skip
+    user: User,
+    active: bool,
+    *,
+    actor: Actor,
+    door: Door,
+    at: datetime,
+    revoke: Iterable[Key] = (),
+    pause: Iterable[Webhook] = (),
+) -> None:
     """Activate or deactivate a person. Without a change, nothing is written; earlier acts keep the person's name.
 
     A deactivation also ends the person's browser sessions, password links and the invitations that the person made, in
-    the same transaction. The keys in `revoke` are revoked too. Raises LastAdministrator if the hub would have no active
-    administrator left.
+    the same transaction. The keys in `revoke` are revoked too, and the webhooks in `pause` paused. Raises
+    LastAdministrator if the hub would have no active administrator left.
     """
     act = Act(actor, door, at)
     with writing():
-        heads = {} if active else withdrawals.lock_stores_of(user, act)
+        heads = {} if active else withdrawals.lock_stores_of(user, act, pause)
         audit.lock_hub()  # so that two administrators cannot deactivate each other at once
         if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
             return
@@ -277,6 +284,7 @@ def set_active(
             for link in Invitation.objects.unused(at).filter(user=user):
                 withdrawals.withdraw(link, actor=actor, door=door, at=at)
             withdrawals.withdraw_lapsed(user, act, heads)
+            withdrawals.pause_webhooks(pause, heads, act)
         for key in revoke:
             keys_and_roles.revoke_key(key, actor=actor, door=door, at=at)
 

@@ -1,13 +1,18 @@
-"""Withdraws unused invitations: by hand, if their maker loses the right, or if the invited person's role is lowered."""
+"""Withdraws unused invitations: by hand, if their maker loses the right, or if the invited person's role is lowered.
 
-from collections.abc import Mapping
+It also pauses webhooks of a person who loses a role or the account.
+"""
+
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Door, Invitation, MemoryStore, User
+from memoryhub.actions.webhooks import manage
+from memoryhub.models import Door, Invitation, MemoryStore, User, Webhook
 from memoryhub.models.access import InvitationQuerySet
 
 
@@ -23,13 +28,14 @@ def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) 
         _end(invitation, lock_chain_of(invitation.store, act), act)
 
 
-def lock_stores_of(maker: User, act: Act) -> dict[str, audit.ChainHead]:
-    """Lock the chains of the stores to which a person has invited; return their heads by store id.
+def lock_stores_of(maker: User, act: Act, webhooks: Iterable[Webhook] = ()) -> dict[str, audit.ChainHead]:
+    """Lock the chains of the stores to which a person has invited, and of the webhooks; return their heads by store id.
 
     They are locked in the order of their ids. Call it before the hub's chain is locked.
     """
     stores = _unused(maker, act.at).filter(store__deleted_at=None).values_list("store_id", flat=True)
-    return {store: tree.lock(store, act).head for store in sorted(set(stores) - {None})}
+    concerned = {*stores, *(webhook.store_id for webhook in webhooks)} - {None}
+    return {store: tree.lock(store, act).head for store in sorted(concerned)}
 
 
 def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead]) -> None:
@@ -51,6 +57,13 @@ def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act
     """
     for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
         _end(invitation, head, act)
+
+
+def pause_webhooks(webhooks: Iterable[Webhook], heads: Mapping[str, audit.ChainHead], act: Act) -> None:
+    """Pause webhooks, in the transaction in which their maker leaves. `heads` are the locked chains of their stores."""
+    for webhook in Webhook.objects.select_for_update().filter(pk__in=[one.pk for one in webhooks]).order_by("pk"):
+        head = heads[webhook.store_id] if webhook.store_id else audit.lock_hub()
+        manage.pause_in(webhook, partial(audit.append, head, act), act.at)
 
 
 def _unused(maker: User, at: datetime) -> InvitationQuerySet:

@@ -140,10 +140,15 @@ def pause(webhook_id: str, act: Act) -> bool:
     Its deliveries keep waiting. Later events are never sent to it; nor, perhaps, those before that were not yet read.
     """
     with _of(webhook_id, act) as (webhook, tell):
-        if webhook.paused_at is not None:
-            return False
-        _change(webhook, paused_at=act.at, paused_for=Pause.PERSON)
-        _tell(tell, "pause_webhook", webhook, {"state": ["active", "paused"]})
+        return pause_in(webhook, tell, act.at)
+
+
+def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
+    """Pause a webhook, as `pause` does, in a transaction that has locked its place. `tell` writes the entry."""
+    if webhook.paused_at is not None:
+        return False
+    _change(webhook, paused_at=at, paused_for=Pause.PERSON)
+    _tell(tell, "pause_webhook", webhook, {"state": ["active", "paused"]})
     return True
 
 

@@ -1,11 +1,16 @@
-"""The keys issued by a person who loses a role or the account: those that still work, and those to revoke."""
+"""What goes on working of a person who loses a role or the account: keys to revoke, and webhooks to pause."""
+
+import json
+from dataclasses import dataclass
 
 from django.contrib import messages
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memoryhub.models import Key, User
+from memoryhub.models import HUB, AuditEntry, Key, User, Webhook
 from memoryhub.models.access import KeyQuerySet
+from memoryhub.models.webhooks import WebhookQuerySet
 from memoryhub.web.agents.rows import KeyRow, key_rows
 from memoryhub.web.common.request import Request
 
@@ -18,10 +23,27 @@ def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
-def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
-    """Return the ticked keys that the person may revoke.
+def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Webhook]:
+    """Return those of the webhooks that are active and that `maker` made or changed."""
+    found = webhooks.active().filter(Q(store=None) | Q(store__deleted_at=None)).select_related("store")
+    chains = {webhook.store_id or HUB for webhook in found}
+    edits = AuditEntry.objects.filter(chain__in=chains, author_id=maker.pk, command="edit_webhook")
+    edited = {json.loads(input or "{}").get("webhook") for input in edits.values_list("input", flat=True)}
+    return [webhook for webhook in found if webhook.created_by_id == maker.pk or webhook.pk in edited]
 
-    If a key was issued after the page was shown, add a warning for the person and return None.
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The keys to revoke and the webhooks to pause."""
+
+    keys: list[Key]
+    webhooks: list[Webhook]
+
+
+def chosen(request: Request, rows: list[KeyRow], webhooks: list[Webhook]) -> Chosen | None:
+    """Return the ticked webhooks, and the ticked keys that the person may revoke.
+
+    If a key or a webhook was made after the page was shown, add a warning for the person and return None.
     """
     shown = request.POST.getlist("shown")
     if any(row.key.pk not in shown for row in rows):
@@ -29,5 +51,11 @@ def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
             request, _("Nothing was changed, because another key was issued in the meantime. Check the list again.")
         )
         return None
-    ticked = request.POST.getlist("key")
-    return [row.key for row in rows if row.key.pk in ticked and row.may_revoke]
+    if any(webhook.pk not in shown for webhook in webhooks):
+        messages.warning(
+            request, _("Nothing was changed, because another webhook was made in the meantime. Check the list again.")
+        )
+        return None
+    revoke, pause = request.POST.getlist("key"), request.POST.getlist("webhook")
+    keys = [row.key for row in rows if row.key.pk in revoke and row.may_revoke]
+    return Chosen(keys, [webhook for webhook in webhooks if webhook.pk in pause])

@@ -17,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
-from memoryhub.models import Invitation, Key, User
+from memoryhub.models import Invitation, Key, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import chosen_keys, rows_of
+from memoryhub.web.accounts.leaving_keys import Chosen, chosen, rows_of, webhooks_of
 from memoryhub.web.accounts.people_forms import InviteForm
 from memoryhub.web.common.access import by, person, superuser_only
 from memoryhub.web.common.request import Request
@@ -91,21 +91,25 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show the roles, keys and invitations of a person; on POST, deactivate the account and revoke the ticked keys."""
+    """Show the roles, keys, webhooks and invitations of a person.
+
+    On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
+    """
     user = get_object_or_404(User, pk=user_id, is_active=True)
     keys = rows_of(Key.objects.all(), user, person(request))
-    if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
-        return _deactivated(request, user, chosen)
+    webhooks = webhooks_of(Webhook.objects.order_by("store__name", "name", "id"), user)
+    if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
+        return _deactivated(request, user, ending)
     invitations = Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user)).newest()[:ROWS]
     roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
-    shown = {"leaving": user, "keys": keys, "invitations": invitations, "roles": roles[:ROWS]}
+    shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
     shown["more_roles"] = max(0, roles.count() - ROWS)
     return render(request, "accounts/deactivate.html", shown)
 
 
-def _deactivated(request: Request, user: User, revoke: list[Key]) -> HttpResponse:
+def _deactivated(request: Request, user: User, ending: Chosen) -> HttpResponse:
     try:
-        actions.set_active(user, False, revoke=revoke, **by(request))
+        actions.set_active(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
     except LastAdministrator:
         messages.error(
             request,

@@ -1,5 +1,7 @@
 """The members of a memory store and the invitations to it, for its admins."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q
@@ -12,10 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.accounts import keys_and_roles, people, withdrawals
-from memoryhub.models import Key, Member, MemoryStore, Role, User
+from memoryhub.models import Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import chosen_keys, rows_of
+from memoryhub.web.accounts.leaving_keys import Chosen, chosen, rows_of, webhooks_of
 from memoryhub.web.accounts.people import shown_link
 from memoryhub.web.common.access import by, in_store, person
 from memoryhub.web.common.pages import context
@@ -79,7 +81,7 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Change a member's role; if they lose rights and have issued keys, redirect to the page `leaving` first."""
+    """Change a member's role; if they lose rights and have made keys or webhooks, redirect to `leaving` first."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -97,9 +99,9 @@ def remove_member(request: Request, store: MemoryStore, user_id: str) -> HttpRes
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Show a member's keys to this store before the member gets a lower role or none.
+    """Show a member's keys to this store and webhooks of it before the member gets a lower role or none.
 
-    On POST, change the role and revoke the ticked keys.
+    On POST, change the role, revoke the ticked keys and pause the ticked webhooks.
     """
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
@@ -107,15 +109,16 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
         raise Http404
     role = Role(wanted) if wanted else None
     keys = rows_of(Key.objects.for_store(store), member.user, person(request))
-    if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
-        return _write(request, store, member, role, chosen)
+    webhooks = webhooks_of(Webhook.objects.of_place(store.id), member.user)
+    if request.method == "POST" and (ending_too := chosen(request, keys, webhooks)) is not None:
+        return _write(request, store, member, role, ending_too)
     ending = Q(pk=None)
     if role is None or not role.includes(Role(member.role)):
         ending |= Q(user=None, email=member.user.email)
     if role != Role.ADMIN and not member.user.is_superuser:
         ending |= Q(made_by=member.user)
     invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
-    shown = {"member": member, "role": role, "keys": keys, "invitations": invitations}
+    shown = {"member": member, "role": role, "keys": keys, "webhooks": webhooks, "invitations": invitations}
     return render(request, "stores/leaving.html", context(request, store, subtab="members", **shown))
 
 
@@ -134,19 +137,23 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role | None) -> HttpResponse:
-    """Change a role, or redirect to `leaving` if the member loses rights and has issued keys that still work."""
+    """Change a role, or redirect to `leaving` if the member loses rights and has made keys or webhooks that work."""
     loses = (role is None or not role.includes(Role(member.role))) and not member.user.is_superuser
-    if loses and rows_of(Key.objects.for_store(store), member.user, person(request)):
+    if loses and (
+        rows_of(Key.objects.for_store(store), member.user, person(request))
+        or webhooks_of(Webhook.objects.of_place(store.id), member.user)
+    ):
         query = f"?role={role.value}" if role else ""
         return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + query)
-    return _write(request, store, member, role, [])
+    return _write(request, store, member, role, Chosen([], []))
 
 
-def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, revoke: list[Key]) -> HttpResponse:
+def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, ending: Chosen) -> HttpResponse:
     """Save a role; only a superuser may take the role from a store's last admin."""
     me = person(request)
+    more: dict[str, Any] = {"revoke": ending.keys, "pause": ending.webhooks, **by(request)}
     try:
-        keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, revoke=revoke, **by(request))
+        keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, **more)
     except keys_and_roles.LastAdministrator:
         messages.error(request, _("A memory store needs at least one admin. Give this role to another person first."))
         return see_other(request, "members", store.id)

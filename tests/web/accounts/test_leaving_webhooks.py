@@ -1,0 +1,69 @@
+"""Somebody loses a role or the account: webhooks that they made or changed are shown, and paused if ticked."""
+
+import re
+
+import pytest
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.webhooks import manage
+from memoryhub.models import HUB, MemoryStore, Role, User, Webhook
+from tests.api.harness import new_store
+from tests.fixtures import BY, new_person, signed_in
+from tests.web.accounts.test_leaving import by, text, told
+
+pytestmark = pytest.mark.django_db
+
+
+def made_by(user: User, store: MemoryStore | None, name: str) -> Webhook:
+    wanted = manage.WebhookSettings(name, "https://example.com/hook", ("memory.created",))
+    return manage.create_webhook(store.id if store else None, wanted, Act(**by(user)))
+
+
+def paused() -> set[str]:
+    return set(Webhook.objects.exclude(paused_at=None).values_list("name", flat=True))
+
+
+@pytest.mark.both_databases
+def test_removing_an_admin_of_a_store_shows_their_webhooks_and_pauses_those_that_stay_ticked(
+    store: MemoryStore, alice: User
+) -> None:
+    other, second = new_store(), new_person("Second")
+    for one in (store, other):
+        keys_and_roles.set_role(one, second, Role.ADMIN, **BY)
+    first, left, third = (made_by(second, store, name) for name in ("first", "left", "third"))
+    changed, mine = made_by(alice, store, "changed"), made_by(alice, store, "mine")
+    made_by(second, other, "elsewhere")
+    theirs = manage.WebhookSettings("changed", "https://second.example.com/", ("memory.created",))
+    manage.edit_webhook(changed.pk, theirs, Act(**by(second)))
+    manage.pause(third.pk, Act(**by(alice)))
+    client = signed_in(alice)
+    answer = client.post(f"/stores/{store.id}/members/{second.id}/remove")
+    assert answer.headers["Location"].endswith("/leaving") and second.role_in(store) is Role.ADMIN
+    page = text(client.get(answer.headers["Location"]))
+    shown = re.findall(r'name="webhook" value="(\w+)" checked', page)
+    assert sorted(shown) == sorted([first.pk, left.pk, changed.pk])
+
+    partly = client.post(answer.headers["Location"], {"shown": shown[1:], "webhook": shown})
+    assert "another webhook was made in the meantime" in text(partly) and paused() == {"third"}
+    client.post(answer.headers["Location"], {"shown": shown, "webhook": [first.pk, changed.pk, mine.pk]})
+    assert second.role_in(store) is None and paused() == {"first", "changed", "third"}
+    assert {entry["name"] for entry in told(store.id, "pause_webhook")} == {"first", "changed", "third"}
+
+
+@pytest.mark.both_databases
+def test_deactivating_somebody_shows_all_their_webhooks_and_pauses_those_that_stay_ticked(
+    store: MemoryStore, superuser: User
+) -> None:
+    other = new_person("Other", is_superuser=True)
+    made = [made_by(other, place, name) for place, name in ((store, "of the store"), (None, "of the hub"))]
+    kept = made_by(superuser, None, "kept")
+    client, address = signed_in(superuser), f"/people/{other.id}/deactivate"
+    page = text(client.get(address))
+    assert "Webhooks that Other made or changed" in page and "all memory stores" in page
+    shown = re.findall(r'name="webhook" value="(\w+)" checked', page)
+    assert sorted(shown) == sorted(one.pk for one in made)
+    client.post(address, {"shown": shown, "webhook": [*shown, kept.pk]})
+    assert not User.objects.get(pk=other.pk).is_active and paused() == {"of the store", "of the hub"}
+    for chain, name in ((store.id, "of the store"), (HUB, "of the hub")):
+        assert [entry["name"] for entry in told(chain, "pause_webhook")] == [name]
