@@ -98,13 +98,13 @@ def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
     """Return an entry as JSON, with the names of its columns. `input` and `message`, which can be long, are null unless
     `full`."""
     same = {name: getattr(entry, name) for name in SAME}
-    given, whole = keeping.parts(_value(entry.input) if full else None)
+    given, size = keeping.parts(_value(entry.input) if full else None)
     return {
         "type": "audit_entry",
         "memory_store_id": entry.chain,
         "at": chain.moment(entry.at),
         "input": given,
-        "input_in_part": None if whole is None else {"size_bytes": whole.bytes, "sha256": whole.sha256},
+        "input_in_part": None if size is None else {"size_bytes": size},
         "message": _value(entry.message) if full else None,
         **same,
     }

@@ -205,7 +205,6 @@ class InPart(Object):
     """An input of which the audit stores only the beginning."""
 
     size_bytes: int = Field(description="Bytes of the whole, as ASCII-escaped JSON.")
-    sha256: str | None = Field(description="Of those bytes; null if a part of them was redacted.")
 
 
 class AuditEntryObject(Object):
@@ -234,7 +233,7 @@ class AuditEntryObject(Object):
     )
     input: Any = Field(description="The request; null in a basic view.")
     input_in_part: InPart | None = Field(
-        description="Size and digest of the whole input, if a call changed nothing and only a part is stored."
+        description="Size of the whole input, if a call changed nothing and only a part is stored."
     )
     duration: int = Field(description="Microseconds.")
     group: str | None

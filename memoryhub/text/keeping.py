@@ -1,40 +1,35 @@
-"""Shortens calls that changed nothing, before they are stored. A large input is stored in part, with its size and
-digest.
+"""Shortens calls that changed nothing, before they are stored. A large input is stored in part, with its size.
 
 An agent may send any input, and be refused any number of times. Whole inputs of such calls would fill the disk, and no
-limit of the memories would apply.
+limit of the memories would apply. No digest of the whole is stored: it could confirm guesses at a text that is erased
+later.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 MOST = 4_096
 """How many bytes of the input are stored for a call that changed nothing, and of a listing, as ASCII-escaped JSON."""
 _LEAST = 256
 """A string of at most this many characters stays whole within an answer."""
 
+_NEAR = 512
+_PIECES = tuple(map(re.compile, (r"\n", r"(?<=[.!?])\s|(?<=[。！？])", r"\s", r"\W")))
+"""Where a line, a sentence, a word and at least a part of a word end."""
+
 _END = re.compile(r"… \[kept in part: ([0-9,]+) bytes\]\Z")
 
 _to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
-
-
-class Whole(NamedTuple):
-    """What is known of the original of a shortened input: its size in bytes as ASCII-escaped JSON, and its SHA-256
-    (None: redacted)."""
-
-    bytes: int
-    sha256: str | None
 
 
 def in_part(text: str, whole: Collection[str] = ()) -> str:
     """Return the JSON text of an input as it is stored, with at most about MOST bytes. The parameters in `whole` are
     not shortened and do not count.
 
-    A shortened input becomes an array of two objects: the rest of the input, and the size and digest of the original.
-    An agent cannot send such an array, because an input is an object.
+    A shortened input becomes an array of two objects: the rest of the input, and the size of the original in
+    bytes. An agent cannot send such an array, because an input is an object.
     """
     if len(text) <= MOST:
         return text
@@ -51,8 +46,7 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
         if short is None:
             break
         kept[name], room = short, room - len(_to_json(short))
-    details = {"kept_in_part": True, "bytes": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return _to_json([kept, details])
+    return _to_json(of_parts(kept, len(text)))
 
 
 def _cut(value: Any, room: int) -> Any:
@@ -64,25 +58,42 @@ def _cut(value: Any, room: int) -> Any:
 
 
 def cut(value: str, room: int) -> str:
-    """Return the beginning of a string, in at most `room` bytes of JSON."""
+    """Return the beginning of a string, in at most `room` bytes of JSON.
+
+    It ends with a line, else a sentence, else a word, if one ends near: an erasure would not find half a name.
+    """
+    kept = _begin(value, room)
+    return kept if kept == value else kept[: _end_of_a_piece(kept)]
+
+
+def _begin(value: str, room: int) -> str:
     kept = value[:room]
     while kept and (size := len(_to_json(kept))) > room:
         kept = kept[: min(len(kept) - 1, len(kept) * room // size)]
     return kept
 
 
-def parts(value: Any) -> tuple[Any, Whole | None]:
-    """Return the stored input, and the Whole that describes its original (None: the input was not shortened)."""
+def _end_of_a_piece(text: str) -> int:
+    """Return where the last complete piece of a text ends, at most _NEAR characters before the end of the text."""
+    start = max(0, len(text) - _NEAR)
+    for piece in _PIECES:
+        ends = [found.start() for found in piece.finditer(text, start)]
+        if ends:
+            return ends[-1]
+    return len(text)
+
+
+def parts(value: Any) -> tuple[Any, int | None]:
+    """Return the stored input, and the bytes of its original (None: the input was not shortened)."""
     summary = value[1] if isinstance(value, list) and len(value) == 2 else None
     if isinstance(summary, dict) and summary.get("kept_in_part") is True and isinstance(summary.get("bytes"), int):
-        return value[0], Whole(summary["bytes"], summary.get("sha256"))
+        return value[0], summary["bytes"]
     return value, None
 
 
-def without_digest(kept: Any, whole: Whole) -> list[Any]:
-    """Return a shortened input without the digest of the original. Someone could check guesses of a redacted value by
-    it."""
-    return [kept, {"kept_in_part": True, "bytes": whole.bytes, "sha256": None}]
+def of_parts(kept: Any, size: int) -> list[Any]:
+    """Return a shortened input as it is stored; the opposite of `parts`."""
+    return [kept, {"kept_in_part": True, "bytes": size}]
 
 
 def short_answer(answer: str, quoted: str) -> str:
@@ -100,7 +111,7 @@ def short_listing(answer: str) -> str:
     the whole. It is cut between lines, so that no part of a path is left which a redaction would not find."""
     if len(answer) <= MOST and len(_to_json(answer)) <= MOST:
         return answer
-    return cut(answer, MOST).rpartition("\n")[0] + "\n" + _told(answer)
+    return _begin(answer, MOST).rpartition("\n")[0] + "\n" + _told(answer)
 
 
 def whole_answer(kept: str, quoted: str) -> str:
@@ -124,8 +135,7 @@ def size_of_cut(kept: str, in_part: bool) -> str | None:
 
 
 def mark(quoted: str) -> str:
-    """Return the mark for a string: its beginning and its length. Its digest is stored with the input, where a
-    redaction removes it."""
+    """Return the mark for a string: its beginning and its length."""
     return cut(quoted, _LEAST) + _told(quoted)
 
 

@@ -63,11 +63,9 @@ class Terms:
     def masked_json(self, text: str) -> str:
         """Return an ASCII-escaped JSON text with the terms masked in every string."""
         value = json.loads(text)
-        kept, whole = keeping.parts(value)
+        kept, size = keeping.parts(value)
         masked = self.masked_values(kept)
-        if whole is None:
-            return to_json(masked)
-        return to_json(value if masked == kept else keeping.without_digest(masked, whole))
+        return to_json(masked if size is None else keeping.of_parts(masked, size))
 
     def masked_values(self, value: Any) -> Any:
         """Return a JSON value with the terms masked in every string."""

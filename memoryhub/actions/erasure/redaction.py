@@ -124,13 +124,13 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
 def _without_texts(input: str | None) -> str | None:
     """Return a call's input with `[redacted]` in place of each text."""
-    details, whole = keeping.parts(json.loads(input) if input else None)
+    details, size = keeping.parts(json.loads(input) if input else None)
     if not isinstance(details, dict):
         return input
     texts = {key: REDACTED for key in _TEXTS if isinstance(details.get(key), str) and details[key]}
     if not texts:
         return input
-    return audit.to_json(details | texts if whole is None else keeping.without_digest(details | texts, whole))
+    return audit.to_json(details | texts if size is None else keeping.of_parts(details | texts, size))
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:

@@ -121,8 +121,8 @@ def found_versions(message: str | None) -> list[str]:
 
 def query_of(input: str | None) -> str | None:
     """Return the whole query of a search, from the input of its entry; None if it is redacted or kept in part."""
-    given, whole = keeping.parts(json.loads(input or "{}"))
-    query = given.get("query") if whole is None and isinstance(given, dict) else None
+    given, size = keeping.parts(json.loads(input or "{}"))
+    query = given.get("query") if size is None and isinstance(given, dict) else None
     return query if isinstance(query, str) else None
 
 

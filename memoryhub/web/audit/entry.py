@@ -73,8 +73,8 @@ class Call:
     """The input of a call, as indented JSON for reading (`shown`) and as it was stored (`raw`).
 
     `fits`: the input matches the commitment in its entry. `redacted`: the input cannot be verified, because something
-    in it has been redacted. `masked`: some values in the input are masked. `whole` describes the full input if only a
-    part is kept.
+    in it has been redacted. `masked`: some values in the input are masked. `size`: the bytes of the full input if only
+    a part is kept.
     """
 
     shown: str
@@ -82,7 +82,7 @@ class Call:
     fits: bool
     redacted: bool
     masked: bool = False
-    whole: keeping.Whole | None = None
+    size: int | None = None
 
     @property
     def figures(self) -> tuple[str, str]:
@@ -90,7 +90,7 @@ class Call:
 
         The second one is empty if the whole input is kept.
         """
-        return f"{keeping.MOST:,}", f"{self.whole.bytes:,}" if self.whole else ""
+        return f"{keeping.MOST:,}", f"{self.size:,}" if self.size else ""
 
 
 @require_GET
@@ -166,14 +166,14 @@ def call_of(found: AuditEntry, entries: Entries) -> Call | None:
     raw = entries.json(found, found.input)
     if raw is None:
         return None
-    whole = None
+    size = None
     try:
-        kept, whole = keeping.parts(json.loads(raw))
+        kept, size = keeping.parts(json.loads(raw))
         shown = json.dumps(kept, ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         shown = raw
     is_whole = fits(found, "input", found.input)
-    return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input, whole=whole)
+    return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input, size=size)
 
 
 def _versions(found: AuditEntry) -> dict[str, object]:

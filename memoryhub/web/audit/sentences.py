@@ -37,7 +37,7 @@ _NAMES = re.compile(r"%\((\w+)\)s")
 def told_of(input: str | None) -> dict[str, Any]:
     """Parse an entry's `input`, or the part of it that is kept; empty if there is none or it is not an object."""
     try:
-        value, _whole = keeping.parts(json.loads(input or "{}"))
+        value, _size = keeping.parts(json.loads(input or "{}"))
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
