@@ -141,8 +141,7 @@ class Values(dict[str, str]):
 
     def number(self, names: str) -> int | None:
         """Return the sum of the numbers or lengths of the named values, or None if the entry has none of them."""
-        numbers = [_number(self.told.get(name)) for name in names.split()]
-        known = [number for number in numbers if number is not None]
+        known = [number for name in names.split() if (number := _number(self.told.get(name))) is not None]
         return sum(known) if known else None
 
 
@@ -192,9 +191,6 @@ def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
     return not listed or count > 1 or values.entry.path is None
 
 
-# ------------------------------------------------------------------------------------------------ values
-
-
 def _path(values: Values) -> object:
     path = values.entry.path
     return "/" if path == "" else path if path is not None else _text(values.told.get("path"))
@@ -223,10 +219,8 @@ def _paths(values: Values) -> str:
     more = (selected if isinstance(selected, int) else len(paths)) - _NAMED
     if more <= 0:
         return named
-    return ngettext("%(paths)s and %(count)s more", "%(paths)s and %(count)s more", more) % {
-        "paths": named,
-        "count": more,
-    }
+    words = ngettext("%(paths)s and %(count)s more", "%(paths)s and %(count)s more", more)
+    return words % {"paths": named, "count": more}
 
 
 def _kinds(values: Values) -> list[str]:

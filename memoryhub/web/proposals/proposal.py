@@ -228,9 +228,8 @@ def _page(
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of([proposal], person(request))
-    found, rows = preview.shown(
-        store, with_texts(plan, parts.texts), heading.outlines, given, request.GET, request.path
-    )
+    texts = with_texts(plan, parts.texts)
+    found, rows = preview.shown(store, texts, heading.outlines, given, request.GET, request.path)
     if was:
         rows = _with_outcomes(rows, details, was)
     elif may_decide:

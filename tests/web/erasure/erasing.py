@@ -6,6 +6,7 @@ from html import unescape
 
 from django.apps import apps
 from django.db import models
+from django.test import Client
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, MemoryVersion
@@ -58,3 +59,13 @@ def fields(html: str, step: str) -> dict[str, object]:
 
 
 __all__ = ["SUBJECT", "WHERE", "everywhere", "fields", "of_two_versions", "text_of", "version", "write"]
+
+
+def find(client: Client, *texts: str) -> str:
+    answer = client.post(WHERE, {"terms": "\r\n".join(texts)})
+    assert answer.status_code == 200 and "no-store" in answer.headers["Cache-Control"]
+    return answer.content.decode()
+
+
+def erase(client: Client, html: str, **more: object) -> str:
+    return client.post(WHERE, fields(html, "erase") | {"confirm": "quellenberg"} | more).content.decode()

@@ -4,17 +4,15 @@ import re
 
 import pytest
 from django.core import signing
-from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.accounts.keys_and_roles import issue_key, set_role
+from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
 from memoryhub.models import (
-    Agent,
     AuditEntry,
     HoldKind,
     ImportItem,
@@ -23,41 +21,17 @@ from memoryhub.models import (
     MemoryStore,
     Receipt,
     Role,
-    SavedView,
     User,
 )
 from memoryhub.web.erasure import asked, everywhere as view
-from tests.api.harness import BY, Hub
+from tests.api.harness import BY
 from tests.fixtures import signed_in
 from tests.transfer.hostile import archive
-from tests.web.erasure.erasing import WHERE, everywhere, fields, text_of, write
+from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find, text_of, write
 from tests.web.memories.pages import act, page
 from tests.web.transfer.test_imports import brought, text_of as text_of_import
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def other(store: MemoryStore, alice: User) -> MemoryStore:
-    """A second store that Alice administers, with one spelling, and a third one of which she is no admin."""
-    other, foreign = (create_store(StoreSettings(name=name), **BY) for name in ("Sales", "Foreign"))
-    for one, role in ((other, Role.ADMIN), (foreign, Role.CURATOR)):
-        set_role(one, alice, role, **BY)
-    write(store, "/visit.md", "Quellenberg came\nQUELLENBERG paid\n")
-    write(store, "/typo.md", "Quellenburg wrote\n")
-    write(other, "/deal.md", "a deal with Quellenberg\n")
-    write(foreign, "/secret.md", "Quellenberg\n")
-    return other
-
-
-def find(client: Client, *texts: str) -> str:
-    answer = client.post(WHERE, {"terms": "\r\n".join(texts)})
-    assert answer.status_code == 200 and "no-store" in answer.headers["Cache-Control"]
-    return answer.content.decode()
-
-
-def erase(client: Client, html: str, **more: object) -> str:
-    return client.post(WHERE, fields(html, "erase") | {"confirm": "quellenberg"} | more).content.decode()
 
 
 @pytest.mark.both_databases
@@ -193,64 +167,6 @@ def test_sending_the_confirmation_again_erases_nothing_twice(
     first, second = erase(client, html), erase(client, html)
     assert Receipt.objects.count() == 2
     assert "Erased from 2 memory stores" in first and "Erased from 2 memory stores" in second
-
-
-@pytest.mark.both_databases
-def test_stores_that_share_a_saved_view_are_all_erased(store: MemoryStore, other: MemoryStore, superuser: User) -> None:
-    client = signed_in(superuser)
-    client.post(reverse("save_view"), {"page": "search", "query": "q=Quellenberg", "name": "Quellenberg"})
-    assert "Erased from 3 memory stores" in erase(client, find(client, "quellenberg"))
-    assert Receipt.objects.count() == 3 and SavedView.objects.get().query == ""
-
-
-@pytest.mark.both_databases
-def test_an_admin_of_a_store_neither_sees_nor_empties_the_views_of_others(
-    store: MemoryStore, alice: User, charlie: User, superuser: User
-) -> None:
-    theirs = {"page": "search", "query": "q=Graugans+Kuendigung", "name": "Graugans leaves"}
-    signed_in(charlie).post(reverse("save_view"), theirs)
-    for text, hidden in (("Graugans", "Kuendigung"), ("Graugant", "Graugans")):
-        html = find(signed_in(alice), text)
-        assert "These texts were not found" in html and hidden not in html
-    every = signed_in(alice).post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "No place contains these texts" in every and "only for administrators of the hub" in every
-
-    client = signed_in(superuser)
-    assert "Graugans" not in find(client, "Graugant")
-    every = client.post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "Saved views" in every and "its owner keeps to themselves" in every and "Kuendigung" not in every
-    letter = client.post(WHERE, fields(find(client, "Graugans"), "erase") | {"confirm": "Graugans"}).content.decode()
-    assert "Erased from 1 memory store" in letter and everywhere("Graugans") == []
-
-
-def test_a_private_view_of_the_store_is_emptied_and_shown_to_no_one_else(
-    store: MemoryStore, alice: User, bob: User
-) -> None:
-    sent = {"store": store.id, "page": "store_audit", "query": "q=Graugans+Kuendigung", "name": "Mine"}
-    signed_in(bob).post(reverse("save_view"), sent)
-    client = signed_in(alice)
-    every = client.post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "its owner keeps to themselves" in every and "Kuendigung" not in every
-    assert "Graugans" not in find(client, "Graugant")
-    letter = client.post(WHERE, fields(find(client, "Graugans"), "erase") | {"confirm": "Graugans"}).content.decode()
-    assert "Erased from 1 memory store" in letter and SavedView.objects.get().query == ""
-
-
-@pytest.mark.both_databases
-def test_the_name_of_a_session_of_several_stores_is_left_to_administrators_of_the_hub(
-    store: MemoryStore, other: MemoryStore, agent: Agent, alice: User, superuser: User
-) -> None:
-    foreign = MemoryStore.objects.get(name="Foreign")
-    key = issue_key(agent, all_stores=True, **BY)[1]
-    for one in (store, foreign):
-        hub = Hub(one, key)
-        hub.send(hub.block(command="view", path="/memories"), memoryhub_session="ticket-of-Graugans")
-    every = signed_in(alice).post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "No place contains these texts" in every and "The name of a session that also worked" in every
-    assert "ticket-of-" in every
-    client = signed_in(superuser)
-    letter = client.post(WHERE, fields(find(client, "Graugans"), "erase") | {"confirm": "Graugans"}).content.decode()
-    assert "Erased from 2 memory stores" in letter and everywhere("Graugans") == []
 
 
 def test_what_takes_too_long_is_said_and_searched_when_the_person_goes_on(
