@@ -150,6 +150,7 @@ def test_10000_equal_lines_are_compared_quickly(caller: Caller, bob: User) -> No
     assert compared(bob, memory, "?from=1&to=2").context["diff"].added == 1
 
 
+@pytest.mark.both_databases
 def test_versions_are_chosen_by_their_times_and_a_week_ago_by_a_link(memory: Memory, bob: User) -> None:
     page = compared(bob, memory, "?from=1&to=2").content.decode()
     count = memory.version_count
