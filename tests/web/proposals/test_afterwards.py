@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from memoryhub.actions.core import proposing
 from memoryhub.actions.erasure import redaction
+from memoryhub.actions.verification import verify
 from memoryhub.models import MemoryStore, MemoryVersion, ProposedChange, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
@@ -89,7 +90,7 @@ def test_a_proposal_whose_merge_is_wholly_undone_can_be_opened_and_decided_again
     assert "Proposal #1 is open again." in page and state(store) == ("open", "")
     assert page.count('name="leave_out"') == 4 and texts(store) == before
     assert "Merged proposal #1." in send(curator, store).content.decode()
-    assert state(store) == ("merged", "")
+    assert state(store) == ("merged", "") and verify.verify(store.pk)[1] is None
 
 
 def test_a_proposal_whose_merge_is_in_force_in_part_is_not_opened_again(
