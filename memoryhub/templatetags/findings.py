@@ -3,7 +3,7 @@
 from django import template
 from django.utils import timezone
 
-from memoryhub.models import Finding, FindingState, Memory, MemoryStore, User
+from memoryhub.models import Finding, FindingState, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.web.common import kinds
 from memoryhub.web.findings.rows import Item, items_of
 from memoryhub.web.sessions.spread import Spread, carriers, spread
@@ -12,6 +12,8 @@ register = template.Library()
 
 FEW = 3
 """The most open findings that a memory's page shows above the text."""
+
+LOOKED_AT = 20
 
 MOST, MOST_EVERYWHERE = 100, 1000
 """Counting stops at this number, for a memory and for all stores."""
@@ -41,6 +43,15 @@ def first_findings(context: template.Context, memory: Memory) -> list[Item]:
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open().order_by(kinds.rank(), "id")
     ids = list(of_memory.values_list("pk", flat=True)[:FEW])
     return items_of(ids, context["request"].user, timezone.now()) if ids else []
+
+
+@register.simple_tag(takes_context=True)
+def findings_in(context: template.Context, version: MemoryVersion) -> list[Item]:
+    """Return up to FEW open findings whose value is in a version, as `first_findings` does. Only the worst LOOKED_AT
+    findings of the memory are checked."""
+    of_memory = Finding.objects.of_memory(version.store_id, version.memory_id).open().order_by(kinds.rank(), "id")
+    items = items_of(list(of_memory.values_list("pk", flat=True)[:LOOKED_AT]), context["request"].user, timezone.now())
+    return [one for one in items if one.is_in(version)][:FEW]
 
 
 @register.simple_tag(takes_context=True)

@@ -80,6 +80,12 @@ class Item:
         """Return whether the person may remove the lines with the value from the memory."""
         return self.may_decide and self.is_open and self.may_edit and not self.finding.in_path
 
+    def is_in(self, version: MemoryVersion) -> bool:
+        """Return whether a version of the memory is known to contain the value."""
+        if version.pk == self.finding.version_id:
+            return True
+        return self.standing is not None and self.standing.first <= version.number <= self.standing.last
+
     @property
     def says(self) -> str:
         return kinds.says(self.finding.kind)

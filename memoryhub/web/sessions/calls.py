@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.verification.entries import WRITES
-from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Review, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.kinds import proposal_in
 from memoryhub.protocol.results import PROPOSED
@@ -19,6 +19,7 @@ from memoryhub.web.audit.entry import Change, call_of, changes_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from memoryhub.web.audit.rows import error_of, memories_there, memory_url
+from memoryhub.web.common.decided import decided
 from memoryhub.web.sessions.passages import Passage, passages
 
 PAGE = 50
@@ -41,7 +42,8 @@ class Call:
 
     `version` is the version that the call read or made; None if it concerned no version, or several. For a version that
     was read, `lines` is the range of lines in the answer, and `passage` its text (None: not available, or no room). For
-    a version that was made, `change` has its diff, without `hidden_rows` of its rows. `raw` is the input as it was
+    a version that was made, `change` has its diff, without `hidden_rows` of its rows, and `decided` is the last
+    decision about it. `raw` is the input as it was
     sent, if it was asked for; `is_raw_cut` means that only its beginning is here.
     """
 
@@ -56,6 +58,7 @@ class Call:
     change: Change | None
     hidden_rows: int
     passage: Passage | None = None
+    decided: Review | None = None
     raw: str = ""
     is_raw_cut: bool = False
 
@@ -158,6 +161,7 @@ def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> l
     reads = {entry.version for entry in entries if entry.version and entry.command == "view"}
     totals = line_counts(stores, reads)
     there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
+    decisions = _decisions([versions[id] for id in made])
     calls = []
     for entry in entries:
         version, total = versions.get(entry.version or ""), totals.get(entry.version or "")
@@ -175,9 +179,18 @@ def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> l
                 is_whole=lines == (1, total),
                 change=change,
                 hidden_rows=hidden,
+                decided=decisions.get(version.pk) if version and change else None,
             )
         )
     return _with_passages(calls)
+
+
+def _decisions(versions: Sequence[MemoryVersion]) -> dict[str, Review]:
+    """Return {version id: the last decision about it}."""
+    found: dict[str, Review] = {}
+    for store in {version.store_id for version in versions}:
+        found |= decided(store, [version for version in versions if version.store_id == store])
+    return found
 
 
 def _shortened(change: Change | None) -> tuple[Change | None, int]:

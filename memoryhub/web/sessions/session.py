@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
@@ -24,6 +26,9 @@ from memoryhub.web.sessions.story import story_of
 PAGE = 30
 COUNTED = 100
 """The most calls of a session that its row counts."""
+
+LIVE = timedelta(hours=1)
+"""The page of a session waits for new calls until this long after the last one."""
 
 _FIRST = "sesn_"
 _LAST = "sesn_~"
@@ -155,7 +160,8 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "known": known.known(found, stores, moment),
             "before": list(sessions_before(found, stores)),
             "undo": _curated(stores, user) if figures.writes or figures.more else [],
-            "section": "agents",
+            "section": "agents" if len(stores) > 1 else "stores",
+            "is_live": found.last_seen_at > timezone.now() - LIVE,
         },
     )
 

@@ -1,6 +1,6 @@
 // Links to lines: #L10 and #L10-L20 are marked and scrolled to; shift-click, or Shift with the arrow keys, selects a
 // range. The last line of the range has a link to the form for a comment, and to the one for a rule that protects the
-// range from agents, where the person may write these.
+// range from agents, where the person may write these. Links with `data-keep-hash` lead to the same lines on another page.
 
 const ADDRESS = /^#L(\d+)(?:-L(\d+))?$/;
 let anchor = null; // the line at which a range starts
@@ -19,6 +19,7 @@ function chosen() {
 function mark(range) {
   for (const line of document.querySelectorAll(".line-marked")) line.classList.remove("line-marked");
   for (const link of document.querySelectorAll(".line-comment, .line-protect")) link.remove();
+  for (const link of document.querySelectorAll("a[data-keep-hash]")) link.hash = range ? location.hash : "";
   if (!range) return;
   for (let line = lineAt(range.first); line && numberOf(line.firstElementChild) <= range.last; line = line.nextElementSibling) {
     line.classList.add("line-marked");

@@ -34,8 +34,6 @@ function run(element) {
   if (element.matches(FIELDS)) {
     element.focus();
     element.select?.();
-  } else if (element.hasAttribute("data-keep-hash")) {
-    location.assign(element.href.split("#")[0] + location.hash);
   } else {
     element.click();
   }

@@ -48,7 +48,7 @@ def test_a_failed_call_leads_to_the_memory_as_it_was_then(caller: Caller, bob: U
     caller.replace("/notes/a.md", "one", "two")
     client = signed_in(bob)
     html = entry_page(client, failed)
-    assert "/memories/notes/a.md for the agent" in html
+    assert "/memories/notes/a.md in the call" in html
     then = client.get(leads(html, "What was there then"), follow=True)
     assert (then.context["memory"], then.context["version"].number) == (memory, 1)
     caller.call("view", path="/memories")

@@ -1,5 +1,7 @@
 """A finding whose text comes back by an undo of an undo, or by a restore: it still names who wrote the value."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -67,3 +69,18 @@ def test_a_finding_whose_first_text_is_gone_gets_the_place_of_the_restore(caller
     memory.refresh_from_db()
     after = Finding.objects.get()
     assert (after.state, after.version_id, after.line) == ("open", memory.head_id, 3)
+
+
+@pytest.mark.both_databases
+def test_the_page_of_a_version_says_which_open_findings_are_in_it(caller: Caller, alice: User) -> None:
+    memory = caller.create("/a.md", "one\n")
+    second = caller.replace("/a.md", "one", f"one\n{CARD}")
+    third = caller.replace("/a.md", "one", "two")
+    client = signed_in(alice)
+    pages = [
+        client.get(reverse("version", args=[memory.store_id, pk])).content.decode()
+        for pk in (memory.head_id, second.pk, third.pk)
+    ]
+    assert ["Open findings in this version" in page for page in pages] == [False, True, True]
+    approve = [re.search(r'<button class="([^"]+)" name="decision" value="approve"', page) for page in pages]
+    assert [bool(one and "button-primary" in one[1]) for one in approve] == [True, False, False]

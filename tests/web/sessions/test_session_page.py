@@ -1,0 +1,45 @@
+"""The page of a session: who decided about its writes, whether it is live, and where it is in the menu."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.review import decisions
+from memoryhub.models import Door, MemoryStore, User
+from tests.web.history.versions import Caller
+from tests.web.sessions.test_sessions import session_page
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="run-1")
+
+
+@pytest.mark.both_databases
+def test_a_decided_write_says_by_whom_when_and_by_which_entry(caller: Caller, alice: User, bob: User) -> None:
+    memory = caller.create("/a.md", "one\n")
+    act = Act(Actor.person(alice), Door.WEB, caller.at)
+    done = decisions.approve(caller.store.pk, str(memory.head_id), act, earlier=0)
+    page = session_page(bob).content.decode()
+    assert "Alice approved this version" in page
+    assert f'{reverse("entry", args=[caller.store.pk, done.seq])}">entry {done.seq}</a>' in page
+
+
+def test_the_page_of_a_session_is_live_only_for_an_hour(caller: Caller, bob: User) -> None:
+    caller.at = timezone.now() - timedelta(hours=2)
+    caller.create("/a.md", "one\n")
+    assert "data-tail=" not in session_page(bob).content.decode()
+    caller.at = timezone.now() - timedelta(minutes=2)
+    caller.create("/b.md", "one\n")
+    assert "data-tail=" in session_page(bob).content.decode()
+
+
+def test_the_menu_is_at_the_stores_as_the_breadcrumbs_are(caller: Caller, bob: User) -> None:
+    caller.create("/a.md", "one\n")
+    assert re.search(r'<a href="/stores" aria-current="true"', session_page(bob).content.decode())
