@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from memoryhub.transfer import reading
 from memoryhub.transfer.bundle import Author, Refused
@@ -11,14 +12,30 @@ _PERSON = re.compile(rb"(?:author|committer) ?(?P<name>[^<>\n]*?) ?<(?P<mail>[^<
 _TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
 
 
+class Content(NamedTuple):
+    """The bytes of a blob, decoded once, however many versions have them. Without a text, `why` is the reason."""
+
+    size: int
+    text: str | None
+    why: str = ""
+
+
+NOTHING = Content(0, "")
+
+
+def content_of(content: bytes) -> Content:
+    text = reading.text_of(content)
+    return Content(len(content), text, "" if text is not None else reading.why_no_text(content))
+
+
 @dataclass(slots=True)
 class Commit:
-    """One commit. `changed` is {path: bytes written there}."""
+    """One commit. `changed` is {path: what is written there}."""
 
     author: Author | None = None
     at: datetime | None = None
     message: str = ""
-    changed: dict[str, bytes] = field(default_factory=dict)
+    changed: dict[str, Content] = field(default_factory=dict)
 
 
 def only_text(commit: Commit) -> str | None:
@@ -26,10 +43,9 @@ def only_text(commit: Commit) -> str | None:
     if len(commit.changed) != 1:
         raise Refused("A commit of the stream does not write exactly one text.")
     (content,) = commit.changed.values()
-    text = reading.text_of(content)
-    if text is None:
+    if content.text is None:
         raise Refused("A commit of the stream writes bytes that are not a text.")
-    return text
+    return content.text
 
 
 def trailers(message: str) -> dict[str, str]:

@@ -1,23 +1,19 @@
 """Reads a `git fast-import` stream: the hub's own export with all its facts, or a linear history of any repository."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memoryhub import strict_json
 from memoryhub.transfer import git_commits, histories, jsonl_read, reading, tree_read
 from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
-from memoryhub.transfer.git_commits import Commit
+from memoryhub.transfer.git_commits import NOTHING, Commit, Content
+from memoryhub.transfer.git_places import Places, above_of
 from memoryhub.transfer.git_stream_lines import Lines, unquoted
 from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
 from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 FORMAT = "memoryhub-git"
-MOST_LOOKED_AT = 500_000
-"""How many texts all moves and removals of directories may examine in total."""
-_SQUARE = 1_000
-"""A change at a place of 100 names counts as 10 texts that are examined, at a place of 1,000 names as 1,000 texts."""
 _MODES = {b"100644", b"644", b"100755", b"755"}
 _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b"040000": "a directory"}
 
@@ -67,18 +63,17 @@ class _Stream:
 
     def __init__(self, data: Data, bounds: Bounds, exclude: Exclude) -> None:
         self.lines, self.bounds, self.exclude = Lines(data), bounds, exclude
-        self.blobs: dict[bytes, bytes] = {}
+        self.blobs: dict[bytes, Content] = {}
         self.marks: set[bytes] = set()
         self.last_mark: bytes | None = None
-        self.commits = self.size = self.versions = self.looked_at = 0
+        self.commits = self.size = self.versions = 0
         self.branch: bytes | None = None
         self.needs_done = self.ours = False
         self.history = True
         self.name = self.description = ""
         self.told: list[_Told] = []
         self.by_id: dict[str, _Told] = {}
-        self.there: dict[str, tuple[_Told, str]] = {}
-        self.directories: Counter[str] = Counter()
+        self.there: Places[tuple[_Told, Content]] = Places()
 
     def run(self) -> None:
         """Read the whole stream; raises Refused."""
@@ -149,7 +144,7 @@ class _Stream:
     def _blob(self, rest: bytes) -> None:
         mark = self.lines.optional(b"mark ")
         self.lines.optional(b"original-oid ")
-        content = self.lines.blob()
+        content = git_commits.content_of(self.lines.blob())
         if mark is None or mark in self.marks:
             raise Refused("A blob of the stream has no mark, or the mark of another one.")
         self.marks.add(mark)
@@ -200,7 +195,7 @@ class _Stream:
 
         A commit that begins with `deleteall` names all texts that it has: the others are removed at its end.
         """
-        gone: dict[str, None] = {}
+        named: set[str] | None = None
         while (line := self.lines.peek()) is not None:
             word = line[:2]
             if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
@@ -209,16 +204,19 @@ class _Stream:
                 break
             self.lines.next()
             if word == b"M ":
-                gone.pop(self._modify(line[2:], commit, tells), None)
+                place = self._modify(line[2:], commit, tells)
+                if named is not None:
+                    named.add(place)
             elif line == b"deleteall":
-                gone = dict.fromkeys(self.there if tells else ())
+                named = set() if tells else None
             elif tells:
-                gone = self._remove_all(gone, commit)
+                self._remove_others(named, commit)
+                named = None
                 if word == b"D ":
-                    self._remove(self._place(unquoted(line[2:])[0]), commit)
+                    self._remove(self.there.require(unquoted(line[2:])[0]), commit)
                 else:
                     self._move(line[2:], commit, copies=word == b"C ")
-        self._remove_all(gone, commit)
+        self._remove_others(named, commit)
         if self.lines.peek() == b"":
             self.lines.next()
 
@@ -228,52 +226,41 @@ class _Stream:
         reference, _, name = rest.partition(b" ")
         place = unquoted(name)[0]
         if tells:  # in the hub's own streams the path is in a trailer, and the place in the tree is escaped
-            place = self._place(place)
+            place = self.there.require(place)
         passed = mode in _WRONG_MODES and tells and self.exclude.has(reading.composed(place))
         if mode in _WRONG_MODES and not passed:
             raise Refused(f"The place {visible(place)} of the stream is {_WRONG_MODES[mode]}.")
         if mode not in _MODES and not passed:
             raise Refused(f"The place {visible(place)} of the stream has an unsupported mode.")
         if reference == b"inline":
-            content = self.lines.blob()
+            content = git_commits.content_of(self.lines.blob())
         elif reference in self.blobs:
             content = self.blobs[reference]
         elif passed:
-            content = b""
+            content = NOTHING
         else:
             raise Refused(f"The place {visible(place)} has a text that is not in the stream.")
         if passed:
             self._remove(place, commit)
             return place
         commit.changed[place] = content
-        self._count(len(content))
+        self._count(content.size)
         if tells:
             self._write(place, content, commit)
         return place
-
-    def _place(self, name: str) -> str:
-        """Return a place as git has it, where names in two Unicode forms are two names. Raises Refused."""
-        reading.require_place(name, posix=True)
-        self._look(name.count("/") ** 2 // _SQUARE)
-        return name
-
-    def _look(self, count: int) -> None:
-        self.looked_at += count
-        if self.looked_at > MOST_LOOKED_AT:
-            raise Refused("The stream moves too many texts too often.")
 
     def _count(self, size: int) -> None:
         self.size += size
         if self.size > self.bounds.unpacked:
             raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
 
-    def _write(self, place: str, content: bytes, commit: Commit) -> None:
+    def _write(self, place: str, content: Content, commit: Commit) -> None:
         """Write a text at a place. A directory at this place is removed, and so are texts at the places of its parent
         directories."""
-        for above in _above(place):
+        for above in above_of(place):
             if above in self.there:
                 self._remove(above, commit)
-        if place not in self.there and self.directories[place]:
+        if place not in self.there and self.there.is_directory(place):
             self._remove(place, commit)
         if place in self.there:
             told, _ = self.there[place]
@@ -281,73 +268,53 @@ class _Stream:
         else:
             told, operation = _Told(None, "/" + reading.composed(place)), "created"
             self._new(told)
-            self._put(place, told, "")
-        text = reading.text_of(content)
-        if text is None:
-            told.why = told.why or reading.why_no_text(content)
-        elif operation == "created" or self.there[place][1] != text:
-            self.there[place] = (told, text)
-            self._version(told, operation, place, text, commit)
+        if content.text is None:
+            told.why = told.why or content.why
+        elif operation == "created" or self.there[place][1].text != content.text:
+            self._version(told, operation, content.text, commit)
+        self.there.put(place, (told, content))
 
     def _new(self, told: _Told) -> None:
         self.told.append(told)
         if len(self.told) > self.bounds.entries:
             raise Refused(f"It has more than {self.bounds.entries:,} memories.")
 
-    def _version(self, told: _Told, operation: str, place: str, content: str | None, commit: Commit) -> None:
+    def _version(self, told: _Told, operation: str, content: str | None, commit: Commit) -> None:
         self.versions += 1
         if self.versions > self.bounds.versions:
             raise Refused(f"It has more than {self.bounds.versions:,} versions.")
-        told.path = "/" + reading.composed(place)
         number = len(told.versions) + 1
         told.versions.append(BundledVersion(None, number, operation, told.path, content, commit.at, commit.author))
 
-    def _put(self, place: str, told: _Told, content: str) -> None:
-        self.there[place] = (told, content)
-        for above in _above(place):
-            self.directories[above] += 1
-
-    def _take(self, place: str) -> tuple[_Told, str]:
-        for above in _above(place):
-            self.directories[above] -= 1
-        return self.there.pop(place)
-
-    def _beneath(self, place: str) -> list[str]:
-        """Return the places of the texts at or under a place."""
-        if place in self.there:
-            self.looked_at += 1
-            return [place]
-        self._look(len(self.there) if self.directories[place] else 1)
-        return [one for one in self.there if one.startswith(place + "/")] if self.directories[place] else []
-
     def _remove(self, place: str, commit: Commit) -> None:
-        for one in self._beneath(place):
-            told, _ = self._take(one)
+        for one in self.there.under(place):
+            told, _ = self.there.take(one)
             if told.versions:
-                self._version(told, "deleted", one, None, commit)
+                self._version(told, "deleted", None, commit)
 
-    def _remove_all(self, places: Iterable[str], commit: Commit) -> dict[str, None]:
-        """Remove the texts at these places, as far as they are there. Return that none is left."""
-        for place in places:
-            if place in self.there:
-                self._remove(place, commit)
-        return {}
+    def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
+        """Remove the texts that a commit has not named since its last `deleteall`; None if it has none.
+
+        So this is done once, however often the commit says `deleteall`.
+        """
+        for place in [place for place in self.there if place not in named] if named is not None else ():
+            self._remove(place, commit)
 
     def _move(self, rest: bytes, commit: Commit, *, copies: bool) -> None:
         old, behind = unquoted(rest, ends=b" ")
         new, _ = unquoted(behind)
-        old, new = self._place(old), self._place(new)
-        for one in self._beneath(old):
-            place = self._place(new + one[len(old) :])
+        old, new = self.there.require(old), self.there.require(new)
+        for one in self.there.under(old):
+            place = self.there.require(new + one[len(old) :], moved=True)
+            self._count(self.there[one][1].size)
             if copies:
-                self._count(len(self.there[one][1].encode()))
-                self._write(place, self.there[one][1].encode(), commit)
+                self._write(place, self.there[one][1], commit)
                 continue
-            told, content = self._take(one)
+            told, content = self.there.take(one)
             self._remove(place, commit)
-            self._put(place, told, content)
-            self._count(len(content.encode()))
-            self._version(told, "modified", place, content, commit)
+            self.there.put(place, (told, content))
+            told.path = "/" + reading.composed(place)
+            self._version(told, "modified", content.text, commit)
 
     # -------------------------------------------------------------------------------------------- our own commits
 
@@ -378,16 +345,11 @@ class _Stream:
         )
 
 
-def _above(place: str) -> list[str]:
-    """Return the directories that a place is in, the highest first."""
-    return [place[: match.start()] for match in re.finditer("/", place)]
-
-
 def is_one(data: Data) -> bool:
     """Return whether bytes look like a fast-import stream."""
     return bool(
         re.match(
-            rb"# memoryhub |(?:#[^\n]*\n|\n)*(?:blob|commit |reset |feature |tag |option |progress |done|checkpoint)",
+            rb"# memoryhub |(?:#[^\n]*\n|\n)*+(?:blob|commit |reset |feature |tag |option |progress |done|checkpoint)",
             data,
         )
     )

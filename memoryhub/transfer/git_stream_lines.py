@@ -2,12 +2,15 @@
 
 import re
 
+from memoryhub.transfer import reading
 from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Data, visible
 
 _COUNT = re.compile(rb"data (\d{1,10})")
-_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*+)"')
 _ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abfnrtv\\"])|\\.', re.DOTALL)
+_MOST_QUOTED = 4 * reading.MOST_PLACE
+"""The most bytes of a quoted path: each byte of a path takes at most four, as in `\\303`."""
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
@@ -68,6 +71,8 @@ def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
     """Return (path, what follows it). The path is quoted as by git, or it goes on until `ends` or, if that is empty, to
     the end."""
     match = _QUOTED.match(rest)
+    if match is not None and len(match[1]) > _MOST_QUOTED:
+        raise Refused(f"A place of the stream is longer than {reading.MOST_PLACE:,} bytes.")
     if match is not None:
         raw, behind = _ESCAPE.sub(_letter, match[1]), rest[match.end() :]
         if behind[:1] not in (ends, b"") or (behind and not ends):

@@ -110,7 +110,11 @@ def _why_not_version(version: BundledVersion) -> str | None:
 
 
 def _is_no_text(content: str) -> bool:
-    return "\0" in content or (not content.isascii() and any("\ud800" <= c <= "\udfff" for c in content))
+    try:
+        content.encode()
+    except UnicodeEncodeError:  # an unpaired surrogate
+        return True
+    return "\0" in content
 
 
 def newest_alone(memory: BundledMemory) -> BundledMemory:

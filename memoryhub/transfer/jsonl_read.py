@@ -21,6 +21,8 @@ from memoryhub.transfer.reading import Bounds, Data, Read, visible
 FORMAT, VERSION = "memoryhub", 1
 MOST_PROPOSALS, MOST_CHANGES = 1_000, 100
 """The most proposals of an export, and the most changes of each."""
+SHORT, MOST_SHORT = 256, 1_000_000
+"""A line of fewer bytes is short. An export with more short lines takes long to read, however small it is packed."""
 ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "")
 
 Line = dict[str, Any]
@@ -31,7 +33,7 @@ def read(data: Data, bounds: Bounds) -> Read:
     reading.require_size(data, bounds)
     lines = objects(data)
     header = header_of(next(lines, None), FORMAT)
-    reader = _Reader(bool(header.get("history", True)))
+    reader = _Reader(bool(header.get("history", True)), bounds)
     for line in lines:
         reader.take(line)
     memories, left = histories.checked(reader.all_memories(), bounds)
@@ -47,7 +49,11 @@ def objects(data: Data) -> Iterator[Line]:
         raise Refused("There is nothing in it.")
     if data[-1:] != b"\n":
         raise Refused("It is cut off: its last line has no end.")
+    short = 0
     for number, line in enumerate(_lines(data), 1):
+        short += len(line) < SHORT
+        if short > MOST_SHORT:
+            raise Refused(f"It has more than {MOST_SHORT:,} lines of less than {SHORT} bytes.")
         try:
             value = strict_json.loads(line)
         except strict_json.Malformed as error:
@@ -79,8 +85,8 @@ def header_of(line: Line | None, format: str) -> Line:
 class _Reader:
     """Collects the memories of an export from its lines, in order."""
 
-    def __init__(self, history: bool) -> None:
-        self.history = history
+    def __init__(self, history: bool, bounds: Bounds) -> None:
+        self.history, self.bounds = history, bounds
         self.name = self.description = ""
         self.memories: list[BundledMemory] = []
         self.memory: Line | None = None
@@ -124,6 +130,8 @@ class _Reader:
             raise Refused("A version does not follow its memory.")
         self.versions.append(version_of(line))
         self.count += 1
+        if self.count > self.bounds.versions:
+            raise Refused(f"It has more than {self.bounds.versions:,} versions.")
 
     def _proposal(self, line: Line) -> None:
         if len(self.proposals) == MOST_PROPOSALS:

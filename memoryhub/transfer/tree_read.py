@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
+from itertools import islice
 
 from memoryhub.protocol import paths
 from memoryhub.transfer import archive_read, histories, jsonl_read, reading
@@ -119,7 +120,7 @@ def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool,
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     """Return the memories of a hub's export. If its texts were changed since, they come without their history."""
-    told = places(texts.pop(MANIFEST))
+    told = places(texts.pop(MANIFEST), bounds)
     history = texts.pop(HISTORY, None)
     if history is None:
         return _by_manifest(texts, told)
@@ -131,10 +132,12 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     return replace(read, left=(Left("/" + HISTORY, why), *read.left))
 
 
-def places(manifest: bytes) -> dict[str, tuple[str, object]]:
+def places(manifest: bytes, bounds: Bounds) -> dict[str, tuple[str, object]]:
     """Return {place: (path, SHA-256)} of a manifest. Raises Refused."""
-    lines = list(jsonl_read.objects(manifest))
+    lines = list(islice(jsonl_read.objects(manifest), bounds.entries + 2))
     jsonl_read.header_of(lines[0] if lines else None, MANIFEST_FORMAT)
+    if len(lines) > bounds.entries + 1:
+        raise Refused(f"The manifest has more than {bounds.entries:,} lines.")
     return {
         jsonl_read.text(line, "name"): (jsonl_read.text(line, "path"), line.get("sha256"))
         for line in lines

@@ -16,7 +16,7 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.transfer import importing
 from memoryhub.management.commands import import_store
 from memoryhub.models import Access, Door, ImportItem, Memory, MemoryVersion
-from memoryhub.transfer import git_read
+from memoryhub.transfer import git_places, git_read
 from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Bounds
 from tests.fixtures import BY
@@ -72,7 +72,7 @@ def test_signs_that_no_database_keeps_leave_out_what_has_them_and_nothing_else()
 
 def test_a_stream_that_moves_texts_to_and_fro_is_refused_before_it_costs_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of a few bytes made a version of every text, or looked at all of them, as often as they stood there."""
-    monkeypatch.setattr(git_read, "MOST_LOOKED_AT", 10_000)
+    monkeypatch.setattr(git_places, "MOST_LOOKED_AT", 10_000)
     texts = b"".join(b"M 100644 inline a/%d\ndata 0\n" % number for number in range(100))
     for moves, said in ((b"R a b\nR b a\n", "more than 5,000 versions"), (b"C a b\n", "too many texts too often")):
         with pytest.raises(Refused, match=said):

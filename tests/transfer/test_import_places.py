@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memoryhub.models import Memory, MemoryStore
-from memoryhub.transfer import git_read, recognition
+from memoryhub.transfer import git_places, git_read, recognition
 from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Bounds
 from tests.transfer import trips
@@ -188,7 +188,7 @@ def test_a_directory_that_cannot_be_read_is_not_passed_over(tmp_path: Path, targ
 
 
 def test_places_of_many_names_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_read, "MOST_LOOKED_AT", 10_000)
+    monkeypatch.setattr(git_places, "MOST_LOOKED_AT", 10_000)
     deep = "/".join(["n"] * 2_000)
     with pytest.raises(Refused, match="too many texts too often"):
         git_read.read(commit(*[written(f"{deep}/{number}") for number in range(5_000)]), Bounds())

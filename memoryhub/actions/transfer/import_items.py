@@ -1,8 +1,10 @@
 """Makes the items of an import from the memories that a source has."""
 
 import hashlib
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memoryhub import chain
@@ -12,18 +14,55 @@ from memoryhub.transfer.bundle import Author, BundledChange, BundledMemory, Bund
 from memoryhub.transfer.reading import Read
 
 LONGEST_KEPT = 4_096
+MOST_GAPS, MOST_GAPS_IN_ALL = 2_000, 100_000
+"""The most removed versions of the source whose numbers stay reserved: of one memory, and of an import. A row is
+written for each. The versions of a memory with more of them are renumbered."""
+MOST_HISTORY = 256 * 1024 * 1024
+"""The most bytes of one memory's texts as they are kept for the preview. No database keeps a much longer value."""
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def items_of(read: Read, place: str) -> Iterable[ImportItem]:
+    """Return an item for each memory that was read, and for everything that was left out."""
     memories = read.bundle.memories
-    for number, memory in enumerate(memories):
-        yield _item(number, memory, place)
+    gaps = 0
+    for number, read_memory in enumerate(memories):
+        memory = read_memory
+        missing = memory.versions[-1].number - len(memory.versions)
+        if missing > MOST_GAPS or gaps + missing > MOST_GAPS_IN_ALL:
+            memory = _renumbered(memory)
+        else:
+            gaps += missing
+        if _is_too_long(memory.versions):
+            why = f"Its versions have more than {MOST_HISTORY // 1024**2} MB in all."
+            path = kept_text(place + memory.path) if memory.path else ""
+            yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=why, version_count=0)
+        else:
+            yield _item(number, memory, place)
     for number, left in enumerate(read.left, len(memories)):
         path = kept_text(place + left.path) if left.path else ""
         yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=left.why, version_count=0)
     for number, proposal in enumerate(read.bundle.proposals, len(memories) + len(read.left)):
         yield _proposal(number, proposal, place)
+
+
+def _renumbered(memory: BundledMemory) -> BundledMemory:
+    return replace(
+        memory, versions=tuple(replace(version, number=number) for number, version in enumerate(memory.versions, 1))
+    )
+
+
+def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
+    """Return whether a memory's texts take more than MOST_HISTORY bytes as JSON. Many versions may share one text."""
+    total, sizes = 0, {}
+    for version in versions:
+        content = version.content or ""
+        if id(content) not in sizes:
+            sizes[id(content)] = len(json.dumps(content))
+        total += sizes[id(content)]
+        if total > MOST_HISTORY:
+            return True
+    return False
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
@@ -43,7 +82,7 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
         size=len(encoded),
         memory=kept_text(memory.id) if memory.id else None,
         history=[] if is_plain else [_told(version, place) for version in memory.versions],
-        version_count=len(memory.versions),
+        version_count=memory.versions[-1].number,
     )
 
 

@@ -111,7 +111,7 @@ def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
     path = root / tree_read.MANIFEST
     if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
         return frozenset()
-    return frozenset(tree_read.places(_content(path, bounds.unpacked)))
+    return frozenset(tree_read.places(_content(path, bounds.unpacked), bounds))
 
 
 def _content(path: Path, most: int) -> bytes:

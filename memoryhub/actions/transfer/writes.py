@@ -29,8 +29,6 @@ TAKEN, REPLACED, BESIDE_IT, SKIPPED, SAME, CHANGED, REFUSED = (
 )  # fmt: skip
 """The outcomes of an item. `changed`: someone wrote at its path after the preview, so nothing was done."""
 
-MOST_GAPS = 2_000
-"""The most removed versions of the source whose numbers stay reserved. With more, versions are renumbered."""
 _MEMORY_ID, _VERSION_ID = (re.compile(prefix + "[0-9A-HJKMNP-TV-Z]{26}") for prefix in (ids.MEMORY, ids.MEMORY_VERSION))
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -150,7 +148,7 @@ def _new(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
 
 def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
     """Write a memory with all its versions, at a free path or in the trash; return the record."""
-    history = _numbered(item.history)
+    history = [dict(version) for version in item.history]
     last = history[-1]
     if last["path"] is not None:
         last["path"] = path
@@ -159,16 +157,6 @@ def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Reco
     for version in history:
         written.version(version)
     return written.finish()
-
-
-def _numbered(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the versions with their numbers at the source.
-
-    If too many versions are missing between them, renumber them.
-    """
-    if history[-1]["number"] - len(history) <= MOST_GAPS:
-        return [dict(version) for version in history]
-    return [{**version, "number": number} for number, version in enumerate(history, 1)]
 
 
 class _History:
