@@ -51,8 +51,9 @@ class ProposedChange(Object):
     new_path: str | None = Field(description="Where the memory would have moved.")
     memory_id: str | None = Field(description="Null for a memory that did not exist.")
     content: str | None = Field(description="The whole text that the memory would have got. Null in lists.")
-    outcome: Literal["merged", "merged_in_part", "refused"] | None = Field(
-        description="What a person decided. Null while the proposal is open, and for what had no effect any more."
+    outcome: Literal["merged", "merged_in_part", "refused", "replaced"] | None = Field(
+        description="What a person decided; `replaced`: a later change of the merged proposal took its place. Null "
+        "while the proposal is open, and for what had no effect any more."
     )
 
 

@@ -137,7 +137,10 @@ _CHANGE = _object(
         "operation": _text("", enum=["created", "modified", "renamed", "deleted"]),
         "path": STRING,
         "new_path": OR_NULL,
-        "outcome": {"type": ["string", "null"], "description": "By a person: `merged`, `merged_in_part` or `refused`."},
+        "outcome": {
+            "type": ["string", "null"],
+            "description": "By a person: `merged`, `merged_in_part` or `refused`; `replaced`: by a later change.",
+        },
         "content": {"type": ["string", "null"], "description": "Only if one proposal was requested."},
     },
     ["operation", "path", "new_path", "outcome"],

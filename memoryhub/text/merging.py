@@ -195,8 +195,8 @@ def _stretches(
 ) -> Iterator[str | Conflict]:
     """Yield, in order, lines that both sides kept, and the result of each group of changes: a text or a conflict."""
     i = 0
-    for left, right in _groups(changes(base, mine, work), changes(base, theirs, work)):
-        first, end = _reach([*left, *right])
+    for left, right in groups(changes(base, mine, work), changes(base, theirs, work)):
+        first, end = reach([*left, *right])
         yield "".join(base[i:first])
         yield _became(
             "".join(base[first:end]), _side(base, mine, left, first, end), _side(base, theirs, right, first, end)
@@ -223,7 +223,7 @@ def _cost_of_merging(areas: Sequence[Area]) -> int:
     return end - first + stop - start + 5 * len(areas)
 
 
-def _groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
+def groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
     """Yield the changes of both sides in order. Those that overlap or touch in the base are in one group."""
     ours: tuple[list[Area], list[Area]] = ([], [])
     end = -1
@@ -237,7 +237,7 @@ def _groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list
         yield ours
 
 
-def _reach(areas: Sequence[Area]) -> tuple[int, int]:
+def reach(areas: Sequence[Area]) -> tuple[int, int]:
     return min(area[0] for area in areas), max(area[1] for area in areas)
 
 

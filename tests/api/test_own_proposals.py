@@ -11,15 +11,16 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.comments import on_proposals
 from memoryhub.actions.comments.on_proposals import Draft
 from memoryhub.actions.core import transactions
+from memoryhub.actions.memories import curation
 from memoryhub.actions.proposals import decide, own
 from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.models import Access, Agent, Comment, MemoryVersion, ProposalState, ProposedChange, User
+from memoryhub.models import Access, Agent, Comment, Memory, MemoryVersion, ProposalState, ProposedChange, User
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.memory_calls import Api
-from tests.api.test_path_rules import set_rules
+from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import POLICIES, ana, merge, plan, proposal, refuse, ruled  # noqa: F401
 from tests.fixtures import signed_in
 from tests.mcp.messages import call as mcp_call
@@ -108,6 +109,58 @@ def test_a_text_that_was_merged_in_part_says_so(ruled: Hub) -> None:  # noqa: F8
     (change,) = plan(ruled.store, 2).changes
     decide.merge(ruled.store.id, 2, {}, plan(ruled.store, 2).digest, ana(), parts=Parts({change.memory: [1]}))
     assert [one["outcome"] for one in Api(ruled).good("GET", "/proposals/2")["changes"]] == ["merged_in_part"] * 2
+
+
+def test_lines_that_are_added_at_one_place_by_several_calls_are_all_merged(ruled: Hub) -> None:  # noqa: F811
+    lines = [f"- customer {name}\n" for name in ("Ada", "Bob", "Eve")]
+    for line in lines:
+        ruled.call(command="insert", path="/memories/policies/a.md", insert_line=3, insert_text=line)
+    merge(ruled.store)
+    assert texts(ruled.store)["/policies/a.md"] == "one\ntwo\nthree\n" + "".join(lines)
+    assert [one["outcome"] for one in Api(ruled).good("GET", "/proposals/1")["changes"]] == ["merged"] * 3
+
+
+def test_a_change_that_a_later_one_replaced_says_so_at_both_doors(ruled: Hub) -> None:  # noqa: F811
+    a, b, new = (f"/memories/policies/{name}.md" for name in ("a", "deep/b", "new"))
+    for text in ("1", "uno"):
+        ruled.call(command="create", path=new, file_text=text)
+        ruled.call(command="str_replace", path=a, old_str="one", new_str=text)
+        ruled.call(command="rename", old_path=a, new_path=f"/memories/policies/{text}.md")
+    ruled.call(command="str_replace", path=a, old_str="one\ntwo", new_str="I\nII")
+    ruled.call(command="str_replace", path=a, old_str="one", new_str="first")
+    ruled.call(command="str_replace", path=b, old_str="one", new_str="1")
+    ruled.call(command="delete", path=b)
+    merge(ruled.store)
+    assert texts(ruled.store)["/policies/uno.md"] == "first\nII\nthree\n"
+    outcomes = ["replaced", "replaced", "replaced", "merged", "replaced", "merged", "merged_in_part", "merged"]
+    outcomes += ["replaced", "merged"]
+    assert [one["outcome"] for one in Api(ruled).good("GET", "/proposals/1")["changes"]] == outcomes
+    assert [one["outcome"] for one in by_mcp(ruled)["data"][0]["changes"]] == outcomes
+    assert_audit_is_right(ruled.store)
+
+
+def test_of_two_versions_that_would_bring_a_memory_back_the_later_counts(ruled: Hub) -> None:  # noqa: F811
+    memory = Memory.objects.get(store=ruled.store, path="/policies/a.md")
+    curation.edit(ruled.store.id, memory.pk, "I\n", memory.sha256, ana())
+    ruled.call(command="insert", path="/memories/policies/a.md", insert_line=1, insert_text="II\n")
+    curation.delete(ruled.store.id, "/policies/a.md", ana())
+    for number in (2, 1):
+        version = MemoryVersion.objects.get(store=ruled.store, memory=memory.pk, number=number)
+        assert Api(ruled).refused("POST", f"/memory_versions/{version.pk}/restore", {})[0] == 403
+    merge(ruled.store)
+    assert texts(ruled.store)["/policies/a.md"] == "one\ntwo\nthree\n"
+    outcomes = ["replaced", "replaced", "merged"]
+    assert [one["outcome"] for one in Api(ruled).good("GET", "/proposals/1")["changes"]] == outcomes
+
+
+def test_a_memory_that_was_deleted_meanwhile_comes_back_with_all_changes(ruled: Hub) -> None:  # noqa: F811
+    for word in ("one", "three"):
+        edit = {"path": "/memories/policies/a.md", "old_str": word, "new_str": word.upper()}
+        ruled.call(command="str_replace", **edit)
+    curation.delete(ruled.store.id, "/policies/a.md", ana())
+    (change,) = plan(ruled.store).changes
+    merge(ruled.store, **{change.memory: decide.Choice.BEFORE})
+    assert texts(ruled.store)["/policies/a.md"] == "ONE\ntwo\nTHREE\n"
 
 
 def test_a_withdrawn_proposal_waits_for_nobody_and_the_next_change_opens_another(proposing: Hub) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryhub.actions.core.plans import Choice
+from memoryhub.actions.core.plans import Change, Choice
 from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import proposal_plan
@@ -20,6 +20,7 @@ from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, counters
 from tests.long import tried
+from tests.text.cells import Row
 
 pytestmark = pytest.mark.both_databases
 
@@ -135,6 +136,41 @@ def test_any_hunks_of_a_proposal_whose_memories_moved_on_merge_as_git_applies_th
             _assert_page_has_what_became_of_each_hunk(found, left_out)
     assert clean > conflicts > 0 and parts > 9
     assert_audit_is_right(hub.store)
+
+
+def test_all_changes_of_a_proposal_are_in_it_whatever_people_change_between_them(db: None) -> None:
+    """And the agent reads which of its changes later ones replaced."""
+    hub = new_hub()
+    set_rules(hub.store, PathRule(Effect.PROPOSE, who=_agent(hub)))
+    conflicts = replaced = 0
+    for seed in range(tried(240)):
+        row, api = Row(random.Random(seed)), Api(hub, session=f"s{seed}")
+        memory = curation.create(hub.store.id, f"/{seed}.md", row.now(), ana()).memory
+        for number in range(row.chance.randint(3, 7)):
+            if row.chance.random() < 0.3:
+                row.edit(f"{number}")
+                curation.edit(hub.store.id, memory, row.now(), Memory.objects.get(pk=memory).sha256, ana())
+            else:
+                row.wish()
+                api.refused("POST", f"/memories/{memory}", {"content": row.wishes[-1][1]})
+        found = Proposal.objects.filter(store=hub.store, state="open").first()
+        if found is None:
+            continue
+        shown = proposal_plan(found)
+        (change,) = shown.changes
+        assert bool(change.problem) == (row.merged() is None), seed
+        decide.merge(hub.store.id, found.number, {memory: _taking(change)}, shown.digest, ana())
+        assert texts(hub.store)[f"/{seed}.md"] == row.over(), seed
+        outcomes = [one["outcome"] for one in api.good("GET", f"/proposals/{found.number}")["changes"]]
+        assert {number for number, outcome in enumerate(outcomes) if outcome != "merged"} == row.replaced, seed
+        assert {*outcomes} <= {"merged", "replaced", "merged_in_part"}
+        conflicts, replaced = conflicts + bool(change.problem), replaced + outcomes.count("replaced")
+    assert conflicts > 2 and replaced > 2
+    assert_audit_is_right(hub.store)
+
+
+def _taking(change: Change) -> Choice:
+    return Choice.BEFORE if change.problem else Choice.APPLY
 
 
 def _assert_page_has_what_became_of_each_hunk(proposal: Proposal, left_out: dict[str, list[int]]) -> None:

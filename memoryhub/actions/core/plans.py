@@ -85,7 +85,8 @@ class Change:
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
     of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. BEFORE
     drops `later_lines` of their lines (None: not counted). `cancelled` are versions of earlier undos that are skipped
-    together with the undone ones. The first of `choices` is the proposed one.
+    together with the undone ones. The first of `choices` is the proposed one. In a plan of a proposal, `replaced` are
+    the ids of changes by its agent of which later ones left nothing, `cut` of those of which they left a part.
     """
 
     memory: str
@@ -99,6 +100,8 @@ class Change:
     later_lines: int | None = 0
     problem: Problem = Problem.NONE
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
+    replaced: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
     @property
     def is_new(self) -> bool:

@@ -1,13 +1,13 @@
 """A person's decision about a proposal: merge it, merge a part of it, or refuse it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryhub.actions.comments import on_proposals
 from memoryhub.actions.comments.on_proposals import Draft
 from memoryhub.actions.core import audit, plans, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.plans import Choice, PlanChanged
+from memoryhub.actions.core.plans import Change, Choice, PlanChanged
 from memoryhub.actions.core.proposed_texts import MERGES
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.history import apply_plan
@@ -62,7 +62,7 @@ def merge(
         refused = apply_plan.apply(store, taken.plan, taken.choices)
         merged = [change.memory for change in taken.plan.changes if change.memory not in refused]
         state = _state_after(merged, [*refused, *taken.cut])
-        details = {
+        details: dict[str, object] = {
             "proposal": proposal.pk,
             "number": number,
             "agent": proposal.agent,
@@ -73,6 +73,7 @@ def merge(
             details["merged_in_part"] = plans.named_ids(taken.cut)
         if taken.edited:
             details["edited"] = plans.named_ids(taken.edited)
+        details |= _replaced(taken.plan.changes, merged)
         details |= on_proposals.publish(store, proposal, drafts)
         command = REFUSE if state == ProposalState.REFUSED else EDIT_AND_MERGE if taken.edited else MERGE
         close(proposal, state, store.seq, store.act)
@@ -144,6 +145,17 @@ def _is_undone(proposal: Proposal) -> bool:
 def seen_of(proposal: Proposal) -> str:
     """Return when a proposal last changed, as ISO text. `refuse` compares this text."""
     return str(proposal.changed_at.isoformat())
+
+
+def _replaced(changes: Iterable[Change], merged: Collection[str]) -> dict[str, object]:
+    """Return which changes of merged memories are not in the merge, or only in part, because later ones replaced
+    them."""
+    chosen = [change for change in changes if change.memory in merged]
+    lists = {
+        "replaced": [name for change in chosen for name in change.replaced],
+        "replaced_in_part": [name for change in chosen for name in change.cut],
+    }
+    return {name: plans.named_ids(found) for name, found in lists.items() if found}
 
 
 def _open(store_id: str, number: int) -> Proposal:

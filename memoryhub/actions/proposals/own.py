@@ -25,6 +25,10 @@ from memoryhub.models.proposals import ProposalQuerySet
 OUTCOMES = ("refused", "merged", "merged_in_part")
 """What a decision says of a memory, as its entry names the lists. The last list that names a memory counts."""
 
+REPLACED = {"replaced": "replaced", "replaced_in_part": "merged_in_part"}
+"""{list of changes in the entry of a decision: their outcome}. Later changes of the proposal replaced them, or a part
+of them."""
+
 MOST_LISTED = 20
 """The most proposals of a page, because each can have many changes."""
 
@@ -83,15 +87,18 @@ class Own:
                 yield Told(comment.text, comment.at, steps[-1].path, comment.first if is_its else None, of)
 
     def outcomes(self) -> dict[str, str]:
-        """Return {id of a change: one of OUTCOMES}. A change is missing if the memory had it already, or if the entry
-        of the decision does not list it."""
+        """Return {id of a change: its outcome}, which is one of OUTCOMES or of REPLACED. A change is missing if the
+        memory had it already, or if the entry of the decision does not list it."""
         groups = by_memory(self.changes)
         details = _input(self.decision)
         as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in details
         of_memory = dict.fromkeys(groups, "refused") if as_a_whole else {}
         for outcome in OUTCOMES:
             of_memory |= dict.fromkeys(_names(details.get(outcome)), outcome)
-        return {change.pk: of_memory[name] for name in groups if name in of_memory for change in groups[name]}
+        found = {change.pk: of_memory[name] for name in groups if name in of_memory for change in groups[name]}
+        for name, outcome in REPLACED.items():
+            found |= dict.fromkeys(found.keys() & _names(details.get(name)), outcome)
+        return found
 
 
 class Page(NamedTuple):

@@ -1,16 +1,17 @@
 """Plans of proposals: how the memories would look if the proposed changes were merged now."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
 from memoryhub.actions.core.snapshot import snapshot
-from memoryhub.models import Memory, MemoryVersion, Proposal, ProposedChange
-from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.actions.proposals.steps import Bases, bases_of, is_gone, replaced_of, wishes_of
+from memoryhub.models import Memory, Proposal, ProposedChange
 from memoryhub.text.matching import Work, cost_of_matching
 from memoryhub.text.merging import Merge
-from memoryhub.text.proposed import OutOfWork, Wish, joined, onto
+from memoryhub.text.proposed import Joined, OutOfWork, Wish, joined, onto
 
 PLAN_WORK = 1_000_000
 """The most work for all merges of one plan, in units of matching.Work. A decision makes the plan while it holds the
@@ -48,65 +49,66 @@ def _changes(store_id: str, proposed: Sequence[ProposedChange], work: Work) -> I
     groups = by_memory(proposed)
     known = {change.memory for change in proposed if change.memory}
     memories = {memory.pk: memory for memory in Memory.objects.among(store_id, known).select_related("text")}
-    bases = texts_of(MemoryVersion.objects.among(store_id, {change.base for change in proposed if change.base}))
+    bases = bases_of(store_id, proposed)
     for name, steps in groups.items():
         memory = memories.get(name)
         if steps[0].memory is None:
-            yield _created(name, steps[-1])
+            yield _created(name, steps)
         elif memory is None:
             yield Change(name, "", 1, NOWHERE, NOWHERE, problem=Problem.REDACTED, choices=(Choice.KEEP,))
         else:
             yield _changed(memory, steps, bases, work)
 
 
-def texts_of(versions: MemoryVersionQuerySet) -> dict[str, str]:
-    """Return {id: text} of versions. Redacted versions are left out; the text of a deletion is empty."""
-    found = versions.select_related("text").filter(redacted_at=None)
-    return {version.pk: version.content or "" for version in found}
+def _created(name: str, steps: Sequence[ProposedChange]) -> Change:
+    last, replaced = steps[-1], replaced_of(steps, {}, None)
+    return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""), **replaced._asdict())
 
 
-def _created(name: str, last: ProposedChange) -> Change:
-    return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""))
-
-
-def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str, str], work: Work) -> Change:
+def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Bases, work: Work) -> Change:
     now, last = plans.of_memory(memory), steps[-1]
     is_newest = last.base == memory.head_id
     if last.deletes:
-        is_as_seen = is_newest or (now.path == last.path and bases.get(last.base or "") == _text_of(memory))
-        wanted, problem = NOWHERE, Problem.NONE if is_as_seen or not now.is_there else Problem.CONFLICT
-        return _of(memory, now, wanted, problem, over=NOWHERE)
+        is_as_seen = is_newest or (now.path == last.path and bases.texts.get(last.base or "") == _text_of(memory))
+        problem = Problem.NONE if is_as_seen or not now.is_there else Problem.CONFLICT
+        return replace(_of(memory, now, NOWHERE, problem, over=NOWHERE), **replaced_of(steps, {}, None)._asdict())
     path, moved = _place(now, steps)
-    problem = Problem.NONE if now.is_there or is_newest else Problem.CONFLICT
-    problem = Problem.CONFLICT if moved else problem
-    asked = [(step.base or "", step.content) for step in steps if step.content is not None]
-    if not asked and now.is_there:
-        moved_there = State(path, now.text, now.size, now.sha256)
-        return _of(memory, now, moved_there, problem, over=moved_there)
-    if not asked or any(base not in bases for base, _ in asked):
+    problem = Problem.CONFLICT if moved or not (now.is_there or is_newest) else Problem.NONE
+    wishes, found = wishes_of(steps, bases), None
+    if is_gone(steps, bases) or not (wishes or now.is_there):
         return _impossible(memory, now, Problem.REDACTED)
-    wishes = [Wish(bases[base], content) for base, content in asked]
-    merge = _merged(_text_of(memory) if now.is_there else "", now.size, wishes, work)
-    if merge is None:
-        return _impossible(memory, now, Problem.UNMERGED)
+    if wishes:
+        merged = _merged(_text_of(memory) if now.is_there else "", now.size, list(wishes.values()), work)
+        if merged is None:
+            return _impossible(memory, now, Problem.UNMERGED)
+        found, merge = merged
+        change = _edited(memory, now, path, problem, found.wish.wanted, merge)
+    else:
+        moved_there = State(path, now.text, now.size, now.sha256)
+        change = _of(memory, now, moved_there, problem, over=moved_there)
+    return replace(change, **replaced_of(steps, wishes, found)._asdict())
+
+
+def _edited(memory: Memory, now: State, path: str, problem: Problem, wanted: str, merge: Merge) -> Change:
+    """Return the change of a memory that gets a text: the merged one or, if the memory was deleted, the wanted one."""
     if not now.is_there:
-        text = wishes[-1].wanted
-        return _of(memory, now, state_of(path, text), problem, over=state_of(path, text))
+        return _of(memory, now, state_of(path, wanted), problem, over=state_of(path, wanted))
     over = state_of(path, merge.settled(lambda conflict: conflict.theirs))
-    wanted = now if not merge.is_clean else state_of(path, merge.text)
-    return _of(memory, now, wanted, problem if merge.is_clean else Problem.CONFLICT, over=over)
+    then = now if not merge.is_clean else state_of(path, merge.text)
+    return _of(memory, now, then, problem if merge.is_clean else Problem.CONFLICT, over=over)
 
 
 def _text_of(memory: Memory) -> str:
     return str(memory.text.content) if memory.text else ""
 
 
-def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> Merge | None:
-    """Return the merge of some wishes with the current text, or None if it would take too much work."""
+def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Joined, Merge] | None:
+    """Return some wishes as one, and its merge with the current text. None: it would take too much work."""
     if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + size // 64):
         return None
     try:
-        return onto(now, joined(wishes, work), work)
+        found = joined(wishes, work)
+        return found, onto(now, found.wish, work)
     except OutOfWork:
         return None
 

@@ -1,15 +1,16 @@
 """Shows a decided proposal: the texts that the agent saw, and the texts that it proposed."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
 from memoryhub.actions.core.proposed_texts import REMOVED
-from memoryhub.actions.proposals.plan import PLAN_WORK, by_memory, state_of, texts_of
+from memoryhub.actions.proposals.plan import PLAN_WORK, by_memory, state_of
+from memoryhub.actions.proposals.steps import Bases, Replaced, bases_of, is_gone, replaced_of, wishes_of, with_text
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
 from memoryhub.text.hunks import had
 from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.proposed import OutOfWork, Wish, joined, onto
+from memoryhub.text.proposed import OutOfWork, joined, onto
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,7 @@ def as_proposed(proposal: Proposal, cut: Collection[str] = ()) -> Proposed:
     with an empty text.
     """
     changes = list(ProposedChange.objects.of_proposal(proposal))
-    ids = {change.base for change in changes if change.base}
-    bases = texts_of(MemoryVersion.objects.among(proposal.store_id, ids))
+    bases = bases_of(proposal.store_id, changes)
     work = Work(PLAN_WORK)
     groups = by_memory(changes)
     whole = {name: _change(name, steps, bases, work) for name, steps in groups.items()}
@@ -46,60 +46,65 @@ def _in_part(
     proposal: Proposal,
     cut: Collection[str],
     groups: Mapping[str, Sequence[ProposedChange]],
-    bases: Mapping[str, str],
+    bases: Bases,
     work: Work,
 ) -> Iterator[tuple[Change, Sequence[bool]]]:
     """Yield (change, whether the merge took each hunk) of memories that were merged in part, if all their texts still
     exist."""
     versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
     made, before = versions.filter(seq=seq), versions.filter(superseded_seq=seq)
-    texts = texts_of(made) | texts_of(before)
+    texts = {version.pk: version.content or "" for version in [*with_text(made), *with_text(before)]}
     after = {version.memory_id: version for version in made}
     for old in before:
         new, steps = after.get(old.memory_id), groups.get(old.memory_id, ())
-        asked = [(step.base or "", step.content) for step in steps if step.content is not None]
-        wishes = [Wish(bases[base], content) for base, content in asked if base in bases]
-        if new is None or len(wishes) < len(asked) or old.pk not in texts or new.pk not in texts:
+        wishes = wishes_of(steps, bases)
+        if new is None or is_gone(steps, bases) or old.pk not in texts or new.pk not in texts:
             continue
-        if not wishes or not work.opens(sum(cost_of_matching(*wish) for wish in wishes)):
+        if not wishes or not work.opens(sum(cost_of_matching(*wish) for wish in wishes.values())):
             continue
         try:
-            merged = onto(texts[old.pk], joined(wishes, work), work).settled(lambda conflict: conflict.theirs)
+            found = joined(wishes.values(), work)
+            merged = onto(texts[old.pk], found.wish, work).settled(lambda conflict: conflict.theirs)
         except OutOfWork:
             continue
         taken = had(texts[old.pk], merged, texts[new.pk])
         if taken is not None:
             then = state_of(str(new.path), merged)
-            yield Change(old.memory_id, old.pk, 1, state_of(str(old.path), texts[old.pk]), then), taken
+            change = Change(old.memory_id, old.pk, 1, state_of(str(old.path), texts[old.pk]), then)
+            yield replace(change, **replaced_of(steps, wishes, found)._asdict()), taken
 
 
-def _change(name: str, steps: Sequence[ProposedChange], bases: Mapping[str, str], work: Work) -> Change:
+def _change(name: str, steps: Sequence[ProposedChange], bases: Bases, work: Work) -> Change:
     last = steps[-1]
     if last.memory is None:
-        return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""))
+        replaced = replaced_of(steps, {}, None)
+        return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""), **replaced._asdict())
     if any(step.content == REMOVED for step in steps):
-        bases = {}
-    seen = bases.get(last.base or "")
-    now, then = state_of(last.path, seen or ""), NOWHERE
+        bases = Bases({})
+    seen = bases.texts.get(last.base or "")
+    now, then, replaced = state_of(last.path, seen or ""), NOWHERE, replaced_of(steps, {}, None)
     if not last.deletes:
-        now, then = _states(steps, now, bases, work)
+        now, then, replaced = _states(steps, now, bases, work)
     problem = Problem.REDACTED if seen is None else Problem.NONE
-    return Change(name, last.base or "", 1, now, then, problem=problem, choices=(Choice.KEEP,))
+    choices = (Choice.KEEP,)
+    return Change(name, last.base or "", 1, now, then, problem=problem, choices=choices, **replaced._asdict())
 
 
-def _states(steps: Sequence[ProposedChange], now: State, bases: Mapping[str, str], work: Work) -> tuple[State, State]:
-    """Return the state before the changes of one memory, and the state after them."""
+def _states(steps: Sequence[ProposedChange], now: State, bases: Bases, work: Work) -> tuple[State, State, Replaced]:
+    """Return the state before the changes of one memory, the state after them, and which changes later ones
+    replaced."""
     moves = [step for step in steps if step.new_path is not None]
     before, after = (moves[-1].path, str(moves[-1].new_path)) if moves else (str(now.path), str(now.path))
-    asked = [(step.base or "", step.content) for step in steps if step.content is not None]
-    if not asked:
-        return state_of(before, now.content or ""), state_of(after, now.content or "")
-    wishes = [Wish(bases[base], content) for base, content in asked if base in bases]
+    contents = [step.content for step in steps if step.content is not None]
+    wishes = wishes_of(steps, bases)
     if not wishes:
-        return state_of(before, ""), state_of(after, asked[-1][1])
-    opens = len(wishes) == 1 or work.opens(sum(cost_of_matching(*wish) for wish in wishes))
+        seen, wanted = ("", contents[-1]) if contents else (now.content or "", now.content or "")
+        return state_of(before, seen), state_of(after, wanted), Replaced()
+    every = list(wishes.values())
+    opens = len(every) == 1 or work.opens(sum(cost_of_matching(*wish) for wish in every))
     try:
-        wish = joined(wishes, work) if opens else wishes[-1]
+        found = joined(every, work) if opens else None
     except OutOfWork:
-        wish = wishes[-1]
-    return state_of(before, wish.seen), state_of(after, wish.wanted)
+        found = None
+    wish = found.wish if found else every[-1]
+    return state_of(before, wish.seen), state_of(after, wish.wanted), replaced_of(steps, wishes, found)

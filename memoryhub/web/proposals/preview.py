@@ -73,6 +73,12 @@ class Row:
         """Return the diff to what was proposed."""
         return self.row.before_diff or self.row.diff
 
+    @property
+    def replaced(self) -> list[int]:
+        """Return the numbers of the entries of calls that later ones replaced, at least in part."""
+        change = self.row.change
+        return sorted(self.outline.calls[one] for one in {*change.replaced, *change.cut})
+
 
 @dataclass
 class Screen:

@@ -23,14 +23,15 @@ FEW = 3
 class Outline:
     """What a proposal changes in one memory. `name` is the memory's name in the plan, `to` its new path, or "".
 
-    `kind` is one of KINDS, `seqs` are the numbers of the calls' entries, and `number` is that of the newest change.
+    `kind` is one of KINDS, `calls` are {id of a change: the number of its call's entry}, and `number` is that of the
+    newest change.
     """
 
     name: str
     kind: str
     path: str
     to: str
-    seqs: Sequence[int]
+    calls: Mapping[str, int]
     number: int
 
 
@@ -76,7 +77,7 @@ class Row:
     @property
     def seqs(self) -> list[int]:
         """Return the numbers of the entries of all calls, in order."""
-        return sorted({seq for outline in self.outlines for seq in outline.seqs})
+        return sorted({seq for outline in self.outlines for seq in outline.calls.values()})
 
 
 def rows_of(proposals: Sequence[Proposal], asker: User | None = None) -> list[Row]:
@@ -134,4 +135,4 @@ def _outline(name: str, steps: Sequence[Any]) -> Outline:
         kind = "created" if is_new else "modified"
     to = str(moves[-1].new_path) if "moved" in kind else ""
     path = str(moves[-1].path) if to else str(last.path)
-    return Outline(name, kind, path, to, [step.seq for step in steps], last.number)
+    return Outline(name, kind, path, to, {step.pk: step.seq for step in steps}, last.number)

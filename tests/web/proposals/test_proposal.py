@@ -1,5 +1,7 @@
 """A proposal on its page: what it would change, and the decision of a person."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -134,6 +136,34 @@ def test_refusing_keeps_the_reason_and_what_was_proposed(proposal: Caller, store
 def test_a_reason_may_not_be_longer_than_other_notes(proposal: Caller, store: MemoryStore, curator: Client) -> None:
     assert "at most 1,000" in refuse(curator, store, note="x" * 1001).content.decode()
     assert state(store) == ("open", "")
+
+
+def test_a_change_that_a_later_one_replaced_is_named(caller: Caller, store: MemoryStore, curator: Client) -> None:
+    for new in ("2", "II"):
+        replaces(caller, REFUNDS, "two", new)
+    earlier = reverse("entry", args=[store.pk, newest(store).seq - 1])
+    replaces(caller, REFUNDS, "three", "3")
+    for html in (shown(curator, store), send(curator, store).content.decode()):
+        said = html.split("A later change takes the place of an earlier one, or of a part of it:", 1)[1].split("</p>")[
+            0
+        ]
+        assert re.findall(r'href="([^"]+)"', said) == [earlier]
+    assert texts(store)[REFUNDS] == LINES.replace("two", "II").replace("three", "3")
+
+
+def test_a_conflict_stays_when_the_agent_proposes_something_elsewhere(
+    caller: Caller, store: MemoryStore, alice: User, curator: Client
+) -> None:
+    replaces(caller, REFUNDS, "one", "agent")
+    edit(store, REFUNDS, "one", "person", alice)
+    replaces(caller, REFUNDS, "seven", "VII")
+    assert "The same lines were changed since the agent saw them." in shown(curator, store)
+    assert "every change is left out" in send(curator, store).content.decode()
+    assert texts(store)[REFUNDS] == LINES.replace("one", "person")
+    replaces(caller, REFUNDS, "person", "asked")
+    assert "The same lines were changed" not in shown(curator, store)
+    send(curator, store)
+    assert texts(store)[REFUNDS] == LINES.replace("one", "asked").replace("seven", "VII")
 
 
 def test_a_conflict_stays_as_it_is_unless_the_proposed_lines_are_taken(

@@ -1,0 +1,101 @@
+"""The changes of one memory in a proposal: what they ask for its text, and what later ones replace of earlier ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
+from typing import NamedTuple
+
+from memoryhub.models import MemoryVersion, Operation, ProposedChange
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.text.proposed import Joined, Wish
+
+
+class Bases(NamedTuple):
+    """{id: text} of the versions to which changes were made, without redacted ones, and the ids of the deletions among
+    them, whose text is empty."""
+
+    texts: Mapping[str, str]
+    deletions: frozenset[str] = frozenset()
+
+
+class Replaced(NamedTuple):
+    """The ids of changes that are not in a proposal any more because of later ones: of `replaced` nothing is in it, of
+    `cut` only a part."""
+
+    replaced: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+
+
+class _Fate(Enum):
+    KEPT = auto()
+    CUT = auto()
+    REPLACED = auto()
+
+
+def bases_of(store_id: str, changes: Sequence[ProposedChange]) -> Bases:
+    """Return the texts to which some changes were made."""
+    found = with_text(MemoryVersion.objects.among(store_id, {change.base for change in changes if change.base}))
+    deletions = (version.pk for version in found if version.operation == Operation.DELETED)
+    return Bases({version.pk: version.content or "" for version in found}, frozenset(deletions))
+
+
+def with_text(versions: MemoryVersionQuerySet) -> list[MemoryVersion]:
+    """Return versions with their texts, without redacted ones."""
+    return list(versions.select_related("text").filter(redacted_at=None))
+
+
+def is_gone(steps: Sequence[ProposedChange], bases: Bases) -> bool:
+    """Return whether a text to which one of the changes was made no longer exists."""
+    return any(step.content is not None and step.base not in bases.texts for step in steps)
+
+
+def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
+    """Return {id of a change: what it asks for the text}, without changes of texts that no longer exist.
+
+    A change that brings a deleted memory back has a whole text. If it is the newest, it counts alone, else not at all.
+    """
+    asked = [step for step in steps if step.content is not None]
+    if asked and asked[-1].base in bases.deletions:
+        asked = asked[-1:]
+    else:
+        asked = [step for step in asked if step.base not in bases.deletions]
+    return {
+        step.pk: Wish(bases.texts[base], step.content or "")
+        for step in asked
+        for base in (step.base or "",)
+        if base in bases.texts
+    }
+
+
+def replaced_of(steps: Sequence[ProposedChange], wishes: Mapping[str, Wish], joined: Joined | None) -> Replaced:
+    """Return what later changes of a memory replace of earlier ones. `joined` are the wishes as one."""
+    text = dict(_fates_of_text(wishes, joined))
+    fates = {step.pk: {*_fates(step, steps[-1], _last_path(steps), text)} for step in steps}
+    whole = tuple(pk for pk, found in fates.items() if found == {_Fate.REPLACED})
+    cut = tuple(pk for pk, found in fates.items() if found not in ({_Fate.REPLACED}, {_Fate.KEPT}))
+    return Replaced(whole, cut)
+
+
+def _last_path(steps: Sequence[ProposedChange]) -> str | None:
+    return next((step.new_path for step in reversed(steps) if step.new_path is not None), None)
+
+
+def _fates_of_text(wishes: Mapping[str, Wish], joined: Joined | None) -> Iterator[tuple[str, _Fate]]:
+    for number, pk in enumerate(wishes):
+        is_whole = joined is not None and number in joined.replaced
+        is_cut = joined is not None and number in joined.cut
+        yield pk, _Fate.REPLACED if is_whole else _Fate.CUT if is_cut else _Fate.KEPT
+
+
+def _fates(
+    step: ProposedChange, last: ProposedChange, last_path: str | None, text: Mapping[str, _Fate]
+) -> Iterator[_Fate]:
+    """Yield what became of the parts of one change: the deletion, or the new path and the new text."""
+    if step.deletes or last.deletes:
+        yield _Fate.KEPT if step.deletes and last.deletes else _Fate.REPLACED
+    elif step.memory is None:
+        yield _Fate.KEPT if step.content == last.content else _Fate.REPLACED
+    else:
+        if step.new_path is not None:
+            yield _Fate.KEPT if step.new_path == last_path else _Fate.REPLACED
+        if step.content is not None:
+            yield text.get(step.pk, _Fate.REPLACED)
