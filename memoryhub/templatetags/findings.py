@@ -50,7 +50,8 @@ def findings_in(context: template.Context, version: MemoryVersion) -> list[Item]
     """Return up to FEW open findings whose value is in a version, as `first_findings` does. Only the worst LOOKED_AT
     findings of the memory are checked."""
     of_memory = Finding.objects.of_memory(version.store_id, version.memory_id).open().order_by(kinds.rank(), "id")
-    items = items_of(list(of_memory.values_list("pk", flat=True)[:LOOKED_AT]), context["request"].user, timezone.now())
+    ids = list(of_memory.values_list("pk", flat=True)[:LOOKED_AT])
+    items = items_of(ids, context["request"].user, timezone.now()) if ids else []
     return [one for one in items if one.is_in(version)][:FEW]
 
 
