@@ -68,6 +68,8 @@ def test_the_audit_of_a_path_has_decisions_about_several_versions(caller: Caller
     client = signed_in(bob)
     every = len(page(client, caller.store).context["rows"])
     assert commands(page(client, caller.store, q="/notes/a.md")) == ["approve", "create"]
+    newer = page(client, caller.store, q="/notes/a.md", after=f"{caller.store.id}:1")
+    assert commands(newer) == ["approve", "create"]
     assert commands(page(client, caller.store, q="/notes/a.md command:approve")) == ["approve"]
     assert len(commands(page(client, caller.store, q="-path:/notes/a.md"))) == every - 2
 
@@ -117,6 +119,7 @@ def test_the_entry_of_one_decision_does_not_say_that_it_read_the_version(caller:
     assert "What it decided Approved Version 1 of /a.md" in said and "What it read" not in said
 
 
+@pytest.mark.both_databases
 def test_the_entry_of_an_undo_names_what_it_left_as_it_was(caller: Caller, alice: User) -> None:
     caller.session = "bad"
     memory = caller.create("/a.md", "one\n")

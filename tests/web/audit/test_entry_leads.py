@@ -97,6 +97,7 @@ def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller
     assert client.get(leads(html, "Which rule decides?")).context["asked"].verb == "see"
 
 
+@pytest.mark.both_databases
 def test_the_entry_of_an_undo_leads_to_the_session(caller: Caller, alice: User) -> None:
     caller.create("/a.md", "one\n")
     client, session = signed_in(alice), Session.objects.get()
