@@ -128,13 +128,13 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         """Delete everything at the root, each directory in one step, until nothing is left.
 
         Every delete has its audit entry, and deleted memories can be restored on the hub. Raises ToolError with the
-        hub's sentence for a memory that it refuses to delete, for example under a legal hold; the rest of that request
-        is deleted.
+        hub's sentence for a memory that it does not delete, for example under a legal hold, or because its deletion is
+        only proposed; the rest of that request is deleted.
         """
-        refused: dict[str, str] = {}
+        sent: dict[str, str] = {}
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
-            _raise_refused(refused, paths)
-            refused = _refused(self._hub, paths, self._post(_message(paths)))
+            _raise_if_again(sent, paths)
+            sent = _answers(self._hub, paths, self._post(_message(paths)))
         _raise_unless_gone(self._hub, self._post(_block(_LAST)))
         return "All memory cleared"
 
@@ -225,10 +225,10 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def clear_all_memory(self) -> str:
         """Delete everything at the root, as HubMemoryTool.clear_all_memory does."""
-        refused: dict[str, str] = {}
+        sent: dict[str, str] = {}
         while paths := _paths(self._hub, await self._get(self._hub.at_root)):
-            _raise_refused(refused, paths)
-            refused = _refused(self._hub, paths, await self._post(_message(paths)))
+            _raise_if_again(sent, paths)
+            sent = _answers(self._hub, paths, await self._post(_message(paths)))
         _raise_unless_gone(self._hub, await self._post(_block(_LAST)))
         return "All memory cleared"
 
@@ -341,20 +341,22 @@ def _paths(hub: _Hub, page: object) -> list[str]:
     return [str(item["path"]).rstrip("/") for item in page["data"]]
 
 
-def _refused(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
-    """Return {path: sentence} for the paths that were not deleted."""
+def _answers(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
+    """Return {path: what the hub said about its deletion}."""
     results = answer.get("content") if isinstance(answer, dict) else None
     if not isinstance(results, list) or len(results) != len(paths):
         raise _no_hub(hub)
-    return {path: str(result["content"]) for path, result in zip(paths, results, strict=True) if result["is_error"]}
+    return {path: str(result["content"]) for path, result in zip(paths, results, strict=True)}
 
 
-def _raise_refused(refused: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Raise ToolError if one of `paths` was refused in the last request: it still exists, and would be refused
-    again."""
+def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
+    """Raise ToolError if one of `paths` was in the last request: it exists still or again, and might do so for ever.
+
+    The hub may say without an error that it did not delete a path.
+    """
     for path in paths:
-        if path in refused:
-            raise ToolError(refused[path])
+        if path in sent:
+            raise ToolError(sent[path])
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:

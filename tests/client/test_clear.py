@@ -81,3 +81,28 @@ def test_a_key_that_may_not_write_is_told_what_the_hub_says(remote: Remote, plac
     with pytest.raises(HubError, match="HTTP 401"):
         wrong.clear()
     assert remote.call(command="view", path="/memories/a.md")[0] == "ok"
+
+
+PROPOSING = """
+from dataclasses import replace
+from django.utils import timezone
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.stores import path_rules, stores
+from memoryhub.models import Door, MemoryStore
+from memoryhub.path_rules import Effect, PathRule
+store = MemoryStore.objects.get(pk=STORE)
+by = dict(actor=Actor.system("tests"), door=Door.COMMAND, at=timezone.now())
+stores.edit_store(store, replace(stores.StoreSettings.of(store), proposes_without_error=True), **by)
+path_rules.save(store.pk, [PathRule(Effect.PROPOSE, "/kept/")], path_rules.digest(()), Act(*by.values()))
+"""
+
+
+def test_a_delete_that_became_a_proposal_without_an_error_is_told_and_not_sent_for_ever(
+    remote: Remote, place: Place
+) -> None:
+    for path in ("/memories/a.md", "/memories/kept/b.md"):
+        assert remote.call(command="create", path=path, file_text="x")[0] == "ok"
+    place.server.command("shell", "-c", PROPOSING.replace("STORE", repr(remote.store)))
+    state, sentence = remote.clear()
+    assert state == "err" and sentence.startswith("Not written: this change is now part of proposal #")
+    assert [path for path, _, _ in deletes(place, remote.store)] == ["/a.md", "/kept"]
