@@ -225,12 +225,15 @@ class Application:
     # ------------------------------------------------------------------------------------------------------- the clock
 
     def _tick(self) -> None:
-        """Cut bodies that are too slow. If all bodies together hold too much, cut large ones that have paused long.
+        """Refuse requests that waited too long for a thread, and cut bodies that are too slow. If all bodies together
+        hold too much, cut large ones that have paused long.
 
         So a small body is kept, however many large ones arrive byte by byte.
         """
         self.loop.call_later(TICK, self._tick)
         self.answers.forget()
+        self.pool.refuse_late()
+        self.heavy.refuse_late()
         now, bodies, reading = self.loop.time(), list(self.bodies), list(self.reading)
         memory = sum(body.in_memory for body in bodies) - MOST_IN_MEMORY
         disk = sum(body.on_disk for body in bodies) - MOST_ON_DISK

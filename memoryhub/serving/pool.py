@@ -41,13 +41,23 @@ class Pool:
         self._jobs.put((time.monotonic(), job), whose)
         return True
 
+    def refuse_late(self) -> None:
+        """Refuse the jobs that have waited too long, although all threads are still busy with other jobs."""
+        before = time.monotonic() - self.longest_wait
+        for _, job in self._jobs.withdraw(lambda waiting: waiting[0] < before):
+            _do(job, too_late=True)
+
     def _run(self) -> None:
         while True:
             whose, (offered, job) = self._jobs.get()
             began = time.monotonic()
-            try:
-                job(began - offered > self.longest_wait)
-            except Exception:  # an error must not end the thread
-                logger.exception("A request failed outside Django")
+            _do(job, too_late=began - offered > self.longest_wait)
             self._jobs.took(whose, time.monotonic() - began)
             del job, whose  # otherwise the last request stays in memory until the next one
+
+
+def _do(job: Job, *, too_late: bool) -> None:
+    try:
+        job(too_late)
+    except Exception:  # an error must not end the thread
+        logger.exception("A request failed outside Django")

@@ -1,6 +1,7 @@
 """No key and no browser takes all threads, whatever its requests do."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -94,3 +95,24 @@ def test_keys_and_people_are_known_once_they_were_answered(key: str, alice: User
     nobody = side.whose({"REMOTE_ADDR": "192.0.2.1"})
     assert whose_after("/", HTTP_COOKIE="sessionid=guess") == nobody
     assert whose_after("/v1/memory_stores", HTTP_X_API_KEY="guess") == nobody
+
+
+def test_what_waited_too_long_is_refused_and_leaves_its_place_to_others() -> None:
+    """One thread, which a key holds; the key's next job is ready, and one more waits aside."""
+    pool = Pool(1, most_waiting=4, longest_wait=0.05)
+    pool.start()
+    held = Held(pool)
+    assert held.offer("busy")
+    held.wait_for(1)
+    refused: list[bool] = []
+    assert pool.offer(refused.append, "busy") and pool.offer(refused.append, "other")
+    pool.refuse_late()
+    assert refused == []
+    time.sleep(0.1)
+    assert pool.offer(lambda _: None, "other"), "it has not waited yet"
+    pool.refuse_late()
+    assert refused == [True, True] and pool._jobs.all_waiting() == 1
+    held.let_go.set()
+    done = threading.Event()
+    assert pool.offer(lambda too_late: done.set(), "busy")
+    assert done.wait(10)

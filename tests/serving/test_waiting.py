@@ -1,5 +1,6 @@
 """Requests that wait for a thread: those that waited too long are refused whole, and can be sent again."""
 
+import asyncio
 import json
 import threading
 import time
@@ -52,4 +53,29 @@ def test_a_request_that_waited_too_long_for_a_thread_is_never_run_without_its_bo
     application.pool.offer(lambda too_late: time.sleep(0.5))
     Steps(application.__rsgi__(scope, protocol))()
     assert protocol.answered.wait(30)
+    assert (protocol.status, protocol.headers["Retry-After"]) == (503, "1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_is_refused_at_its_time_although_all_threads_stay_busy(store: MemoryStore, key: str) -> None:
+    """It waited until a thread was free, and its client for as long."""
+    body, busy = b'{"format": "jsonl"}', threading.Event()
+    headers = {"content-type": "application/json", "authorization": f"Bearer {key}", "content-length": str(len(body))}
+    scope = SimpleNamespace(
+        path=f"/v1/memory_stores/{store.pk}/export", client="127.0.0.1:40000", server="127.0.0.1:8000", method="POST",
+        query_string="", http_version="1.1", scheme="http", headers=headers,
+    )  # fmt: skip
+    protocol, application = Protocol(body), Application()
+    application.heavy = pool.Pool(1, longest_wait=0.1)
+    application.loop = asyncio.new_event_loop()
+    application.pool.start()
+    application.heavy.start()
+    application.heavy.offer(lambda too_late: busy.wait(30) and None)
+    Steps(application.__rsgi__(scope, protocol))()
+    deadline = time.monotonic() + 10
+    while not protocol.status and time.monotonic() < deadline:
+        application._tick()
+        time.sleep(0.05)
+    busy.set()
+    application.loop.close()
     assert (protocol.status, protocol.headers["Retry-After"]) == (503, "1")

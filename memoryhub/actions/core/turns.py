@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -144,9 +144,7 @@ class Lines(Generic[T]):
         with self._lock:
             self._at_once[whose] -= 1
             self._let_in(whose)
-            if not self._at_once[whose]:
-                del self._at_once[whose]
-                self._raised.discard(whose)
+            self._forget_idle(whose)
 
     @contextmanager
     def time_of(self, whose: object) -> Iterator[None]:
@@ -176,6 +174,28 @@ class Lines(Generic[T]):
             ready = self._ready.pop(whose, deque())
             self._at_once[whose] -= len(ready)
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
+
+    def withdraw(self, is_late: Callable[[T], bool]) -> list[T]:
+        """Take out and return the jobs that are late and still wait, ready or aside. Each key's jobs are in order."""
+        withdrawn: list[T] = []
+        with self._lock:
+            for whose in {*self._ready, *self._beside}:
+                for lines in (self._ready, self._beside):
+                    line = lines.get(whose)
+                    while line and is_late(line[0]):
+                        withdrawn.append(line.popleft())
+                        self._at_once[whose] -= lines is self._ready
+                    if line is not None and not line:
+                        del lines[whose]
+                self._let_in(whose)
+                self._forget_idle(whose)
+            self._count -= len(withdrawn)
+        return withdrawn
+
+    def _forget_idle(self, whose: object) -> None:
+        if not self._at_once[whose]:
+            del self._at_once[whose]
+            self._raised.discard(whose)
 
     def is_slow_next(self) -> bool:
         """Return whether the next ready job belongs to a key whose last job was slow."""
