@@ -39,14 +39,15 @@ class _History:
     an undone one. `gone`: a needed text no longer exists. `unmerged`: too little of the plan's work was left for a
     merge. `for_lines`: the memory exists only because of undone versions, so `left` has only the lines that others
     added. `texts` is {SHA-256 of a text with undone lines: the text without them}. If such a text is restored later,
-    its lines still belong to their first author.
+    its lines still belong to their first author. `first` is the number of the first undone version.
     """
 
     real: State | None
     left: State | None
     real_is_there: bool
     left_is_there: bool
-    store: str
+    memory: Memory
+    first: int
     work: Work
     unmerged: bool = False
     conflict: bool = False
@@ -55,10 +56,19 @@ class _History:
     texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
     @classmethod
-    def after(cls, base: MemoryVersion | None, store: str, work: Work) -> "_History":
+    def after(cls, base: MemoryVersion | None, memory: Memory, first: int, work: Work) -> "_History":
         state = plans.of_version(base)
         known = state if state.is_there else None
-        return cls(known, known, state.is_there, state.is_there, store, work)
+        return cls(known, known, state.is_there, state.is_there, memory, first, work)
+
+    @property
+    def store(self) -> str:
+        return str(self.memory.store_id)
+
+    def had(self, state: State) -> bool:
+        """Return whether the memory had this text before the undone versions."""
+        before = MemoryVersion.objects.filter(store_id=self.store, memory_id=self.memory.pk, number__lt=self.first)
+        return before.filter(sha256=state.sha256).exists()
 
     @property
     def outcome(self) -> State:
@@ -129,7 +139,7 @@ def _change(
     later = tuple(step for step in steps if step.pk not in passed)
     cancelled = passed - versions
     change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later, cancelled=cancelled)
-    told = _told(_History.after(base, memory.store_id, work), steps, passed)
+    told = _told(_History.after(base, memory, first, work), steps, passed)
     if _has_gaps(base, steps, first):
         return without_text(change)
     if told.gone or (base is not None and is_redacted(base)):
@@ -255,7 +265,10 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
-    """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins."""
+    """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins.
+
+    If `now` has a text from before the undone versions, it is the result: it lacks nothing that these removed.
+    """
     base, mine, theirs = (content_of(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True
@@ -264,6 +277,8 @@ def _merged(history: _History, left: State, real: State, now: State) -> State:
         history.unmerged = True
         return left
     merged = merge(ended(base), ended(mine), ended(theirs), work=history.work)
+    if not merged.is_clean and history.had(now):
+        return replace(now, path=left.path)
     history.conflict |= not merged.is_clean
     content = merged.settled(overruled)
     if not _is_ended(theirs if _is_ended(theirs) != _is_ended(base) else mine):
