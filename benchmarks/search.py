@@ -81,17 +81,20 @@ def server(directory: Path) -> Iterator[int]:
         process.wait(20)
 
 
-def signed_in(directory: Path) -> tuple[str, str]:
-    """Return the administrator's cookie, and the id of the large store."""
+def signed_in(directory: Path, port: int) -> tuple[str, str]:
+    """Return the administrator's cookie for the hub on a port, and the id of the large store."""
     prepare(directory)
     # The hub's modules can only be imported after `prepare`.
+    from django.conf import settings
     from django.test import Client
 
     from memoryhub.models import MemoryStore, User
+    from memoryhub.settings import cookie_names
 
     client = Client()
     client.force_login(User.objects.get(email=ADMIN))
-    return f"sessionid={client.cookies['sessionid'].value}", MemoryStore.objects.get(name=STORE).id
+    name, _csrf = cookie_names(f"http://127.0.0.1:{port}")
+    return f"{name}={client.cookies[settings.SESSION_COOKIE_NAME].value}", MemoryStore.objects.get(name=STORE).id
 
 
 class Browser:
@@ -164,8 +167,8 @@ def main() -> None:
             count = arguments.memories
             sizes = ["--memories", str(count), "--versions", str(3 * count), "--entries", str(4 * count)]
             subprocess.run([sys.executable, "-m", "benchmarks.large_store", str(directory), *sizes], check=True)
-        cookie, store = signed_in(directory)
         with server(directory) as port:
+            cookie, store = signed_in(directory, port)
             measure(Browser(port, cookie), store, arguments.rounds)
 
 

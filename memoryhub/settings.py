@@ -79,6 +79,22 @@ def parts_of(url: str) -> SplitResult:
         return urlsplit("")
 
 
+def cookie_names(url: str) -> tuple[str, str]:
+    """Return the names of the session and CSRF cookies of a hub at an address.
+
+    Browsers share cookies between the ports of a host, so two hubs on one machine would sign each other out: on a
+    loopback address, the names have the port, unless it is 8000.
+    """
+    parts = parts_of(url)
+    try:
+        port = parts.port or 8000
+    except ValueError:
+        port = 8000
+    is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    suffix = f"_{port}" if is_local and port != 8000 else ""
+    return f"sessionid{suffix}", f"csrftoken{suffix}"
+
+
 def database_of(url: str) -> dict[str, Any]:
     """Return Django's settings for the URL of a database. For a wrong URL it is the dummy backend; a system check
     reports it."""
@@ -284,6 +300,7 @@ STORAGES = {
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
 SESSION_ENGINE = "memoryhub.sessions"
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = cookie_names(MEMORYHUB_URL)
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure

@@ -19,6 +19,7 @@ from memoryhub.logs import filters
 from memoryhub.logs.lines import WithoutTokens
 from memoryhub.management.commands import serve
 from memoryhub.models import MemoryStore, User
+from memoryhub.settings import cookie_names
 from tests.fixtures import signed_in
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -226,3 +227,19 @@ def test_a_database_that_fails_is_said_once_a_minute_in_one_line_and_other_error
     assert (said(full) or "").endswith("database or disk is full (300 more like this since the last line)")
     broken = ValueError("broken")
     assert [said(broken) for _ in range(3)] == ["The database did not answer req_1"] * 3
+
+
+@pytest.mark.parametrize(
+    ("url", "session"),
+    [
+        ("http://127.0.0.1:8000", "sessionid"),
+        ("http://127.0.0.1:8414", "sessionid_8414"),
+        ("http://localhost:9000", "sessionid_9000"),
+        ("http://[::1]:9000", "sessionid_9000"),
+        ("https://hub.example.com", "sessionid"),
+        ("https://hub.example.com:8443", "sessionid"),
+        ("http://127.0.0.1:nonsense", "sessionid"),
+    ],
+)
+def test_hubs_on_other_ports_of_one_machine_have_cookies_of_their_own(url: str, session: str) -> None:
+    assert cookie_names(url) == (session, session.replace("sessionid", "csrftoken"))

@@ -135,10 +135,13 @@ class Browser:
 
     def post(self, url: str, fields: dict[str, str]) -> bool:
         """Whether the form was accepted; a refused one is shown again."""
-        given = fields | {"csrfmiddlewaretoken": fields.get("csrfmiddlewaretoken") or self.cookies["csrftoken"]}
+        given = fields | {"csrfmiddlewaretoken": fields.get("csrfmiddlewaretoken") or self._token()}
         status, page = self._send("POST", url, urlencode(given).encode())
         assert status in (200, 302, 303), (status, page)
         return status != 200
+
+    def _token(self) -> str:
+        return next(value for name, value in self.cookies.items() if name.startswith("csrftoken"))
 
     def _send(self, method: str, url: str, body: bytes) -> tuple[int, str]:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())

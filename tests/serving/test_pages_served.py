@@ -31,7 +31,7 @@ def browser(server: Server) -> httpx.Client:
     values |= {"again": values["password"], "csrfmiddlewaretoken": token_in(page.text)}
     joined = client.post(link[0], data=values)
     assert joined.status_code == 200
-    assert "sessionid" in client.cookies
+    assert f"sessionid_{server.port}" in client.cookies, "a hub on another port of this machine has its own"
     return client
 
 

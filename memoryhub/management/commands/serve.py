@@ -22,6 +22,7 @@ from memoryhub.background.runner import sentence
 from memoryhub.serving import answers, listening, options, steps
 from memoryhub.serving.connections import room_for_connections
 from memoryhub.serving.processes import KILLED_AFTER, Server
+from memoryhub.settings import cookie_names
 
 BACKLOG = 4096
 
@@ -138,3 +139,4 @@ def settle_address(host: str, port: int) -> None:
     if os.environ.get("MEMORYHUB_URL") or host not in names:
         return
     settings.MEMORYHUB_URL = os.environ["MEMORYHUB_URL"] = listening.url_of(names[host], port)
+    settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME = cookie_names(settings.MEMORYHUB_URL)
