@@ -52,8 +52,10 @@ class HubError(Exception):
     instead.
 
     `status` and `type` come from the hub's answer; they are None if no answer came. `request_id` names the request in
-    the hub's log.
+    the hub's log. `most_calls` is set if a message had more calls than the memory store takes in one.
     """
+
+    most_calls: int | None = None
 
     def __init__(
         self, message: str, status: int | None = None, type: str | None = None, request_id: str | None = None
@@ -131,10 +133,13 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         hub's sentence for a memory that it does not delete, for example under a legal hold, or because its deletion is
         only proposed; the rest of that request is deleted.
         """
-        sent: dict[str, str] = {}
+        sent, most = dict[str, str](), MOST_DELETES
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
             _raise_if_again(sent, paths)
-            sent = _answers(self._hub, paths, self._post(_message(paths)))
+            try:
+                sent = _answers(self._hub, paths[:most], self._post(_message(paths[:most])))
+            except HubError as error:
+                most = _fewer(error, most)
         _raise_unless_gone(self._hub, self._post(_block(_LAST)))
         return "All memory cleared"
 
@@ -225,10 +230,13 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def clear_all_memory(self) -> str:
         """Delete everything at the root, as HubMemoryTool.clear_all_memory does."""
-        sent: dict[str, str] = {}
+        sent, most = dict[str, str](), MOST_DELETES
         while paths := _paths(self._hub, await self._get(self._hub.at_root)):
             _raise_if_again(sent, paths)
-            sent = _answers(self._hub, paths, await self._post(_message(paths)))
+            try:
+                sent = _answers(self._hub, paths[:most], await self._post(_message(paths[:most])))
+            except HubError as error:
+                most = _fewer(error, most)
         _raise_unless_gone(self._hub, await self._post(_block(_LAST)))
         return "All memory cleared"
 
@@ -350,13 +358,17 @@ def _answers(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
 
 
 def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Raise ToolError if one of `paths` was in the last request: it exists still or again, and might do so for ever.
-
-    The hub may say without an error that it did not delete a path.
-    """
+    """Raise ToolError if one of `paths` was in the last request: the hub may say without an error that it stays."""
     for path in paths:
         if path in sent:
             raise ToolError(sent[path])
+
+
+def _fewer(error: HubError, most: int) -> int:
+    """Return how many deletes the next message may have, beside two lists. Raises the error unless it says so."""
+    if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
+        raise error
+    return max(1, error.most_calls - 2)
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
@@ -380,4 +392,7 @@ def _hub_error(hub: _Hub, error: anthropic.APIError) -> HubError:
         return HubError(f"{hub.url} answered with HTTP {error.status_code} and not as a MemoryHub", error.status_code)
     message = f"MemoryHub at {hub.url} refused the call: {error.api_message} (HTTP {error.status_code}"
     message += f", {error.request_id})" if error.request_id else ")"
-    return HubError(message, error.status_code, error.type, error.request_id)
+    refused = HubError(message, error.status_code, error.type, error.request_id)
+    if isinstance(error.body, dict) and isinstance(details := error.body.get("error"), dict):
+        refused.most_calls = details.get("most_calls")
+    return refused

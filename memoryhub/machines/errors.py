@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.log import log_response
 
-from memoryhub.actions.memories.calls import KeyRevoked, NotRun, TooManyCalls
+from memoryhub.actions.memories.calls import KeyRevoked, NotRun, TooManyAtOnce, TooManyCalls
 
 _NO_RETRY = {"x-should-retry": "false"}
 """A header that stops clients from repeating a 409 by themselves, which would fail again."""
@@ -54,12 +54,14 @@ class Problem(Exception):
 
     @classmethod
     def not_run(cls, error: NotRun) -> "Problem":
-        """Return the error for a call that was not run: the key is revoked or made too many calls, or the audit is
+        """Return the error for calls that were not run: the key is revoked, there are too many calls, or the audit is
         full."""
         if isinstance(error, KeyRevoked):
             return cls.no_key()
         if isinstance(error, TooManyCalls):
             return cls.too_many_calls(error.limit, error.wait)
+        if isinstance(error, TooManyAtOnce):
+            return cls.too_many_at_once(error.limit, error.calls)
         return cls.audit_full(error.limit)
 
     @classmethod
@@ -70,6 +72,16 @@ class Problem(Exception):
             "A message counts as many calls as it has tool_use blocks."
         )
         return cls(429, "rate_limit_error", message, {"Retry-After": str(wait)})
+
+    @classmethod
+    def too_many_at_once(cls, limit: int, calls: int) -> "Problem":
+        """Return the error for a message with more calls than a key may make in 60 seconds; `most_calls` is how many it
+        may have. No retry could succeed, so it is no 429."""
+        message = (
+            f"The message has {calls} memory calls, and a key may make {limit} in 60 seconds to this memory store. "
+            f"Nothing was run: split the message; at most {limit} are taken in one."
+        )
+        return cls(400, "invalid_request_error", message, details={"most_calls": limit})
 
     @classmethod
     def audit_full(cls, limit: int) -> "Problem":

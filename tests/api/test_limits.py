@@ -96,7 +96,9 @@ class TestCallsAMinute:
         assert status(hub) == 200
         clock(100)
         never = hub.message(*blocks(5))
-        assert (never.status, never.headers["retry-after"]) == (429, "60")
+        assert (never.status, never.headers.get("retry-after")) == (400, None), "no client repeats it"
+        assert "split the message; at most 4" in never.value["error"]["message"]
+        assert never.value["error"]["most_calls"] == 4
         assert hub.message(*blocks(4)).status == 200
 
     def test_a_repeated_call_is_a_call_and_a_refused_one_is_none(self, db: None, clock: Clock) -> None:

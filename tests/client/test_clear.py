@@ -106,3 +106,29 @@ def test_a_delete_that_became_a_proposal_without_an_error_is_told_and_not_sent_f
     state, sentence = remote.clear()
     assert state == "err" and sentence.startswith("Not written: this change is now part of proposal #")
     assert [path for path, _, _ in deletes(place, remote.store)] == ["/a.md", "/kept"]
+
+
+LIMIT = """
+from dataclasses import replace
+from django.utils import timezone
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.models import Door, MemoryStore
+store = MemoryStore.objects.get(pk=STORE)
+by = dict(actor=Actor.system("tests"), door=Door.COMMAND, at=timezone.now())
+for number in range(5):
+    curation.create(store.pk, f"/{number}.md", "x", Act(*by.values()))
+limits = stores.StoreSettings.of(store).limits | {"limit_calls": 4}
+stores.edit_store(store, replace(stores.StoreSettings.of(store), limits=limits), **by)
+"""
+
+
+def test_a_message_has_no_more_deletes_than_the_limit_of_calls(remote: Remote, place: Place) -> None:
+    """The rest has to wait for a minute, which a client without retries does not."""
+    place.server.command("shell", "-c", LIMIT.replace("STORE", repr(remote.store)))
+    hasty = Remote(type(remote.tool)(place.url, place.key, remote.store, max_retries=0), remote.run, remote.store)
+    with pytest.raises(HubError, match="HTTP 429"):
+        hasty.clear()
+    assert [path for path, _, _ in deletes(place, remote.store)] == ["/0.md", "/1.md"]
+    hasty.wait(hasty.tool.close())

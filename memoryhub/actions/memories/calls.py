@@ -49,6 +49,14 @@ class TooManyCalls(NotRun):
         self.wait = wait
 
 
+class TooManyAtOnce(NotRun):
+    """The message has more calls than the store's limit allows in a minute, so it could never run."""
+
+    def __init__(self, limit: int, calls: int) -> None:
+        super().__init__(f"{calls} calls at once, and {limit} in 60 seconds", limit)
+        self.calls = calls
+
+
 class AuditFull(NotRun):
     """The store's audit has reached its size limit, and no call may run without an entry."""
 
@@ -152,8 +160,8 @@ def call(
     """Run one call in one transaction and return its outcome. `session` is the agent's own name for its session.
 
     `counts` is how many calls of the key's limit it uses. If a request has several blocks, the first block counts for
-    all of them, and the others count 0. Raises TokenReused, TooManyCalls, AuditFull, KeyRevoked, and tree.NoSuchStore
-    if the store was deleted.
+    all of them, and the others count 0. Raises TokenReused, TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked, and
+    tree.NoSuchStore if the store was deleted.
     """
     command = _parsed(input)
     text = audit.to_json(input)
@@ -243,6 +251,8 @@ def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun |
     limit = store.limits.calls
     if limit is None or not counts:
         return None
+    if counts > limit:
+        return TooManyAtOnce(limit, counts)
     window = limits.count_calls(json.loads(row[0]) if row[0] else (), store.at, counts, limit)
     return TooManyCalls(limit, window.wait) if window.seconds is None else window
 
