@@ -143,7 +143,8 @@ def test_a_server_that_is_down_is_503_within_two_seconds_and_dead_connections_ar
     clusters: Clusters, one: Path, tmp_path: Path
 ) -> None:
     with served(tmp_path, address=address(one)) as server:
-        agent = Agent(server, *server.new_store())
+        store, secret = server.new_store()
+        agent = Agent(server, store, secret)
         until(agent, 200)
         clusters.run(one, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
         for number in range(8):
@@ -153,6 +154,9 @@ def test_a_server_that_is_down_is_503_within_two_seconds_and_dead_connections_ar
             begun = time.monotonic()
             assert view(agent, f"down{number}")[0] == 503
             assert time.monotonic() - begun < SOON
+        stranger, begun = Agent(server, store, "mh_unknown"), time.monotonic()
+        assert view(stranger, "unknown")[0] == 503  # the key is looked up before the body is read
+        assert time.monotonic() - begun < SOON
         status, text = page(server, "/invitations/unknown")
         assert (status, "The database does not answer" in text) == (503, True)
         clusters.start(one)

@@ -27,7 +27,7 @@ from memoryhub.serving import answers, heavy, processes, refusals
 from memoryhub.serving.answers import Answers, headers_of_own
 from memoryhub.serving.bodies import Body, End
 from memoryhub.serving.connections import Guard, Limits, room_for_connections
-from memoryhub.serving.django_side import DjangoSide, refuse
+from memoryhub.serving.django_side import DjangoSide, reason_of, refuse
 from memoryhub.serving.environ import environ_of, is_too_large
 from memoryhub.serving.options import Options
 from memoryhub.serving.pool import Pool
@@ -50,7 +50,11 @@ PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
 
 
 class Unasked(Exception):
-    """No thread was free to decide whether a body may be read."""
+    """It could not be decided whether a body may be read: no thread was free, or the database did not answer."""
+
+    def __init__(self, reason: refusals.Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Application:
@@ -119,8 +123,8 @@ class Application:
                 await self._reading(body, body.drain())
                 return
             await self._read_and_run(protocol, environ, body)
-        except Unasked:  # without its body the request might get a wrong answer
-            refuse(protocol, environ, refusals.BUSY)
+        except Unasked as unasked:  # without its body the request might get a wrong answer
+            refuse(protocol, environ, unasked.reason)
         finally:
             self.bodies.discard(body)
             body.close()
@@ -171,20 +175,23 @@ class Application:
         return self.heavy if may else self.pool
 
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
-        """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, or if this one waited
-        too long."""
-        result: Future[bool | None] = Future()
+        """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, if this one waited too
+        long, or if the question fails: the request itself would only fail later."""
+        result: Future[bool | refusals.Reason] = Future()
 
         def job(too_late: bool) -> None:
-            answer = None if too_late else False
+            answer: bool | refusals.Reason = refusals.BUSY
             try:
                 answer = answer if too_late else question()
+            except Exception as error:
+                answer = reason_of(error, environ)
             finally:
                 result.set_result(answer)
 
-        answer = await result_of(result) if self.pool.offer(job, self.django.whose(environ)) else None
-        if answer is None:
-            raise Unasked
+        taken = self.pool.offer(job, self.django.whose(environ))
+        answer = await result_of(result) if taken else refusals.BUSY
+        if not isinstance(answer, bool):
+            raise Unasked(answer)
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:

@@ -82,7 +82,7 @@ class DjangoSide:
                 response = self._response(_with_body(environ, body))
             self._send(protocol, environ, response)
         except Exception as error:
-            refuse(protocol, environ, _reason(error, environ))
+            refuse(protocol, environ, reason_of(error, environ))
             close_old_connections()  # without a response, no signal does it
         finally:
             finished()
@@ -112,9 +112,9 @@ class DjangoSide:
                 elif error is None or isinstance(error, NotTogether):
                     refuse(protocol, environ, refusals.BUSY)
                 else:
-                    refuse(protocol, environ, _reason(error, environ))
+                    refuse(protocol, environ, reason_of(error, environ))
             except Exception as unsent:  # for example no disk space for a large answer
-                refuse(protocol, environ, _reason(unsent, environ))
+                refuse(protocol, environ, reason_of(unsent, environ))
             finally:
                 finished()
 
@@ -180,7 +180,7 @@ def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 
 
-def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
+def reason_of(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
     """Log an error that occurred outside Django. Return the reason for the refusal."""
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])

@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections import OrderedDict
 
-from django.db import Error, connection
+from django.db import connection
 from django.utils import timezone
 
 from memoryhub.actions.core.transactions import my_turn
@@ -40,13 +40,9 @@ class KnownKeys(Known):
     """The known keys of agents. An unknown key can be looked up in the database."""
 
     def look_up(self, secret: str) -> bool:
-        """Return whether a key is valid. Return True if the database does not answer: then the request itself will
-        fail."""
-        try:
-            with connection.wrap_database_errors, my_turn():
-                caller = calls.find_caller(secret, "", timezone.now())
-        except Error:
-            return True
+        """Return whether a key is valid. Raises a database error."""
+        with connection.wrap_database_errors, my_turn():
+            caller = calls.find_caller(secret, "", timezone.now())
         if caller is not None:
             self.note(secret, caller.key)
         return caller is not None
