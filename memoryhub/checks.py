@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,9 @@ from memoryhub import private_files
 OWN = "memoryhub"
 """The tag of the hub's own check. Only this check runs before a command; Django's checks of the code need not."""
 
+_HOST = re.compile(r"\*|\.?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[a-f0-9]*:[a-f0-9.:]+\]", re.IGNORECASE)
+"""A name as Django compares it with the `Host` of a request."""
+
 WRONG_DATABASE = "DATABASE_URL is not the address of a database that the hub runs on."  # which may hold a password
 RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3."
 
@@ -22,7 +26,7 @@ RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite
 def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
-    of_server = (*_proxies(), *_connections(), *_log_level())
+    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level())
     return [*_url(), *_secrets(), *_sqlite(), *_copies(), *_limits(), *of_the_place, *of_server]
 
 
@@ -133,6 +137,17 @@ def _files() -> Iterator[CheckMessage]:
                 f"Others than the owner may read or change {path}.",
                 hint=f"Run: chmod go= {path}",
                 id="memoryhub.W001",
+            )
+
+
+def _hosts() -> Iterator[CheckMessage]:
+    for name in settings.ALLOWED_HOSTS:
+        if not _HOST.fullmatch(name):
+            yield Error(
+                f"ALLOWED_HOSTS names something that is no host: {name!r}.",
+                hint="List names without scheme and port, for example intranet,.example.org (with all names under it),"
+                "[fd00::1].",
+                id="memoryhub.E024",
             )
 
 

@@ -59,9 +59,10 @@ def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> N
         MEMORYHUB_LOG_LEVEL="loud",
         DISABLE_SERVER_SIDE_CURSORS="true",
         SECRET_KEY="short",
+        ALLOWED_HOSTS="https://alt.example",
     )
     assert answer.returncode == 1 and "Traceback" not in answer.stderr and "hush" not in answer.stderr
-    for id in ("E001", "E005", "E007", "E008", "E021", "E022"):
+    for id in ("E001", "E005", "E007", "E008", "E021", "E022", "E024"):
         assert f"memoryhub.{id}" in answer.stderr
 
 
@@ -129,6 +130,19 @@ def test_further_names_are_allowed_beside_the_hubs_own(tmp_path: Path) -> None:
 def test_the_hubs_own_address_is_scheme_host_and_port(settings: Any, url: str, is_right: bool) -> None:
     settings.MEMORYHUB_URL = url
     assert ("memoryhub.E001" not in ids(checks.environment())) == is_right
+
+
+@pytest.mark.parametrize(
+    ("name", "is_right"),
+    [
+        ("intranet", True), (".example.org", True), ("10.0.0.7", True), ("[fd00::1]", True), ("*", True),
+        ("https://alt.example", False), ("a b", False), ("a:8000", False), ("fd00::1", False), ("a/b", False),
+        ("bücher.example", False), ("*.example.org", False), ("a..b", False),
+    ],
+)  # fmt: skip
+def test_a_further_name_is_a_host_without_scheme_and_port(settings: Any, name: str, is_right: bool) -> None:
+    settings.ALLOWED_HOSTS = ["localhost", "[::1]", name]
+    assert ("memoryhub.E024" not in ids(checks.environment())) == is_right
 
 
 def test_https_without_a_trusted_proxy_is_pointed_out(settings: Any) -> None:
