@@ -9,7 +9,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.core import transactions
+from memoryhub.actions.core import disk_space, transactions
 
 FRESH_FOR = 1.0
 FULL_FOR = 5.0
@@ -37,10 +37,15 @@ def unready() -> str | None:
     return None
 
 
-def answer(reason: str | None) -> JsonResponse:
+def ready(reason: str | None) -> JsonResponse:
+    """Return the response of a readiness probe. On SQLite's full disk, calls that store no text are still served."""
+    return answer(reason, FULL if disk_space.is_full() else None)
+
+
+def answer(reason: str | None, warning: str | None = None) -> JsonResponse:
     """Return a response of 200 without a reason, or of 503 with the reason."""
     if reason is None:
-        response = JsonResponse({"status": "ok"})
+        response = JsonResponse({"status": "ok"} | ({"warning": warning} if warning else {}))
     else:
         response = JsonResponse({"status": "error", "reason": reason}, status=503, headers={"Retry-After": "1"})
     response.headers["Cache-Control"] = "no-store"
@@ -54,7 +59,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    return answer(unready())
+    return ready(unready())
 
 
 class Readiness:

@@ -262,7 +262,7 @@ class Application:
         if method not in ("GET", "HEAD"):
             response: HttpResponse = HttpResponseNotAllowed(["GET", "HEAD"])
         else:
-            response = health.answer(await self._reason() if must_be_ready else None)
+            response = health.ready(await self._reason()) if must_be_ready else health.answer(None)
         protocol.response_bytes(response.status_code, headers_of_own(response), response.content)
 
     async def _reason(self) -> str | None:

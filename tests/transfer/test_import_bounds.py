@@ -86,6 +86,14 @@ def test_a_refusal_says_the_true_size_and_the_limit_and_the_command_can_raise_it
     assert len(paths(target)) == 7
 
 
+def test_a_directory_with_the_beginning_of_the_tool_is_pointed_out(tmp_path: Path, target: MemoryStore) -> None:
+    (tmp_path / "a.md").write_text("text")
+    for place, is_pointed_out in (("/memories/x", True), ("/memories2", False)):
+        told = io.StringIO()
+        call_command("import_store", target.pk, str(tmp_path), "--place", place, stdout=io.StringIO(), stderr=told)
+        assert ("/memories/memories" in told.getvalue()) == is_pointed_out
+
+
 def test_what_tools_keep_is_excluded_unless_somebody_wants_it(tmp_path: Path, target: MemoryStore) -> None:
     for place in (
         "a.md",

@@ -96,6 +96,8 @@ class Command(HubCommand):
 
     def handle(self, *, store: str, source: str, place: str, on_conflict: str, dry_run: bool, **more: Any) -> None:
         act = Act(Actor.system("import_store"), Door.COMMAND, timezone.now())
+        if (place.strip("/") + "/").startswith("memories/"):
+            self.stderr.write("--place has no /memories at its beginning: agents will see /memories/memories.")
         try:
             brought = self._brought(source, more)
             job = importing.prepare(store, brought, place, act)

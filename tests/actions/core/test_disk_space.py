@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection
+from django.test import Client
 
 from memoryhub.actions.core import disk_space
 from memoryhub.database import sqlite_files
@@ -52,6 +53,14 @@ def test_the_reserve_is_given_up_on_a_full_disk_and_made_again_when_there_is_roo
     disk[0] = 10**9
     disk_space.look()
     assert not disk_space.is_full() and reserve.exists()
+
+
+def test_readyz_says_that_the_disk_is_full_and_goes_on_because_reading_does(client: Client, disk: list[int]) -> None:
+    assert client.get("/readyz").json() == {"status": "ok"}
+    assert disk_space.give_up(full())
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["warning"]) == (200, "the disk of the database is full")
+    assert client.get("/livez").json() == {"status": "ok"}
 
 
 def test_while_the_disk_is_full_storing_is_refused_with_503_and_reading_and_deleting_go_on(
