@@ -11,7 +11,7 @@ from memoryhub.protocol.kinds import Kind, kind_of
 
 NO_ERRORS = {
     "echo", "created", "edited", "edited_with_snippet", "deleted", "renamed", "content_header", "cut_lines",
-    "listing_header", "more_items", "redacted", "masked", "kind_name",
+    "listing_header", "more_items", "redacted", "masked", "kind_name", "note",
 }  # fmt: skip
 FOR_PEOPLE = {"choice_missing", "cannot_redact_newest", "cannot_erase"}
 """A person is told so at once; no entry holds them."""

@@ -231,7 +231,7 @@ def test_hostile_text_is_only_text(memory: Memory, alice: User) -> None:
 def test_a_memory_has_a_limit_of_comments(memory: Memory, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comments, "MOST", 1)
     begin(alice, memory)
-    assert "which is the most" in begin(alice, memory, "another").content.decode()
+    assert "These are too many comments: at most" in begin(alice, memory, "another").content.decode()
     assert Comment.objects.count() == 1
 
 
