@@ -52,6 +52,7 @@ def test_tables_and_letters_of_the_demo_have_names_beside_the_ids(superuser: Use
                 assert bool(row[names[column]]) >= bool(BARE.search(row[column] or "")), (table, column, row)
 
 
+@pytest.mark.both_databases
 def test_the_demo_has_a_memory_whose_review_is_assigned() -> None:
     mina = User.objects.get(email="mina@example.com")
     assert "/customers/northwind.md" in signed_in(mina).get("/review?q=is:mine").content.decode()

@@ -134,6 +134,7 @@ def test_a_hostile_name_is_shown_and_not_run(store: MemoryStore) -> None:
     assert HOSTILE not in shown and "&lt;script&gt;" in shown
 
 
+@pytest.mark.both_databases
 def test_an_invited_person_joins_under_the_address_of_the_invitation(store: MemoryStore) -> None:
     _, token = people.invite(email="dora@example.com", store=store, role=Role.CURATOR, **now_by())
     page = Client().get(f"/invitations/{token}").content.decode()

@@ -251,6 +251,7 @@ def test_a_memory_that_no_agent_wrote_has_nobody_to_tell(store: MemoryStore, age
     assert not Comment.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_the_audit_says_what_was_told(caller: Caller, memory: Memory, agent: Agent, carla: User) -> None:
     tell(carla, memory, agent)
     browser = signed_in(carla)

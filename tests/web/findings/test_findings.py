@@ -68,6 +68,7 @@ def test_a_finding_is_listed_with_its_place_its_writer_and_never_its_value(calle
         has_no_digits(response)
 
 
+@pytest.mark.both_databases
 def test_a_value_that_was_taken_out_stands_only_in_older_versions(caller: Caller, bob: User) -> None:
     with_card(caller)
     caller.replace("/customers/acme.md", CARD, "of the bank")
