@@ -5,6 +5,7 @@ import random
 import pytest
 
 from memoryhub.actions.core import protected_lines
+from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory
@@ -89,10 +90,10 @@ def test_a_directory_with_protected_lines_is_neither_moved_nor_deleted(hub: Hub)
 def test_lines_that_people_took_away_protect_nothing_until_they_are_back(hub: Hub) -> None:
     lines = protect(hub, 2, 2)
     person_writes(hub, "head\nnotes\n")
-    assert protected_lines.in_newest(hub.store.pk, memory(hub).pk, lines)[1] == []
+    assert ProtectedLines(hub.store.pk).in_newest(memory(hub).pk, lines)[1] == []
     assert hub.call(command="insert", path="/memories/a.md", insert_line=1, insert_text="something")[0] == "ok"
     person_writes(hub, "zero\nhead\nrefund in 5 days\nnotes\n")
-    assert protected_lines.in_newest(hub.store.pk, memory(hub).pk, lines)[1] == [3]
+    assert ProtectedLines(hub.store.pk).in_newest(memory(hub).pk, lines)[1] == [3]
     assert hub.call(command="str_replace", path="/memories/a.md", old_str="5", new_str="6")[0] == "err"
 
 
@@ -107,7 +108,7 @@ def test_without_the_text_in_which_they_were_chosen_no_line_may_be_changed(hub: 
     lines = protect(hub, 2, 2)
     person_writes(hub, TEXT + "more\n")
     redaction.redact_version(hub.store.pk, lines.version, ana())
-    assert protected_lines.in_newest(hub.store.pk, memory(hub).pk, lines)[1] is None
+    assert ProtectedLines(hub.store.pk).in_newest(memory(hub).pk, lines)[1] is None
     path = "/memories/a.md"
     assert hub.call(command="insert", path=path, insert_line=0, insert_text="x")[0] == "ok", "adding is harmless"
     assert hub.call(command="str_replace", path=path, old_str="more", new_str="less")[0] == "err"
@@ -159,3 +160,22 @@ def test_random_changes_are_refused_if_the_protected_lines_do_not_stay_side_by_s
         assert (writes(hub, text)[0] == "ok") == may, (now, new, there)
         now = new if may else now
     assert_audit_is_right(hub.store)
+
+
+def test_texts_that_take_much_work_to_compare_protect_more_and_hold_nobody_up(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def text(turn: int) -> str:
+        before, after = ([f"{side} {number * number + turn}" for number in range(300)] for side in ("a", "b"))
+        return "\n".join([*before, "refund in 5 days", *after]) + "\n"
+
+    person_writes(hub, text(0))
+    protect(hub, 301, 301)
+    with monkeypatch.context() as patched:
+        patched.setattr(protected_lines, "LINES_SEARCHED", 10)
+        assert writes(hub, text(1))[0] == "err", "with too little work left, a line counts as changed"
+    for turn in (1, 2):
+        assert writes(hub, text(turn))[0] == "ok"
+    monkeypatch.setattr(protected_lines, "MOST_CHARACTERS", 1_000)
+    assert writes(hub, text(3))[0] == "ok", "of long texts, the first and the last one are compared"
+    assert writes(hub, text(4).replace("5 days", "6 days"))[0] == "err"

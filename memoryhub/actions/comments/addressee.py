@@ -3,6 +3,7 @@
 import json
 
 from memoryhub.actions.comments.anchors import Lines
+from memoryhub.actions.core.proposed_texts import MERGES
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Texts
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryVersion
@@ -46,7 +47,7 @@ def _author(kind: str, author: str | None, command: str | None, input: str | Non
     """Return the id of the agent that wrote the text of an entry, even if a person merged what it had proposed."""
     if kind == ActorKind.KEY:
         return author
-    if command not in ("merge_proposal", "edit_and_merge_proposal"):
+    if command not in MERGES:
         return None
     try:
         return str(json.loads(input or "")["agent"])

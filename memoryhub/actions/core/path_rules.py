@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memoryhub import path_rules
-from memoryhub.actions.core import protected_lines, sql_lists
+from memoryhub.actions.core import sql_lists
+from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
@@ -98,7 +99,7 @@ class _Met:
         conditions = rules.conditions_for(doer, verb)
         self._verb, self._conditions = verb, conditions
         self._of_agent = of_agent(store.store, doer.agent, conditions)
-        self._rules, self._store = rules, store.store
+        self._rules, self._protected = rules, ProtectedLines(store.store)
         self._of_memories = of_memories(store.store, [one.memory.id for one in changes if one.memory], conditions)
 
     def by(self, change: Change) -> Met:
@@ -115,12 +116,12 @@ class _Met:
     def _changes(self, lines: Lines, change: Change) -> bool:
         if change.memory is None or self._verb is Verb.CREATE or lines not in self._conditions:
             return False
-        text, numbers = protected_lines.in_newest(self._store, change.memory.id, lines)
+        text, numbers = self._protected.in_newest(change.memory.id, lines)
         if numbers is None:
             return self._verb is Verb.RENAME or self._removes_lines(change)
         if self._verb is not Verb.EDIT or change.new_text is None:
             return bool(numbers)
-        return not are_kept(text, change.new_text(), numbers)
+        return not are_kept(text, change.new_text(), numbers, self._protected.work)
 
     def _removes_lines(self, change: Change) -> bool:
         if self._verb is not Verb.EDIT or change.memory is None or change.new_text is None:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Subquery
 
-from memoryhub.actions.core import path_rules, protected_lines
+from memoryhub.actions.core import path_rules
 from memoryhub.actions.core.path_rules import MOST_AT_ONCE
+from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.models import Memory, MemoryVersion, Operation
 from memoryhub.path_rules import NONE_MET, Condition, Lines, Met, Verb
 from memoryhub.text.line_removal import removes_lines
@@ -64,9 +65,8 @@ class Past:
         self._memories = path_rules.of_memories(store_id, sorted(made | set(self._at.values())), conditions)
         if Condition.REMOVES_LINES in conditions:
             self._removing = self._that_remove(versions)
-        for lines in conditions:
-            if isinstance(lines, Lines):
-                self._lines[lines] = protected_lines.past_of(store_id, lines)
+        protected = ProtectedLines(store_id)
+        self._lines = {lines: protected.past_of(lines) for lines in conditions if isinstance(lines, Lines)}
 
     def met(self, entry: Entry, verb: Verb, path: str, version: Made | None) -> Met:
         """Return the conditions that a change meets; `version` is what it made, or None if it was refused."""

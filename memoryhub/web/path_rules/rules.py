@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub import ids
-from memoryhub.actions.core import protected_lines
 from memoryhub.actions.core.path_rules import of_agent, of_memories
+from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, Role
@@ -189,7 +189,7 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
-    unreachable = rules.unreachable()
+    unreachable, protected = rules.unreachable(), ProtectedLines(store.pk)
     return [
         Shown(
             number,
@@ -197,16 +197,16 @@ def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
             sentence(rule, names),
             is_over=number - 1 in rules.over,
             unreachable=unreachable.get(number, 0),
-            lines=_place(store, rule.pattern, rule.only_if) if isinstance(rule.only_if, Lines) else None,
+            lines=_place(store, rule.pattern, rule.only_if, protected) if isinstance(rule.only_if, Lines) else None,
         )
         for number, rule in enumerate(rules.rules, 1)
     ]
 
 
-def _place(store: MemoryStore, path: str, lines: Lines) -> LinesNow:
+def _place(store: MemoryStore, path: str, lines: Lines, protected: ProtectedLines) -> LinesNow:
     """Return where the lines are now in the memory at a path."""
     memory = Memory.objects.live().filter(store=store).at(path).values_list("pk", flat=True).first()
-    _text, numbers = protected_lines.in_newest(store.pk, memory or "", lines)
+    _text, numbers = protected.in_newest(memory or "", lines)
     if numbers is None:
         return LinesNow("", is_text_gone=True)
     address = reverse("version", args=[store.pk, lines.version]) + f"#L{lines.first}-L{lines.last}"
@@ -248,7 +248,8 @@ def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
     met: set[Condition | Lines] = set()
     met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
     if asked.verb in (Verb.EDIT, Verb.DELETE, Verb.RENAME):
-        met |= {one for one in rules.protected_lines(asked.path) if _place(store, asked.path, one).is_protected}
+        protected, named = ProtectedLines(store.pk), rules.protected_lines(asked.path)
+        met |= {one for one in named if _place(store, asked.path, one, protected).is_protected}
     if asked.verb in (Verb.EDIT, Verb.DELETE):
         met.add(Condition.REMOVES_LINES)
     return of_agent(store.pk, doer.agent, rules.conditions) | met
