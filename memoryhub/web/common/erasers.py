@@ -15,12 +15,14 @@ MOST_NAMED = 3
 def who_erases(stores: Collection[str]) -> str:
     """Return whom to ask, for the end of a sentence: some admins of memory stores (ids), else some of the hub.
 
-    Without memory stores no one is named, because the person has a role nowhere.
+    Without memory stores no one is named, because the person has a role nowhere. Of an administrator of the hub the
+    address, with which they sign in, is not shown.
     """
     admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
     if said := _names(User.objects.filter(pk__in=admins)):
         return _("an admin: %(names)s") % {"names": said}
-    said = _names(User.objects.filter(is_superuser=True, is_active=True)) if stores else ""
+    of_hub = User.objects.filter(is_superuser=True, is_active=True).exclude(name="")
+    said = _names(of_hub) if stores else ""
     return _("an administrator of the hub: %(names)s") % {"names": said} if said else _("an administrator of the hub")
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import MemoryStore, Role, User
 from tests.fixtures import BY, new_person, signed_in
 from tests.web.memories.pages import new_curator, write
@@ -67,6 +67,14 @@ def test_without_an_admin_of_the_store_those_of_the_hub_are_named(store: MemoryS
     assert f"To erase this for good, {named}." in curator.get(reverse("search"), {"q": "Jane"}).content.decode()
     assert named in curator.get(reverse("delete_memory", args=[store.pk, memory.pk])).content.decode()
     assert named in palette(curator, q="erase", store=store.pk)
+
+
+@pytest.mark.both_databases
+def test_the_address_of_an_administrator_of_the_hub_is_not_shown(store: MemoryStore) -> None:
+    people.create_user("root@example.com", name="", password="correct horse battery", is_superuser=True, **BY)
+    write(store, "/a.md", "Jane Doe called\n")
+    html = signed_in(new_curator(store)).get(reverse("search"), {"q": "Jane"}).content.decode()
+    assert "ask an administrator of the hub." in html and "root@example.com" not in html
 
 
 def test_the_search_says_whom_to_ask_whenever_it_finds_something(store: MemoryStore, alice: User) -> None:
