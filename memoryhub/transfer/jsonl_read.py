@@ -192,8 +192,8 @@ def _change_of(value: object) -> BundledChange:
         raise Refused("A change of a proposal is no object, or does not say whether it deletes.")
     memory, base, content, new_path = (_text_or_none(value, name) for name in ("memory", "base", "content", "new_path"))
     change = BundledChange(_text_or_none(value, "path") or "", memory, base, content, new_path, value["deletes"])
-    writes = [content is not None, new_path is not None, change.deletes]
-    if not change.path or sum(writes) != 1 or (memory is None and content is None):
+    writes = content is not None or new_path is not None
+    if not change.path or writes == change.deletes or (memory is None and content is None):
         raise Refused("A change of a proposal has no path, or contradicts itself.")
     return change
 

@@ -15,8 +15,10 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, ImportItem, MemoryStore, Proposal, ProposalState, ProposedChange, User
+from memoryhub.models import AuditEntry, ImportItem, Memory, MemoryStore, Proposal, ProposalState, ProposedChange, User
 from memoryhub.transfer.bundle import Refused
+from tests.api.harness import Hub
+from tests.api.memory_calls import Api
 from tests.fixtures import BY, signed_in
 from tests.transfer import trips
 from tests.transfer.exported import export, lines_of, of_type
@@ -86,6 +88,16 @@ def test_an_open_proposal_comes_back_open(caller: Caller, store: MemoryStore, al
     send(client, target)
     assert texts(target)[A] == texts(store)[A].replace("two", "2") and "VI" in texts(target)[A]
     assert verify.verify(target.pk)[1] is None
+
+
+def test_a_change_of_text_and_path_at_once_comes_back(store: MemoryStore, key: str) -> None:
+    begun(store, key, A)
+    memory = Memory.objects.get(store=store, path=A)
+    wanted = {"content": "one\n2\n", "path": "/policies/moved.md"}
+    assert Api(Hub(store, key)).refused("POST", f"/memories/{memory.pk}", wanted)[0] == 403
+    target, items = brought(carried(store))
+    assert [(item.outcome, item.reason) for item in items] == [("taken", "")]
+    assert states(target) == states(store) == {A: ("/policies/moved.md", "")}
 
 
 def test_it_is_carried_without_history_and_into_a_directory(caller: Caller, store: MemoryStore) -> None:
