@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from django.db import Error, OperationalError, connection
+from django.db import Error, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from memoryhub.database import sqlite_files
@@ -21,6 +21,9 @@ LONGEST_LOCK = "10s"
 Another database session may hold a row for any time: requests that waited for it would take all threads and stop the
 hub for everyone. The hub's own transactions are shorter than this.
 """
+
+CANCELLED_WITHIN = 2.0
+"""Seconds that PostgreSQL has to answer when a statement is to be ended."""
 
 _checkpointer_runs = threading.Event()
 _waits_are_limited = threading.Event()
@@ -85,6 +88,31 @@ def let_go(*, failed: bool) -> None:
         connection.close()
     elif connection.connection is not None:
         connection.connection.execute("PRAGMA shrink_memory")
+
+
+def interrupt(other: BaseDatabaseWrapper) -> None:
+    """End the statement that another thread's connection runs, if it runs one. The statement raises a database error
+    there."""
+    driver = other.connection
+    if driver is None:
+        return
+    try:
+        if other.vendor == "sqlite":
+            driver.interrupt()
+        else:
+            driver.cancel_safe(timeout=CANCELLED_WITHIN)
+    except Exception:
+        logger.warning("A statement that takes too long could not be ended", exc_info=True)
+
+
+def replace(own: BaseDatabaseWrapper) -> None:
+    """Close a connection of this thread of which nobody knows in which state it is. The next statement opens another
+    one."""
+    try:
+        own.close()
+    except Exception:
+        logger.warning("A connection could not be closed", exc_info=True)
+    del connections[own.alias]
 
 
 def start_checkpointer(

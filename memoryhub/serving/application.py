@@ -82,6 +82,7 @@ class Application:
         self.guard = Guard(self.options.port, limits, self.in_hand, lambda: _wake(loop, self._stop))
         self.pool.start()
         self.heavy.start()
+        self.django.watch.start()
         self.guard.start()
         self.readiness.start(loop)
         loop.call_later(TICK, self._tick)
@@ -218,8 +219,9 @@ class Application:
         taken = False
         if body is not None and is_tool_call(environ, body):
             taken = self.django.answer_together(protocol, environ, body, done, self.pool)
-        answer = partial(self.django.answer, protocol, environ, body, done)
-        if taken or (pool or self.pool).offer(answer, self.django.whose(environ)):
+        pool = pool or self.pool
+        answer = partial(self.django.answer, protocol, environ, body, done, pool.longest_work)
+        if taken or pool.offer(answer, self.django.whose(environ)):
             await result_of(answered)
         else:
             refuse(protocol, environ, refusals.BUSY)

@@ -29,6 +29,7 @@ from memoryhub.serving.bodies import Body
 from memoryhub.serving.connections import group_of
 from memoryhub.serving.known import Known, KnownKeys
 from memoryhub.serving.pool import Pool
+from memoryhub.serving.watch import TookTooLong, Watch
 
 logger = logging.getLogger(__name__)
 
@@ -63,29 +64,41 @@ class DjangoSide:
     """Answers requests in threads of the pool, which never wait for a client."""
 
     def __init__(self, answers: Answers) -> None:
-        self.keys, self.people = KnownKeys(), Known()
+        self.keys, self.people, self.watch = KnownKeys(), Known(), Watch()
         self._answers = answers
         self._handler = WSGIHandler()
 
     def answer(
-        self, protocol: Any, environ: dict[str, Any], body: Body | None, finished: Callable[[], None], too_late: bool
+        self,
+        protocol: Any,
+        environ: dict[str, Any],
+        body: Body | None,
+        finished: Callable[[], None],
+        longest_work: float,
+        too_late: bool,
     ) -> None:
-        """Answer one request. If `too_late`, the request waited too long for a thread; it is refused, because its
-        client may be gone."""
+        """Answer one request, or stop it after `longest_work` seconds. If `too_late`, the request waited too long for a
+        thread; it is refused, because its client may be gone."""
         try:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
-                return
-            if door_at(environ["PATH_INFO"]):
-                response = self._response_to_program(_with_body(environ, body))
             else:
-                response = self._response(_with_body(environ, body))
-            self._send(protocol, environ, response)
+                self.watch.run(partial(self._answer, protocol, environ, body), longest_work)
+        except TookTooLong as stopped:
+            logger.error("A request took too long and was stopped: %s", environ["PATH_INFO"], exc_info=stopped)
+            refuse(protocol, environ, refusals.TOO_LONG)
         except Exception as error:
             refuse(protocol, environ, reason_of(error, environ))
             close_old_connections()  # without a response, no signal does it
         finally:
             finished()
+
+    def _answer(self, protocol: Any, environ: dict[str, Any], body: Body | None) -> None:
+        if door_at(environ["PATH_INFO"]):
+            response = self._response_to_program(_with_body(environ, body))
+        else:
+            response = self._response(_with_body(environ, body))
+        self._send(protocol, environ, response)
 
     def answer_together(
         self, protocol: Any, environ: dict[str, Any], body: Body, finished: Callable[[], None], pool: Pool
@@ -103,7 +116,7 @@ class DjangoSide:
             return answer_program(ProgramsRequest(_with_body(environ, body)))
 
         def done(response: HttpResponseBase | None, error: BaseException | None) -> None:
-            answer = partial(self.answer, protocol, environ, body, finished)
+            answer = partial(self.answer, protocol, environ, body, finished, pool.longest_work)
             if isinstance(error, NotTogether) and pool.offer(answer, whose):
                 return
             try:

@@ -10,6 +10,8 @@ AT_ONCE = 2
 MOST_WAITING = 256
 LONGEST_WAIT = 50.0
 """The longest wait for a thread in seconds; proxies wait a minute for an answer."""
+LONGEST_WORK = 300.0
+"""Seconds of the processor after which an export or an upload is stopped."""
 
 _ENDINGS = ("/export", "/imports/new", "/selection")
 
@@ -21,4 +23,4 @@ def is_heavy(path: str) -> bool:
 
 def pool() -> Pool:
     """Return this process's pool for heavy requests."""
-    return Pool(AT_ONCE, most_waiting=MOST_WAITING, longest_wait=LONGEST_WAIT)
+    return Pool(AT_ONCE, most_waiting=MOST_WAITING, longest_wait=LONGEST_WAIT, longest_work=LONGEST_WORK)

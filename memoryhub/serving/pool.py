@@ -11,6 +11,9 @@ logger = logging.getLogger(__name__)
 
 WAITING_PER_THREAD = 16
 LONGEST_WAIT = 20.0
+LONGEST_WORK = 20.0
+"""Seconds of the processor after which a request is stopped. Pages and calls take a small part of a second; the largest
+steps that they do at once, such as many approvals, some seconds."""
 
 Job = Callable[[bool], None]
 """A function that a thread runs. Its argument is True if it waited too long; it should then only refuse the request."""
@@ -24,8 +27,15 @@ class Pool:
     answer is handed to the server whole. So a job occupies a thread only for as long as the hub itself needs.
     """
 
-    def __init__(self, threads: int, *, most_waiting: int | None = None, longest_wait: float = LONGEST_WAIT) -> None:
-        self.threads, self.longest_wait = threads, longest_wait
+    def __init__(
+        self,
+        threads: int,
+        *,
+        most_waiting: int | None = None,
+        longest_wait: float = LONGEST_WAIT,
+        longest_work: float = LONGEST_WORK,
+    ) -> None:
+        self.threads, self.longest_wait, self.longest_work = threads, longest_wait, longest_work
         self.most_waiting = threads * WAITING_PER_THREAD if most_waiting is None else most_waiting
         self._jobs: Lines[tuple[float, Job]] = Lines(most_at_once=max(1, threads // 2))
 

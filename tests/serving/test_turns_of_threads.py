@@ -87,7 +87,7 @@ def test_keys_and_people_are_known_once_they_were_answered(key: str, alice: User
 
     def whose_after(path: str, **headers: str) -> object:
         environ = {**RequestFactory().get(path).environ, "REMOTE_ADDR": "192.0.2.1", **headers}
-        side.answer(Mock(), environ, None, lambda: None, too_late=False)
+        side.answer(Mock(), environ, None, lambda: None, 20.0, too_late=False)
         return side.whose(environ)
 
     assert whose_after("/", HTTP_COOKIE=f"sessionid={session}") == alice.pk

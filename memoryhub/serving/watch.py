@@ -1,0 +1,115 @@
+"""Stops a request that keeps the processor too long, whatever it does.
+
+Every operation has limits of its own, far below this one. This is for the request that nobody thought of: its
+transaction is rolled back, it is refused, and its thread serves others.
+"""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from memoryhub.database.connections import interrupt, replace
+
+LONGEST_WAIT = 3
+"""How many times its limit a request may take in all, with what it waits for, as for PostgreSQL."""
+LOOK_EVERY = 0.25
+AGAIN_AFTER = 5.0
+"""Seconds after which a request is stopped once more, if it goes on all the same."""
+
+_clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
+
+
+class TookTooLong(BaseException):
+    """The request was stopped. It is no `Exception`, so that code which turns exceptions into answers does not catch
+    it."""
+
+
+class _Running:
+    """One request that runs in this thread."""
+
+    __slots__ = ("clock", "connection", "limit", "next_stop", "started", "thread", "used", "was_stopped")
+
+    def __init__(self, limit: float) -> None:
+        self.thread, self.limit = threading.get_ident(), limit
+        self.connection: BaseDatabaseWrapper = connections["default"]
+        self.clock: int | None = None if _clock_of is None else _clock_of(self.thread)
+        self.started, self.used = time.monotonic(), self.processor()
+        self.next_stop, self.was_stopped = self.started + limit, False
+
+    def processor(self) -> float:
+        return time.monotonic() if self.clock is None else time.clock_gettime(self.clock)
+
+    def is_too_long(self, now: float) -> bool:
+        if now < self.next_stop:
+            return False
+        return self.processor() - self.used > self.limit or now - self.started > self.limit * LONGEST_WAIT
+
+    def stop(self, now: float) -> None:
+        self.was_stopped, self.next_stop = True, now + AGAIN_AFTER
+        _raise_in(self.thread, TookTooLong)
+        interrupt(self.connection)
+
+
+class Watch:
+    """Looks after the requests of all threads, in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, _Running] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        threading.Thread(target=self._look_forever, name="watch", daemon=True).start()
+
+    def run(self, work: Callable[[], object], limit: float) -> None:
+        """Run work in this thread. Raises TookTooLong, out of any place of the work, if it takes more than `limit`
+        seconds of the processor or three times as long in all.
+
+        A statement that the database runs for it is interrupted. The thread gets a new connection, since nobody knows
+        in which state the old one is.
+        """
+        running = _Running(limit)
+        with self._lock:
+            self._running[running.thread] = running
+        try:
+            try:
+                work()
+            finally:
+                self._end(running)
+        except (Exception, TookTooLong) as error:
+            self._end(running)  # again, if the stop came just before
+            if not running.was_stopped:
+                raise
+            raise TookTooLong from error
+        finally:
+            if running.was_stopped:
+                replace(running.connection)
+
+    def _end(self, running: _Running) -> None:
+        """Once this has returned, the request is not stopped any more."""
+        while True:
+            try:
+                with self._lock:
+                    self._running.pop(running.thread, None)
+                    _raise_in(running.thread, None)
+            except TookTooLong:
+                continue
+            return
+
+    def _look_forever(self) -> None:
+        while True:
+            time.sleep(LOOK_EVERY)
+            now = time.monotonic()
+            with self._lock:
+                for running in self._running.values():
+                    if running.is_too_long(now):
+                        running.stop(now)
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise an exception in another thread, at its next step in Python; None takes back one that was not raised yet."""
+    asynchronous = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), asynchronous)

@@ -1,0 +1,209 @@
+"""A request that works too long is stopped and refused, whatever it does: nothing of it stays."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection, connections
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.test import RequestFactory
+
+from memoryhub.actions.core.transactions import is_open, writing
+from memoryhub.models import MemoryStore
+from memoryhub.serving import watch
+from memoryhub.serving.answers import Answers
+from memoryhub.serving.django_side import DjangoSide
+from memoryhub.serving.watch import TookTooLong, Watch
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+
+FOREVER = {
+    "sqlite": "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n",
+    "postgresql": "select pg_sleep(3600)",
+}
+Results = list[Any]
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(watch, "AGAIN_AFTER", 0.2)
+
+
+@pytest.fixture
+def watched() -> Watch:
+    watched = Watch()
+    watched.start()
+    return watched
+
+
+def in_thread(work: Callable[[], object]) -> None:
+    """Do work as a thread of the pool does; raise its error here."""
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(run).result(60)
+
+
+def stopped(watched: Watch, work: Callable[[], object], limit: float = 0.2) -> None:
+    with pytest.raises(TookTooLong):
+        watched.run(work, limit)
+
+
+def for_ever() -> None:
+    while True:
+        pass
+
+
+def whatever_happens() -> None:
+    while True:
+        try:
+            sum(range(1000))
+        except Exception:
+            continue
+
+
+def rename(store: MemoryStore) -> None:
+    MemoryStore.objects.filter(pk=store.pk).update(description="half done")
+
+
+def test_python_is_stopped_even_where_it_catches_every_exception(watched: Watch) -> None:
+    in_thread(partial(stopped, watched, for_ever))
+    in_thread(partial(stopped, watched, whatever_happens))
+
+
+def test_a_statement_of_the_database_is_stopped_and_the_thread_gets_another_connection(watched: Watch) -> None:
+    results: Results = []
+
+    def endless() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(FOREVER[connection.vendor])
+
+    def work() -> None:
+        stopped(watched, endless)
+        watched.run(lambda: results.append(MemoryStore.objects.count()), 60)
+
+    in_thread(work)
+    assert results == [0]
+
+
+def test_a_transaction_is_rolled_back_and_the_next_one_works(watched: Watch, store: MemoryStore) -> None:
+    def half() -> None:
+        with writing():
+            rename(store)
+            for_ever()
+
+    def work() -> None:
+        stopped(watched, half)
+        assert not is_open()
+        watched.run(lambda: MemoryStore.objects.get(pk=store.pk), 60)
+
+    in_thread(work)
+    store.refresh_from_db()
+    assert store.description != "half done"
+    in_thread(lambda: watched.run(partial(_write, store), 60))
+
+
+def _write(store: MemoryStore) -> None:
+    with writing():
+        assert MemoryStore.objects.filter(pk=store.pk).exists()
+
+
+def test_work_that_ends_in_time_is_left_alone(watched: Watch) -> None:
+    results: Results = []
+
+    def work() -> None:
+        for number in range(300):
+            watched.run(partial(results.append, number), 0.001)
+        watched.run(lambda: time.sleep(0.5), 0.4)  # waiting is no work, up to three times as long
+        _busy(time.thread_time() + 0.1)
+
+    in_thread(work)
+    assert results == list(range(300))
+
+
+def test_waiting_is_stopped_after_three_times_as_long(watched: Watch) -> None:
+    def waits() -> None:
+        while True:
+            time.sleep(0.01)
+
+    in_thread(partial(stopped, watched, waits))
+
+
+def test_an_error_of_the_work_is_its_own(watched: Watch) -> None:
+    def fails() -> None:
+        raise ValueError("of its own")
+
+    def work() -> None:
+        with pytest.raises(ValueError, match="of its own"):
+            watched.run(fails, 60)
+
+    in_thread(work)
+
+
+def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> None:
+    """Works of about the length of the limit end or are stopped; after either, nothing is raised."""
+    ends: list[str] = []
+
+    def work() -> None:
+        for number in range(40):
+            until = time.thread_time() + 0.05 + number / 1000
+            try:
+                watched.run(lambda until=until: _busy(until), 0.06)
+                ends.append("done")
+            except TookTooLong:
+                ends.append("stopped")
+            _busy(time.thread_time() + 0.03)
+
+    in_thread(work)
+    assert len(ends) == 40
+    assert "stopped" in ends
+
+
+def _busy(until: float) -> None:
+    while time.thread_time() < until:
+        pass
+
+
+@pytest.mark.parametrize("path", ["/stores", "/v1/memory_stores"])
+def test_its_client_is_told_and_is_not_asked_to_send_it_again(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(*_: object) -> HttpResponse:
+        for_ever()
+        return HttpResponse()
+
+    _told(path, answer, tmp_path, monkeypatch)
+
+
+def test_an_answer_that_is_made_piece_by_piece_is_stopped_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pieces() -> Any:
+        yield b"one"
+        for_ever()
+
+    _told("/stores", lambda *_: StreamingHttpResponse(pieces()), tmp_path, monkeypatch)
+
+
+def _told(path: str, answer: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    side, protocol, finished = DjangoSide(Answers(tmp_path)), Mock(), Mock()
+    monkeypatch.setattr(WSGIHandler, "get_response", answer)
+    monkeypatch.setattr(DjangoSide, "_response_to_program", answer)
+    side.watch.start()
+    request: HttpRequest = RequestFactory().get(path)
+    in_thread(partial(side.answer, protocol, request.environ, None, finished, 0.2, too_late=False))
+    (status, headers, content), _ = protocol.response_bytes.call_args
+    assert status == 413
+    assert "retry-after" not in dict(headers)
+    assert b"was stopped" in content
+    finished.assert_called_once_with()
