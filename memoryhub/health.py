@@ -9,7 +9,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.core import disk_space, transactions
+from memoryhub.actions.core import availability, disk_space, transactions
 
 FRESH_FOR = 1.0
 FULL_FOR = 5.0
@@ -29,8 +29,8 @@ def unready() -> str | None:
     if transactions.seconds_since_commit() < FRESH_FOR:
         return None
     try:
-        transactions.prove_commit()
-    except transactions.ReadOnly:
+        availability.prove_commit()
+    except availability.ReadOnly:
         return "the database cannot be written to"
     except Error:
         return SILENT

@@ -29,7 +29,7 @@ from memoryhub.serving.bodies import Body
 from memoryhub.serving.connections import group_of
 from memoryhub.serving.known import Known, KnownKeys
 from memoryhub.serving.pool import Pool
-from memoryhub.serving.watch import TookTooLong, Watch
+from memoryhub.database.watch import TookTooLong, Watch
 
 logger = logging.getLogger(__name__)
 

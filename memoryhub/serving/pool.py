@@ -6,14 +6,12 @@ import time
 from collections.abc import Callable
 
 from memoryhub.actions.core.turns import Lines
+from memoryhub.database.watch import LONGEST_WORK
 
 logger = logging.getLogger(__name__)
 
 WAITING_PER_THREAD = 16
 LONGEST_WAIT = 20.0
-LONGEST_WORK = 20.0
-"""Seconds of the processor after which a request is stopped. Pages and calls take a small part of a second; the largest
-steps that they do at once, such as many approvals, some seconds."""
 
 Job = Callable[[bool], None]
 """A function that a thread runs. Its argument is True if it waited too long; it should then only refuse the request."""

@@ -10,16 +10,17 @@ from unittest.mock import Mock
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
-from memoryhub.actions.core.transactions import is_open, writing
+from memoryhub.actions.core import transactions
+from memoryhub.actions.core.transactions import _Job, is_open, writing
 from memoryhub.models import MemoryStore
-from memoryhub.serving import watch
+from memoryhub.database import watch
 from memoryhub.serving.answers import Answers
 from memoryhub.serving.django_side import DjangoSide
-from memoryhub.serving.watch import TookTooLong, Watch
+from memoryhub.database.watch import TookTooLong, Watch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -174,6 +175,37 @@ def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> 
 def _busy(until: float) -> None:
     while time.thread_time() < until:
         pass
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_call_that_takes_too_long_does_not_stop_the_thread_that_commits(
+    alone: bool, watched: Watch, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If no call failed by itself, all were to be committed together, and none is. Else each is run alone."""
+    monkeypatch.setattr(transactions, "_watch", watched)
+    monkeypatch.setattr(transactions, "LONGEST_WORK", 0.3)
+
+    def endless() -> None:
+        with writing():
+            for_ever()
+
+    first, slow, last, later = (_Job(work) for work in (partial(_write, store), endless, partial(_write, store), int))
+    jobs: list[_Job[Any]] = [first, *([_Job(_fails)] if alone else []), slow, last]
+
+    def answer() -> None:
+        transactions._answer(jobs)
+        transactions._answer([later])
+
+    in_thread(answer)
+    assert isinstance(slow.error, TookTooLong)
+    assert isinstance(last.error, OperationalError)
+    assert isinstance(first.error, type(None) if alone else OperationalError)
+    assert later.result == 0 and later.error is None
+    assert all(job.committed.acquire(timeout=0) for job in jobs), "everyone is answered"
+
+
+def _fails() -> None:
+    raise LookupError
 
 
 @pytest.mark.parametrize("path", ["/stores", "/v1/memory_stores"])

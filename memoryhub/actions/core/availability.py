@@ -1,9 +1,27 @@
-"""Recognises errors that mean that the database is unavailable for a while: it does not answer, or takes no writes."""
+"""Whether the database is available: the errors that mean that it does not answer or takes no writes for a while, and
+the proof that it takes them."""
 
 from django.db import Error, InterfaceError, OperationalError, connection
+from django.db.models import F
+
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models.audit import HUB, AuditChain
 
 READ_ONLY = "25006"
 """PostgreSQL's error code for a write to a replica or a read-only database."""
+
+
+class ReadOnly(Exception):
+    """The database answers, but takes no writes."""
+
+
+def prove_commit() -> None:
+    """Commit a write that changes nothing. Raises ReadOnly, or the database's error, if this fails."""
+    with writing():
+        if not sql.is_writable():
+            raise ReadOnly
+        AuditChain.objects.filter(pk=HUB).update(last_seq=F("last_seq"))
 
 
 def is_unavailable(error: BaseException | None) -> bool:

@@ -6,16 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import F
 
 from memoryhub.actions.core import disk_space, remembered, seals, sql
 from memoryhub.actions.core.turns import Lines
 from memoryhub.database import connections
+from memoryhub.database.watch import LONGEST_WORK, TookTooLong, Watch
 from memoryhub.models import sealed
-from memoryhub.models.audit import HUB, AuditChain
 
 T = TypeVar("T")
 
@@ -43,10 +43,6 @@ class _Last:
     committed = float("-inf")
     in_vain = float("-inf")
     full = float("-inf")
-
-
-class ReadOnly(Exception):
-    """The database answers, but takes no writes."""
 
 
 def is_open() -> bool:
@@ -139,27 +135,20 @@ def seconds_since_full() -> float:
     return time.monotonic() - _Last.full
 
 
-def prove_commit() -> None:
-    """Commit a write that changes nothing. Raises ReadOnly, or the database's error, if this fails."""
-    with writing():
-        if not sql.is_writable():
-            raise ReadOnly
-        AuditChain.objects.filter(pk=HUB).update(last_seq=F("last_seq"))
-
-
 # ------------------------------------------------------------------------------------------------ group commit
 
 
 class _Job(Generic[T]):
     """Work that waits for its turn and then for the commit."""
 
-    __slots__ = ("arrived", "committed", "error", "result", "whose", "work")
+    __slots__ = ("arrived", "committed", "error", "has_ended", "result", "whose", "work")
 
     def __init__(self, work: Callable[[], T], whose: object = None) -> None:
         self.work, self.whose = work, whose
         self.arrived = time.monotonic()
         self.result: T | None = None
         self.error: BaseException | None = None
+        self.has_ended = False
         self.committed = threading.Lock()
         self.committed.acquire()
 
@@ -236,6 +225,7 @@ class _Request(_Job[T]):
 
 
 _jobs: Lines[_Job[Any]] = Lines(slow_ones_rest=True)
+_watch = Watch()
 _turn = threading.Lock()
 _committer_runs = threading.Event()
 
@@ -338,6 +328,7 @@ def start_committer() -> None:
     if connection.vendor == "sqlite" and not _committer_runs.is_set():
         connections.keep_file()
         _committer_runs.set()
+        _watch.start()
         threading.Thread(target=_commit_forever, name="committer", daemon=True).start()
 
 
@@ -356,12 +347,16 @@ def _answer(jobs: list[_Job[Any]]) -> None:
     rest = [job for job in jobs if job.error is None]
     try:
         if rest:
-            _commit(rest)
+            _watch.run(partial(_commit, rest), LONGEST_WORK)
+    except TookTooLong as error:
+        _fail([job for job in rest if not job.has_ended], OperationalError("another call took too long"))
+        _thread.job.error = error
     except BaseException as error:  # if this thread ended, no one would be answered again
         _fail(rest, error)
     for job in late + rest:
         _jobs.done(job.whose)
         job.finish()
+    _thread.job = None
 
 
 def _commit(jobs: list[_Job[Any]]) -> None:
@@ -370,6 +365,7 @@ def _commit(jobs: list[_Job[Any]]) -> None:
         with writing(), _turn:
             began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
             for job in jobs:
+                _thread.job = job
                 with _jobs.time_of(job.whose):
                     job.run_in_group()
                 seals.require_none_left()
@@ -387,8 +383,10 @@ def _commit(jobs: list[_Job[Any]]) -> None:
 
 def _commit_apart(jobs: list[_Job[Any]]) -> None:
     for position, job in enumerate(jobs):
+        _thread.job = job
         with _jobs.time_of(job.whose):
             error = job.run_alone()
+        job.has_ended = True
         if isinstance(error, OperationalError | InterfaceError):
             _fail(jobs[position + 1 :], error)
             return

@@ -14,6 +14,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from memoryhub.database.connections import interrupt, replace
 
+LONGEST_WORK = 20.0
+"""Seconds of the processor after which a request is stopped. Pages and calls take a small part of a second; the largest
+steps that they do at once, such as many approvals, some seconds."""
 LONGEST_WAIT = 3
 """How many times its limit a request may take in all, with what it waits for, as for PostgreSQL."""
 LOOK_EVERY = 0.25
