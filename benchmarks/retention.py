@@ -42,7 +42,7 @@ def rehearsals(store_id: str, now: datetime) -> None:
     from memoryhub.actions.retention.policies import PolicySettings
 
     def read() -> int:
-        return sum(1 for _ in rehearsal._live(store_id))
+        return sum(1 for _ in rehearsal.live(rehearsal.Rules.of(store_id, now)))
 
     def rehearse(*given: PolicySettings) -> int:
         tried = [one.as_policy(store_id, str(number)) for number, one in enumerate(given)]

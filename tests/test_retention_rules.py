@@ -9,7 +9,8 @@ from itertools import product
 import pytest
 
 from memoryhub import retention_rules as rules
-from memoryhub.retention_rules import BadPattern, Chooser, Facts, History, Policy, VersionFacts, matches
+from memoryhub.retention_rules import BadPattern, Chooser, Facts, Policy, VersionFacts, matches, weeks
+from memoryhub.retention_rules.weeks import History
 from tests.durations import is_within
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -218,6 +219,16 @@ def test_the_trash_is_for_what_a_policy_expired_unless_the_policy_says_more() ->
     assert rules.due_next(policy(trash_days=9), deleted) == ("trash", 9, AT, AT + 9 * DAY)
 
 
+def test_what_a_person_approved_stays_where_the_policy_says_so() -> None:
+    approved = Facts("/a", AT, AT, approved=True)
+    keeping = policy(expire_older_days=1, keeps_approved=True)
+    assert rules.due_next(keeping, approved) is None and rules.due_next(policy(expire_older_days=1), approved)
+    assert rules.due_next(keeping, Facts("/a", AT, AT))
+    assert rules.due_next(keeping, approved._replace(deleted_at=AT, expired=True))
+    history = History("/a", 5, AT - 9 * DAY)
+    assert weeks.first_due(keeping, history) and not weeks.first_due(keeping, history._replace(approved=True))
+
+
 def test_more_days_than_the_calendar_has_are_never_over() -> None:
     one = policy(expire_older_days=10**9)
     assert rules.due_next(one, Facts("/a", AT, AT)) is None
@@ -279,12 +290,12 @@ def test_the_replay_counts_each_memory_in_the_week_in_which_it_would_have_gone()
         History("/deleted-before", 5, AT - 2 * week, deleted_at=AT - 2 * week + DAY),
         History("/young", 5, AT - DAY),
     ]
-    found = rules.replay(lambda path: unread, histories, rules.past(AT, 4))
+    found = weeks.replay(lambda path: unread, histories, weeks.past(AT, 4))
     assert [one.count for one in found.weeks] == [0, 1, 1, 1]
     assert (found.before, found.count, found.weeks[2].bytes) == (1, 3, 5)
 
 
 def test_the_weeks_of_the_past_end_and_those_to_come_begin_with_the_moment() -> None:
-    assert rules.past(AT, 12)[-1].end == AT == rules.coming(AT, 12)[0].start
-    edge = rules.counted([(AT, 1), (AT + timedelta(weeks=1), 1), (AT - MOMENT, 1)], rules.coming(AT, 2))
+    assert weeks.past(AT, 12)[-1].end == AT == weeks.coming(AT, 12)[0].start
+    edge = weeks.counted([(AT, 1), (AT + timedelta(weeks=1), 1), (AT - MOMENT, 1)], weeks.coming(AT, 2))
     assert ([one.count for one in edge.weeks], edge.before) == ([1, 1], 1)

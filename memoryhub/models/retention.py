@@ -34,7 +34,8 @@ class RetentionPolicy(Sealed):
 
     Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
     is a span of 24 hours. `grace_days` is how long memories that a policy moved to the trash stay there, `trash_days`
-    how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern.
+    how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With
+    `keeps_approved`, no memory expires of which a person wrote or approved the newest version.
     """
 
     HOME: ClassVar = "store_id"
@@ -51,6 +52,7 @@ class RetentionPolicy(Sealed):
     keep_entry_days = models.BigIntegerField(null=True, blank=True)
     grace_days = models.BigIntegerField(default=30)
     trash_days = models.BigIntegerField(null=True, blank=True)
+    keeps_approved = models.BooleanField(default=False, db_default=False)
     paused = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()

@@ -3,7 +3,7 @@
 Days are spans of 24 hours: a rule that counts from 12:00 UTC is due at 12:00 UTC, whatever local clocks did since then.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
@@ -13,9 +13,8 @@ from memoryhub.retention_rules.patterns import BadPattern, Matcher, cleaned, mat
 
 __all__ = [
     "DEFAULT_GRACE_DAYS", "ENTRIES", "GRACE", "OLDER", "TRASH", "UNCHANGED", "UNREAD", "VERSIONS", "BadPattern",
-    "Candidate", "Chooser", "Cutoffs", "Due", "Facts", "History", "Policy", "VersionFacts", "Week", "Weeks", "chosen",
-    "cleaned", "coming", "counted", "due", "due_next", "earlier", "explained", "first_due", "for_entries", "later",
-    "matches", "past", "pruned_since", "removable", "replay",
+    "Candidate", "Chooser", "Cutoffs", "Due", "Facts", "Policy", "VersionFacts", "chosen", "cleaned", "due", "due_next",
+    "earlier", "explained", "for_entries", "later", "matches", "pruned_since", "removable",
 ]  # fmt: skip
 
 UNREAD, UNCHANGED, OLDER = "unread", "unchanged", "older"
@@ -30,7 +29,8 @@ DEFAULT_GRACE_DAYS = 30
 class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
-    Without a `store` the policy is the hub's. The fields have the names of the model's.
+    Without a `store` the policy is the hub's. The fields have the names of the model's. With `keeps_approved`, no
+    memory expires of which a person wrote or approved the newest version.
     """
 
     id: str
@@ -45,6 +45,7 @@ class Policy:
     keep_entry_days: int | None = None
     grace_days: int = DEFAULT_GRACE_DAYS
     trash_days: int | None = None
+    keeps_approved: bool = False
     paused: bool = False
 
     @property
@@ -100,7 +101,10 @@ class Cutoffs(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there."""
+    """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there.
+
+    `approved`: a person wrote or approved its newest version. It is asked only of a memory that is not in the trash.
+    """
 
     path: str
     created_at: datetime
@@ -109,6 +113,7 @@ class Facts(NamedTuple):
     restored_at: datetime | None = None
     deleted_at: datetime | None = None
     expired: bool = False
+    approved: bool = False
 
 
 class Due(NamedTuple):
@@ -222,7 +227,7 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
     """Return what happens to a memory first if no one reads or changes it. None if nothing ever will."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
-    if policy is None or not policy.expires:
+    if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):
         return None
     dues = [
         Due(rule, days, since, at)
@@ -304,97 +309,3 @@ def earlier(now: datetime, days: int) -> datetime:
         return now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:
         return datetime.min.replace(tzinfo=UTC)
-
-
-# ------------------------------------------------------------------------------------------------ past and future
-
-
-@dataclass(frozen=True, slots=True)
-class Week:
-    """Seven days from `start` to `end`, with the number and bytes of memories that expire in them."""
-
-    start: datetime
-    end: datetime
-    count: int = 0
-    bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Weeks:
-    """Weeks in order. `before` counts what was due before the first week (in a forecast: what is due already).
-
-    Before `exact_from` not everything is known (None: everything is).
-    """
-
-    weeks: tuple[Week, ...]
-    before: int = 0
-    exact_from: datetime | None = None
-
-    @property
-    def count(self) -> int:
-        return sum(week.count for week in self.weeks)
-
-
-class History(NamedTuple):
-    """What happened to a memory: when it was created, written, read, restored and deleted (None: never)."""
-
-    path: str
-    size: int
-    created_at: datetime
-    changes: Sequence[datetime] = ()
-    reads: Sequence[datetime] = ()
-    restored_at: datetime | None = None
-    deleted_at: datetime | None = None
-
-
-def past(at: datetime, weeks: int) -> list[Week]:
-    """Return consecutive weeks, the last of which ends at a moment."""
-    return [Week(at - timedelta(weeks=number), at - timedelta(weeks=number - 1)) for number in range(weeks, 0, -1)]
-
-
-def coming(at: datetime, weeks: int) -> list[Week]:
-    """Return consecutive weeks, the first of which begins at a moment."""
-    return [Week(at + timedelta(weeks=number), at + timedelta(weeks=number + 1)) for number in range(weeks)]
-
-
-def first_due(policy: Policy, history: History) -> Due | None:
-    """Return what would have expired a memory if the policy had always been in force. None: nothing would have."""
-    moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
-    facts = Facts(history.path, history.created_at, history.created_at)
-    changes, reads = set(history.changes), set(history.reads)
-    for moment, following in zip(moments, [*moments[1:], None], strict=True):
-        facts = facts._replace(
-            updated_at=moment if moment in changes else facts.updated_at,
-            last_read_at=moment if moment in reads else facts.last_read_at,
-            restored_at=moment if moment == history.restored_at else facts.restored_at,
-        )
-        found = due_next(policy, facts)
-        if found is not None and (following is None or found.at <= following):
-            return None if history.deleted_at is not None and history.deleted_at < found.at else found
-    return None
-
-
-def replay(choose: Callable[[str], Policy | None], histories: Iterable[History], weeks: Sequence[Week]) -> Weeks:
-    """Return what policies would have expired in each week if they had always been in force. A memory counts once."""
-    dues = []
-    for history in histories:
-        policy = choose(history.path)
-        found = first_due(policy, history) if policy is not None and policy.expires else None
-        if found is not None:
-            dues.append((found.at, history.size))
-    return counted(dues, weeks)
-
-
-def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """Return the number and bytes of (moment, bytes) pairs in each week. The end of a week belongs to the next one."""
-    first, last = weeks[0].start, weeks[-1].end
-    counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
-    for moment, size in dues:
-        if moment < first:
-            before += 1
-        elif moment < last:
-            number = (moment - first) // timedelta(weeks=1)
-            counts[number] += 1
-            sizes[number] += size
-    made = zip(weeks, counts, sizes, strict=True)
-    return Weeks(tuple(Week(week.start, week.end, count, size) for week, count, size in made), before)

@@ -1,4 +1,4 @@
-"""Rehearsals: exactly what a run would remove, what a policy would have removed, and what it will remove."""
+"""Rehearsals: exactly what a run would remove."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +16,11 @@ from memoryhub.actions.retention import policies as saved
 from memoryhub.models import HUB, AuditChain, AuditEntry, Figures, Memory, MemoryVersion, Removal, ReviewState
 from memoryhub.models.memories import MemoryQuerySet
 from memoryhub.models.proposals import ProposedChange
-from memoryhub.retention_rules import Chooser, Facts, History, Policy, VersionFacts, Weeks
+from memoryhub.retention_rules import Chooser, Facts, Policy, VersionFacts
 
 PAGE = 2_000
-MOST_EVENTS = 200_000
-"""The most reads, and the most versions, that the replay of the past uses; the newest ones are used."""
+APPROVED = (None, ReviewState.APPROVED, ReviewState.EDITED)
+"""The states of a newest version that a person wrote or approved."""
 
 
 @dataclass(slots=True)
@@ -131,16 +131,26 @@ _LIVE = (
 Row = tuple[Any, ...]
 
 
-def _live(store_id: str) -> Iterator[Row]:
-    """Yield the columns `_LIVE` of the live memories, by path. No cursor stays open between pages."""
+def live(rules: Rules) -> Iterator[Row]:
+    """Yield the columns `_LIVE` of the live memories, by path. No cursor stays open between pages.
+
+    If a policy keeps what a person approved, the state of the newest version comes after them.
+    """
+    columns = (*_LIVE, "head__review_state") if any(policy.keeps_approved for policy in rules.policies) else _LIVE
     after = ""
     while True:
-        found: MemoryQuerySet = Memory.objects.live().filter(store_id=store_id, path__gt=after).order_by("path")
-        page = list(found.values_list(*_LIVE)[:PAGE])
+        found: MemoryQuerySet = Memory.objects.live().filter(store_id=rules.store, path__gt=after).order_by("path")
+        page = list(found.values_list(*columns)[:PAGE])
         yield from page
         if len(page) < PAGE:
             return
         after = page[-1][0]
+
+
+def facts_of(row: Row) -> Facts:
+    """Return the facts in a row of `live`."""
+    approved = len(row) > len(_LIVE) and row[-1] in APPROVED
+    return Facts(row[0], *row[2:6])._replace(approved=approved)
 
 
 def _expiring(rules: Rules) -> Iterator[Item]:
@@ -148,17 +158,14 @@ def _expiring(rules: Rules) -> Iterator[Item]:
     if not any(policy.expires for policy in rules.policies):
         return
     choose, cutoffs = rules.choose.of, {policy.id: policy.cutoffs(rules.at) for policy in rules.policies}
-    for path, memory, created_at, updated_at, last_read_at, restored_at, size, _, _ in _live(str(rules.store)):
-        policy = choose(path)
-        if policy is None or not (cutoff := cutoffs[policy.id]):
+    for row in live(rules):
+        policy = choose(row[0])
+        if policy is None or not (cutoff := cutoffs[policy.id]) or not cutoff.is_due(*row[2:6]):
             continue
-        if not cutoff.is_due(created_at, updated_at, last_read_at, restored_at):
-            continue
-        facts = Facts(path, created_at, updated_at, last_read_at, restored_at)
-        due = retention_rules.due(policy, facts, rules.at)
+        due = retention_rules.due(policy, facts_of(row), rules.at)
         if due is None:
             continue
-        item = Item(Removal.EXPIRE, memory, path, policy.id, *due, 1, size, last_read_at)
+        item = Item(Removal.EXPIRE, row[1], row[0], policy.id, *due, 1, row[6], row[4])
         if not rules.holds_back(item):
             yield item
 
@@ -217,12 +224,11 @@ def _pruned(rules: Rules) -> Iterator[Item]:
     if not any(policy.prunes for policy in rules.policies):
         return
     rows: list[tuple[Row, Policy]] = []
-    for row in _live(str(rules.store)):
+    for row in live(rules):
         policy = rules.choose.of(row[0])
         if policy is None or not policy.prunes or row[7] - row[8] <= (policy.keep_versions or 1):
             continue
-        facts = Facts(*row[:1], *row[2:6])
-        if retention_rules.due(policy, facts, rules.at):
+        if retention_rules.due(policy, facts_of(row), rules.at):
             continue
         rows.append((row, policy))
         if len(rows) >= 500:
@@ -325,75 +331,3 @@ def _before_review(rules: Rules, purged: set[str], last: int) -> int:
         if memory not in purged:
             return int(seq) - 1
     return last
-
-
-# ------------------------------------------------------------------------------------------------ past and future
-
-
-def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies would have expired each past week if they had always applied, leaving out held memories."""
-    rules = Rules.of(store_id, at, policies)
-    going = [policy for policy in rules.policies if policy.expires]
-    reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
-    changes, changes_from = (
-        _events(_changes(store_id), at) if any(one.expire_unchanged_days for one in going) else ({}, None)
-    )
-    histories = _histories(rules, reads, changes) if going else iter(())
-    found = retention_rules.replay(rules.choose.of, histories, retention_rules.past(at, weeks))
-    known = [moment for moment in (reads_from, changes_from) if moment is not None]
-    return replace(found, exact_from=max(known, default=None))
-
-
-def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire each coming week if nothing is read or changed, leaving out held memories."""
-    rules = Rules.of(store_id, at, policies)
-    expires = any(policy.expires for policy in rules.policies)
-    rows = _live(store_id) if expires else iter(())
-    return retention_rules.counted(_coming(rules, rows), retention_rules.coming(at, weeks))
-
-
-def _coming(rules: Rules, rows: Iterable[Row]) -> Iterator[tuple[datetime, int]]:
-    for row in rows:
-        policy = rules.choose.of(row[0])
-        due = retention_rules.due_next(policy, Facts(*row[:1], *row[2:6])) if policy and policy.expires else None
-        if due is not None and rules.holds.stops_policies(row[1], row[0]) is None:
-            yield due.at, row[6]
-
-
-Events = dict[str, list[datetime]]
-
-
-def _reads(store_id: str) -> Any:
-    """Return (memory, moment) of the newest views, newest first. `memory` is None for a view of a directory."""
-    found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
-    return found.values_list("memory", "at")[:MOST_EVENTS]
-
-
-def _changes(store_id: str) -> Any:
-    """Return (memory, moment) of the newest MOST_EVENTS versions, newest first."""
-    found = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")
-    return found.values_list("memory_id", "created_at")[:MOST_EVENTS]
-
-
-def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """Return ({memory: moments}, the moment since which they are complete, or None if they all are)."""
-    events: Events = {}
-    count, moment = 0, at
-    for memory, moment in found.iterator(PAGE):
-        count += 1
-        if memory is not None:
-            events.setdefault(memory, []).append(moment)
-    return events, moment if count == MOST_EVENTS else None
-
-
-def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """Yield the history of every memory, also in the trash. Memories that are held or pinned now are left out."""
-    columns = ("pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at")
-    found = Memory.objects.filter(store_id=rules.store).order_by("pk")
-    after = ""
-    while page := list(found.filter(pk__gt=after).values_list(*columns)[:PAGE]):
-        for pk, path, size, created_at, restored_at, deleted_at, updated_at, last_read_at in page:
-            if rules.holds.stops_policies(pk, path) is None:
-                read = [*reads.get(pk, ()), *filter(None, [last_read_at])]
-                yield History(path, size, created_at, [*changes.get(pk, ()), updated_at], read, restored_at, deleted_at)
-        after = page[-1][0]

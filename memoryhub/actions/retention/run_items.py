@@ -33,8 +33,8 @@ COUNTERS = {
 class Skip(Exception):
     """Raised to leave an item as it is.
 
-    `reason` is `gone`, `deleted`, `restored`, `held`, `read`, `changed` or `policy`. Without a reason nothing is
-    recorded, because the item was done before.
+    `reason` is `gone`, `deleted`, `restored`, `held`, `approved`, `read`, `changed` or `policy`. Without a reason
+    nothing is recorded, because the item was done before.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -88,7 +88,8 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
     rules = Rules.of(run.store_id, run.at)
     first = list(islice(plan, MOST))
     wanted = [item.memory for item in first if item.memory]
-    rows = {row.pk: row for row in Memory.objects.among(str(run.store_id), wanted)} if wanted else {}
+    found = Memory.objects.among(str(run.store_id), wanted).select_related("head") if wanted else ()
+    rows = {row.pk: row for row in found}
     work = Work(run, store, rules, at, rows, {policy.id: policy for policy in rules.policies})
     made: list[RunItem] = []
     for item in first:
@@ -133,7 +134,8 @@ def _expire(work: Work, item: Item, did: RunItem) -> bool:
     row = _row(work, item)
     if not row.is_live:
         raise Skip("" if row.expired_by == work.run.pk else "deleted")
-    facts = Facts(row.path, row.created_at, row.updated_at, row.last_read_at, row.restored_at)
+    approved = row.head.review_state in rehearsal.APPROVED
+    facts = Facts(row.path, row.created_at, row.updated_at, row.last_read_at, row.restored_at, approved=approved)
     policy, due = _still_due(work, item, row, facts)
     store = work.tree(policy)
     tree.delete_memories(store, row.path, [selection.stored(row)])
@@ -226,6 +228,8 @@ def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Polic
         return policy, due
     if policy is None or policy != work.policies.get(item.policy):
         raise Skip("policy")
+    if policy.keeps_approved and facts.approved:
+        raise Skip("approved")
     raise Skip("read" if row.last_read_at != item.last_read_at else "changed")
 
 

@@ -64,6 +64,7 @@ def setting_name(name: str) -> str:
         "keep_entry_days": _("days for which audit entries are kept"),
         "grace_days": _("days in the trash"),
         "trash_days": _("days in the trash for what people and agents deleted"),
+        "keeps_approved": _("keeps what a person wrote or approved"),
         "paused": _("paused"),
         "url": _("address"),
         "events": _("events"),

@@ -7,8 +7,9 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import charts
-from memoryhub.actions.retention import rehearsal
-from memoryhub.retention_rules import Policy, Weeks
+from memoryhub.actions.retention import weeks
+from memoryhub.retention_rules import Policy
+from memoryhub.retention_rules.weeks import Weeks
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, number
 
 WEEKS = 12
@@ -18,8 +19,8 @@ PAST, COMING = 1, 2
 
 def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
     """Return the chart of the past weeks, as if the policies had always existed."""
-    now = rehearsal.past_weeks(store_id, at, tried, WEEKS)
-    before = rehearsal.past_weeks(store_id, at, None, WEEKS) if against_saved else None
+    now = weeks.past_weeks(store_id, at, tried, WEEKS)
+    before = weeks.past_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
         "In the last %(weeks)s weeks %(count)s memory would have gone to the trash.",
         "In the last %(weeks)s weeks %(count)s memories would have gone to the trash.",
@@ -34,8 +35,8 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
     """Return the chart of the coming weeks, on the assumption that no one reads or changes a memory."""
-    now = rehearsal.coming_weeks(store_id, at, tried, WEEKS)
-    before = rehearsal.coming_weeks(store_id, at, None, WEEKS) if against_saved else None
+    now = weeks.coming_weeks(store_id, at, tried, WEEKS)
+    before = weeks.coming_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
         "If nobody reads or changes anything, %(count)s memory goes to the trash in the next %(weeks)s weeks.",
         "If nobody reads or changes anything, %(count)s memories go to the trash in the next %(weeks)s weeks.",

@@ -7,7 +7,7 @@ from datetime import datetime
 from memoryhub import retention_rules
 from memoryhub.actions.core import holds
 from memoryhub.actions.core.holds import Holds
-from memoryhub.actions.retention import policies
+from memoryhub.actions.retention import policies, rehearsal
 from memoryhub.models import Hold, HoldKind, Memory
 from memoryhub.retention_rules import Due, Facts, Policy
 from memoryhub.web.retention import sentences
@@ -18,7 +18,7 @@ class Fate:
     """What policies will do to a memory: the policy that applies to it, and its next rule that will be due.
 
     `due` is None if no rule will be due. `why` is the reason in words, and `is_over` means that the rule is due
-    already.
+    already. `is_approved` means that only a person's approval keeps the memory from the rules of the policy.
     """
 
     policy: Policy | None
@@ -26,6 +26,7 @@ class Fate:
     why: str
     is_over: bool
     is_live: bool
+    is_approved: bool = False
 
     @property
     def is_unless_read(self) -> bool:
@@ -68,10 +69,12 @@ def facts_of(memory: Memory) -> Facts:
 
 def fate_of(memory: Memory, saved: Sequence[Policy], now: datetime) -> Fate:
     """Return what the saved policies will do to a memory, regardless of pins and holds."""
-    policy = retention_rules.chosen(saved, memory.path)
-    due = retention_rules.due_next(policy, facts_of(memory))
+    policy, facts = retention_rules.chosen(saved, memory.path), facts_of(memory)
+    if policy is not None and policy.keeps_approved and policy.expires and memory.is_live:
+        facts = facts._replace(approved=memory.head.review_state in rehearsal.APPROVED)
+    due = retention_rules.due_next(policy, facts)
     why = sentences.reason(due.rule, due.since, now, due.days, is_read=memory.last_read_at is not None) if due else ""
-    return Fate(policy, due, why, due is not None and due.at <= now, memory.is_live)
+    return Fate(policy, due, why, due is not None and due.at <= now, memory.is_live, facts.approved)
 
 
 def kept(memory: Memory, now: datetime) -> Kept:

@@ -55,6 +55,11 @@ class PolicyForm(forms.Form):
         label=_("Days in the trash before they are removed permanently"), min_value=1, max_value=MOST_DAYS, initial=30,
         help_text=_("For memories that this policy moves to the trash. They can be restored until then."),
     )  # fmt: skip
+    keeps_approved = forms.BooleanField(
+        label=_("Not what a person has approved"), required=False,
+        help_text=_("A memory stays as long as a person wrote or approved its newest version. When an agent changes "
+                    "it, it can expire again until someone approves the change."),
+    )  # fmt: skip
     paused = forms.BooleanField(
         label=_("Pause this policy"), required=False,
         help_text=_("While it is paused, it still applies to its memories, but removes nothing."),

@@ -143,6 +143,7 @@ def skipped_words(code: str) -> str:
     """Return the reason why a run skipped an item, in words."""
     words = {
         "held": _("pinned or on hold"),
+        "approved": _("a person wrote or approved its newest version"),
         "gone": _("no longer there"),
         "deleted": _("deleted in the meantime"),
         "restored": _("restored in the meantime"),

@@ -46,6 +46,8 @@ def _expiring(policy: Policy) -> list[str]:
         found.append(
             _("Memories %(which)s go to the trash, and are removed permanently after %(days)s there.") % details
         )
+        if policy.keeps_approved:
+            found.append(_("Memories whose newest version a person wrote or approved stay."))
     if policy.trash_days is not None:
         found.append(
             _("What people put into the trash is removed permanently after %(days)s.")

@@ -91,7 +91,8 @@ def random_policy(dice: random.Random, pattern: str) -> PolicySettings:
 
     return PolicySettings(
         f"policy {pattern}", pattern, days(), days(), days(), dice.choice([None, 1, 2, 3]), days(),
-        None if pattern else days(), dice.randint(1, 90), days(), dice.random() < 0.1,
+        None if pattern else days(), dice.randint(1, 90), days(),
+        dice.random() < 0.3, dice.random() < 0.1,
     )  # fmt: skip
 
 
@@ -155,6 +156,8 @@ def plainly_due(store: MemoryStore, at: datetime) -> set[str]:
         if not fitting:
             continue
         best = min(fitting, key=lambda one: one.specificity)
+        if best.keeps_approved and row.head.review_state in (None, ReviewState.APPROVED):
+            continue
         begun = max(filter(None, [row.created_at, row.restored_at]))
         times = [
             (best.expire_older_days, begun), (best.expire_unread_days, max(filter(None, [begun, row.last_read_at]))),

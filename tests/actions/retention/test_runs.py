@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memoryhub.actions.core import holds
-from memoryhub.actions.retention import policies, rehearsal, runs
+from memoryhub.actions.retention import policies, rehearsal, runs, weeks
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification.verify import verify
@@ -238,11 +238,11 @@ def test_the_undo_of_a_run_that_goes_on_in_an_archived_store_is_refused_and_the_
 def test_the_past_and_the_coming_weeks_are_counted(garden: MemoryStore) -> None:
     do(garden, View("/old/2.md", None), BEGIN + 20 * DAY, AGENT)
     given = [PolicySettings("p", expire_unread_days=30).as_policy(garden.pk)]
-    past = rehearsal.past_weeks(garden.pk, BEGIN + 60 * DAY, given, weeks=6)
+    past = weeks.past_weeks(garden.pk, BEGIN + 60 * DAY, given, weeks=6)
     assert ([week.count for week in past.weeks], past.exact_from) == ([0, 2, 0, 0, 1, 0], None)
-    coming = rehearsal.coming_weeks(garden.pk, BEGIN + 28 * DAY, given, weeks=4)
+    coming = weeks.coming_weeks(garden.pk, BEGIN + 28 * DAY, given, weeks=4)
     assert [week.count for week in coming.weeks][:4] == [2, 0, 0, 1]
-    assert [week.count for week in rehearsal.past_weeks(garden.pk, LATER).weeks] == [0] * 12
+    assert [week.count for week in weeks.past_weeks(garden.pk, LATER).weeks] == [0] * 12
 
 
 def test_the_items_say_who_read_each_memory_last(garden: MemoryStore) -> None:

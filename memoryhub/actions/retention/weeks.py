@@ -1,0 +1,88 @@
+"""Week by week: what policies would have expired, and what they will expire."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memoryhub import retention_rules
+from memoryhub.actions.retention.rehearsal import APPROVED, PAGE, Row, Rules, facts_of, live
+from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.retention_rules import Policy, weeks as weeks_of
+from memoryhub.retention_rules.weeks import History, Weeks
+
+MOST_EVENTS = 200_000
+"""The most reads, and the most versions, that the replay of the past uses; the newest ones are used."""
+
+
+def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
+    """Return what policies would have expired each past week if they had always applied, leaving out held memories."""
+    rules = Rules.of(store_id, at, policies)
+    going = [policy for policy in rules.policies if policy.expires]
+    reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
+    changes, changes_from = (
+        _events(_changes(store_id), at) if any(one.expire_unchanged_days for one in going) else ({}, None)
+    )
+    histories = _histories(rules, reads, changes) if going else iter(())
+    found = weeks_of.replay(rules.choose.of, histories, weeks_of.past(at, weeks))
+    known = [moment for moment in (reads_from, changes_from) if moment is not None]
+    return replace(found, exact_from=max(known, default=None))
+
+
+def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
+    """Return what policies will expire each coming week if nothing is read or changed, leaving out held memories."""
+    rules = Rules.of(store_id, at, policies)
+    expires = any(policy.expires for policy in rules.policies)
+    rows = live(rules) if expires else iter(())
+    return weeks_of.counted(_coming(rules, rows), weeks_of.coming(at, weeks))
+
+
+def _coming(rules: Rules, rows: Iterable[Row]) -> Iterator[tuple[datetime, int]]:
+    for row in rows:
+        policy = rules.choose.of(row[0])
+        due = retention_rules.due_next(policy, facts_of(row)) if policy and policy.expires else None
+        if due is not None and rules.holds.stops_policies(row[1], row[0]) is None:
+            yield due.at, row[6]
+
+
+Events = dict[str, list[datetime]]
+
+
+def _reads(store_id: str) -> Any:
+    """Return (memory, moment) of the newest views, newest first. `memory` is None for a view of a directory."""
+    found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
+    return found.values_list("memory", "at")[:MOST_EVENTS]
+
+
+def _changes(store_id: str) -> Any:
+    """Return (memory, moment) of the newest MOST_EVENTS versions, newest first."""
+    found = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")
+    return found.values_list("memory_id", "created_at")[:MOST_EVENTS]
+
+
+def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
+    """Return ({memory: moments}, the moment since which they are complete, or None if they all are)."""
+    events: Events = {}
+    count, moment = 0, at
+    for memory, moment in found.iterator(PAGE):
+        count += 1
+        if memory is not None:
+            events.setdefault(memory, []).append(moment)
+    return events, moment if count == MOST_EVENTS else None
+
+
+def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
+    """Yield the history of every memory, also in the trash. Memories that are held or pinned now are left out."""
+    columns = ["pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at"]
+    if any(policy.keeps_approved for policy in rules.policies):
+        columns.append("head__review_state")
+    found = Memory.objects.filter(store_id=rules.store).order_by("pk")
+    after = ""
+    while page := list(found.filter(pk__gt=after).values_list(*columns)[:PAGE]):
+        for pk, path, size, created_at, restored_at, deleted_at, updated_at, last_read_at, *state in page:
+            if rules.holds.stops_policies(pk, path) is None:
+                read = [*reads.get(pk, ()), *filter(None, [last_read_at])]
+                changed = [*changes.get(pk, ()), updated_at]
+                approved = deleted_at is None and bool(state) and state[0] in APPROVED
+                yield History(path, size, created_at, changed, read, restored_at, deleted_at, approved)
+        after = page[-1][0]
