@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from heapq import nsmallest
+from typing import Any, NamedTuple
 
 from memoryhub import retention_rules
 from memoryhub.actions.retention.rehearsal import APPROVED, PAGE, Row, Rules, facts_of, live
@@ -34,15 +35,35 @@ def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None 
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = live(rules) if expires else iter(())
-    return weeks_of.counted(_coming(rules, rows), weeks_of.coming(at, weeks))
+    dues = ((soon.at, size) for soon, size, _ in _coming(rules, rows))
+    return weeks_of.counted(dues, weeks_of.coming(at, weeks))
 
 
-def _coming(rules: Rules, rows: Iterable[Row]) -> Iterator[tuple[datetime, int]]:
+class Soon(NamedTuple):
+    """A memory that goes to the trash at a moment."""
+
+    at: datetime
+    path: str
+    memory: str
+
+
+def coming_first(
+    store_id: str, at: datetime, policies: Sequence[Policy] | None, policy_id: str | None, most: int
+) -> list[Soon]:
+    """Return the memories that expire first after a moment, by one of the policies (None: by all of them)."""
+    rules = Rules.of(store_id, at, policies)
+    going = any(policy.expires for policy in rules.policies if policy_id in (None, policy.id))
+    found = _coming(rules, live(rules) if going else iter(()))
+    return nsmallest(most, (soon for soon, _, by in found if soon.at > at and policy_id in (None, by)))
+
+
+def _coming(rules: Rules, rows: Iterable[Row]) -> Iterator[tuple[Soon, int, str]]:
+    """Yield (what expires when, its size, the policy) for the memories that are not held."""
     for row in rows:
         policy = rules.choose.of(row[0])
         due = retention_rules.due_next(policy, facts_of(row)) if policy and policy.expires else None
-        if due is not None and rules.holds.stops_policies(row[1], row[0]) is None:
-            yield due.at, row[6]
+        if policy and due and rules.holds.stops_policies(row[1], row[0]) is None:
+            yield Soon(due.at, row[0], row[1]), row[6], policy.id
 
 
 Events = dict[str, list[datetime]]

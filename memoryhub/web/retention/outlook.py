@@ -6,11 +6,12 @@ from datetime import datetime
 
 from django.urls import reverse
 
-from memoryhub.actions.retention import policies, rehearsal
+from memoryhub.actions.retention import policies, rehearsal, weeks as week_by_week
 from memoryhub.actions.retention.rehearsal import Item, Totals
-from memoryhub.models import MemoryStore
+from memoryhub.models import Memory, MemoryStore
 from memoryhub.retention_rules import Policy
 from memoryhub.web.common.pictures import Picture
+from memoryhub.web.retention import sentences
 from memoryhub.web.retention.charts import coming, past
 from memoryhub.web.retention.rows import Row, rows
 
@@ -18,6 +19,9 @@ MOST = 100
 """The most items listed by name; the download has all of them."""
 
 MOST_DIFFERENT = 25
+MOST_SPARED, MOST_SOON = 10, 10
+"""The most held memories that are named, and the most memories that will expire next."""
+
 MOST_STORES = 50
 AT_ONCE = 5_000
 """In a store with more memories than this, the charts are loaded after the page."""
@@ -49,17 +53,40 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A memory by its path and the address of its page; `day` is when it expires."""
+
+    path: str
+    url: str
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Soon:
+    """The memories that expire next. `is_of_one`: by one policy, not by all. `is_cut`: there may be more."""
+
+    rows: Sequence[Named]
+    is_of_one: bool
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.rows) == MOST_SOON
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """What policies would remove from a store at a moment, and in the weeks before and after it.
 
-    `held` is the number of memories that a hold or a pin keeps from this.
+    `held` is the number of memories that a hold or a pin keeps from this, and `spared` the first of them by path.
     """
 
     at: datetime
     all: Some
     held: int
+    spared: Sequence[Named]
     difference: Difference | None
     pictures: Sequence[Picture]
+    soon: Soon | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +113,13 @@ class OfHub:
 
 
 def outlook(
-    store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True
-) -> Outlook:
+    store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True,
+    policy: str | None = None,
+) -> Outlook:  # fmt: skip
     """Return the outlook of the policies `tried`, or of the saved policies if `tried` is None.
 
-    `against_saved` adds the difference from the saved policies, and `weeks` adds the charts.
+    `against_saved` adds the difference from the saved policies, and `weeks` adds the charts and what expires next, by
+    the policy with the id `policy` if it is given.
     """
     held: set[str] = set()
     items = list(rehearsal.rehearse(store_id, at, policies=tried, held=held))
@@ -101,7 +130,25 @@ def outlook(
             _some(store_id, at, going, MOST_DIFFERENT), _some(store_id, at, staying, MOST_DIFFERENT)
         )
     shown = pictures(store_id, at, tried, against_saved=against_saved) if weeks else ()
-    return Outlook(at, _some(store_id, at, items, MOST), len(held), difference, shown)
+    first = soon(store_id, at, tried, policy) if weeks else None
+    everything = _some(store_id, at, items, MOST)
+    return Outlook(at, everything, len(held), _spared(store_id, held), difference, shown, first)
+
+
+def _spared(store_id: str, held: set[str]) -> list[Named]:
+    found = Memory.objects.among(store_id, sorted(held)[:MOST_SPARED]).values_list("path", "pk")
+    return [_named(store_id, path, memory) for path, memory in sorted(found)]
+
+
+def soon(store_id: str, at: datetime, tried: Sequence[Policy] | None, policy: str | None) -> Soon:
+    """Return the memories that expire next by a policy, or by all policies if it is None."""
+    found = week_by_week.coming_first(store_id, at, tried, policy, MOST_SOON)
+    rows = [_named(store_id, one.path, one.memory, sentences.day(one.at)) for one in found]
+    return Soon(rows, policy is not None)
+
+
+def _named(store_id: str, path: str, memory: str, day: str = "") -> Named:
+    return Named(path, reverse("memory", args=[store_id, memory]), day)
 
 
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:

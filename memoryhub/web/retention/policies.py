@@ -122,7 +122,7 @@ def _page(
     if settings:
         tried = _tried(store, policy, settings)
         shown |= {
-            "outlook": _outlook(store, tried),
+            "outlook": _outlook(store, tried, tried[-1].id),
             "words": sentences.sentences(tried[-1]),
             "settings": settings,
             "seen": _digest(settings, policy),
@@ -132,11 +132,11 @@ def _page(
     return render(request, "retention/form.html", _context(request, store, **shown))
 
 
-def _outlook(store: MemoryStore | None, tried: Sequence[Policy]) -> Outlook | OfHub:
+def _outlook(store: MemoryStore | None, tried: Sequence[Policy], policy: str | None = None) -> Outlook | OfHub:
     now = timezone.now()
     if store is None:
         return outlook_of_hub(now, tried)
-    return outlook(store.pk, now, tried, against_saved=True, weeks=store.memory_count <= AT_ONCE)
+    return outlook(store.pk, now, tried, against_saved=True, weeks=store.memory_count <= AT_ONCE, policy=policy)
 
 
 def _tried(store: MemoryStore | None, policy: RetentionPolicy | None, settings: PolicySettings) -> list[Policy]:

@@ -22,7 +22,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
 from memoryhub.web.retention import rows
 from memoryhub.web.retention.forms import PolicyForm, drafted
-from memoryhub.web.retention.outlook import AT_ONCE, MOST, outlook, pictures
+from memoryhub.web.retention.outlook import AT_ONCE, MOST, outlook, pictures, soon
 
 AHEAD = (0, 7, 30, 90)
 """The choices for the date of a rehearsal, in days from now."""
@@ -65,9 +65,11 @@ def weeks(request: Request, store: MemoryStore) -> HttpResponse:
     draft = drafted(request.GET.dict())
     form = PolicyForm(draft)
     tried = tried_with(store, form, request.GET.get("policy", "")) if draft and form.is_valid() else None
-    shown = pictures(store.pk, timezone.now(), tried, against_saved=tried is not None)
+    now = timezone.now()
+    shown = pictures(store.pk, now, tried, against_saved=tried is not None)
+    first = soon(store.pk, now, tried, tried[-1].id if tried else None)
     name = "retention/_weeks.html" if request.htmx else "retention/weeks.html"
-    return render(request, name, pages.context(request, store, pictures=shown))
+    return render(request, name, pages.context(request, store, pictures=shown, soon=first))
 
 
 def weeks_url(store: MemoryStore, draft: str = "") -> str:

@@ -1,6 +1,7 @@
 """The form of a policy: rehearsed before it is saved, with the difference to what it replaces, and taken back."""
 
 import re
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -8,7 +9,8 @@ from django.test import Client
 
 from memoryhub.actions.core import holds
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RetentionPolicy, User
-from tests.fixtures import signed_in
+from memoryhub.web.retention import sentences
+from tests.fixtures import AT, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.memories.pages import act, newest, page, write
 from tests.web.retention.pages import in_days, policy, some, url
@@ -63,11 +65,27 @@ class TestRehearse:
         same = post(client, url("policy", old.pk), act="rehearse", **(fields | {"pattern": "/a/"}))
         assert "removes exactly what it would remove without this change" in same
 
+    def test_it_says_where_the_next_run_removes_nothing_and_what_the_policy_removes_first(
+        self, client: Client, store: MemoryStore
+    ) -> None:
+        some(store, 12)
+        policy(store, "Others", "/other/", expire_unread_days=in_days(1))
+        some(store, 1, "/other")
+        days = in_days(5)
+        html = post(client, url("new_policy", store.pk), act="rehearse", **(UNREAD | {"expire_unread_days": str(days)}))
+        assert "would remove nothing, with or without this change" in html
+        soon = html.partition("What comes next")[2].partition("</section>")[0]
+        day = sentences.day(AT + timedelta(days=days))
+        assert soon.count("<li>") == 10 and "/old/0.md" in soon and "/other/0.md" not in soon and soon.count(day) == 10
+        assert "The first 10 are shown." in soon
+        soon = page(client, url("rehearsal", store.pk)).partition("What comes next")[2].partition("</section>")[0]
+        assert "/other/0.md" in soon and "/old/0.md" not in soon
+
     def test_what_is_pinned_is_not_in_it(self, client: Client, store: MemoryStore) -> None:
         kept = some(store, 2)[0]
         holds.place(store.pk, act(), kind=HoldKind.PIN, reason="needed", memory=kept.pk)
         html = post(client, url("new_policy", store.pk), act="rehearse", **UNREAD)
-        assert "<b>1</b> memory to the trash" in html and kept.pk not in html
+        assert "<b>1</b> memory to the trash" in html and kept.pk not in html.partition("is held")[0]
 
     @pytest.mark.both_databases
     def test_it_says_how_many_memories_only_a_hold_or_a_pin_keeps(self, client: Client, store: MemoryStore) -> None:
@@ -80,6 +98,8 @@ class TestRehearse:
         holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", memory=second.pk)
         html = post(client, url("new_policy", store.pk), act="rehearse", **rules)
         assert "2 more memories are held" in html and third.pk in html and url("holds", store.pk) in html
+        spared = html.partition("2 more memories are held")[2]
+        assert first.path in spared and second.path in spared and third.path not in spared
         holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", memory=third.pk)
         html = post(client, url("new_policy", store.pk), act="rehearse", **rules)
         assert "Only held memories" in html and "3 memories are held" in html and "Nothing has expired" not in html

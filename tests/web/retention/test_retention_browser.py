@@ -56,8 +56,9 @@ def test_from_a_first_policy_to_taking_the_run_back(desk: Page, live_server: Liv
     expect(desk.get_by_text("was saved. It takes effect with the next run.")).to_be_visible()
     is_sound(desk)
 
+    desk.get_by_role("link", name="Run now").click()
     desk.get_by_role("button", name="Run now").click()
-    expect(desk.get_by_text("0 of 3 done.")).to_be_visible()
+    expect(desk.get_by_text("0 of 3 done:")).to_be_visible()
     finished(Run.objects.get())
     expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     expect(desk.get_by_role("link", name="/old/0.md")).to_be_visible()
@@ -120,6 +121,7 @@ def test_it_works_without_script(browser: Browser, live_server: LiveServer, stor
     desk.get_by_role("spinbutton", name="Expire memories that no agent has read for").fill("90")
     desk.get_by_role("button", name="Save", exact=True).click()
     desk.get_by_role("button", name="Save this policy").click()
+    desk.get_by_role("link", name="Run now").click()
     desk.get_by_role("button", name="Run now").click()
     run = Run.objects.get()
     assert "Reload the page" in desk.content()

@@ -39,7 +39,7 @@ def test_run_now_begins_one_and_shows_it(client: Client, store: MemoryStore, man
     run_clock.accept(timezone.now())
     html = post(client, "start_run", store.pk)
     (run,) = Run.objects.all()
-    assert "Running" in html and 'hx-trigger="every 2s"' in html and "0 of 3 done." in html and "Cancel" in html
+    assert "Running" in html and 'hx-trigger="every 2s"' in html and "0 of 3 done:" in html and "Cancel" in html
     assert "Started by Alice" in html
     assert "A run is already in progress" in post(client, "start_run", store.pk)
     assert Run.objects.count() == 1
