@@ -36,7 +36,7 @@ LARGE = {
     "Comment": "store_id", "Directory": "store_id", "Finding": "store_id", "Growth": "store_id", "Hold": "store_id",
     "IdempotentCall": "store_id", "Memory": "store_id", "MemoryText": "store_id", "MemoryVersion": "store_id",
     "Notice": "store_id", "Proposal": "store_id", "ProposedChange": "store_id",
-    "Receipt": "store", "Redaction": "chain", "Review": "store_id", "Viewed": "store_id",
+    "Receipt": "store", "Redaction": "chain", "RefusedCalls": "store_id", "Review": "store_id", "Viewed": "store_id",
 }  # fmt: skip
 
 ACROSS_STORES = {

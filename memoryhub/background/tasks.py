@@ -16,7 +16,7 @@ from memoryhub.actions.accounts import tries
 from memoryhub.actions.core import background, disk_space, hub_clock, transactions
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.findings import scans, unsettled
-from memoryhub.actions.memories import refusals
+from memoryhub.actions.memories import refusals, refused_calls
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import importing
@@ -56,6 +56,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("checkpoints", Checkpoints(seconds).write, aside=True),
             Task("scrub", scrub, aside=True),
             Task("disk", lambda now: disk_space.look()),
+            Task("refused_calls", lambda now: refused_calls.write()),
             Task("forgetting", Forgetting(seconds).forget),
             Task("figures", count),
             Task("retention", look_at_policies),

@@ -4,7 +4,7 @@ from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Me
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.background import BackgroundTask, Installation
 from memoryhub.models.comments import Comment, Notice
-from memoryhub.models.figures import Activity, Figures, Growth
+from memoryhub.models.figures import Activity, Figures, Growth, RefusedCalls
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
@@ -25,7 +25,7 @@ __all__ = [
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
     "MemoryVersion", "Notice", "Operation", "Pause", "Proposal", "ProposalState",
-    "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
+    "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy",
     "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
     "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
 ]  # fmt: skip

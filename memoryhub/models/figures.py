@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
+from typing import Any
 
 from django.db import models
-from django.db.models import Sum
+from django.db.models import Max, Q, Sum
 
 from memoryhub.models.fields import IdField, PathField, PlainJSONField
 from memoryhub.models.rows import RowOfStore
@@ -95,6 +96,35 @@ class Growth(RowOfStore):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "day"], name="growth_once")]
+
+
+class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
+    def of_stores(self, stores: Iterable[str]) -> RefusedCallsQuerySet:
+        return self.filter(store__in=stores)
+
+    def since(self, day: date) -> RefusedCallsQuerySet:
+        return self.filter(day__gte=day)
+
+    def by_key(self, today: date) -> models.QuerySet[Any, Any]:
+        """Return {store_id, key, calls, today, last} for each key in each store, the latest refusal first. `today` has
+        the calls of that day, or None."""
+        of_today = Sum("count", filter=Q(day=today))
+        found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
+        return found.order_by("-last", "store_id", "key")
+
+
+class RefusedCalls(RowOfStore):
+    """How many calls of a key a store refused on a day (UTC) because the key made too many in a minute, and the last
+    time. They have no entry: see `actions.memories.refused_calls`."""
+
+    pk = models.CompositePrimaryKey("store", "key", "day")
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    key = IdField()
+    day = models.DateField()
+    count = models.BigIntegerField(default=0)
+    last_at = models.DateTimeField()
+
+    objects = RefusedCallsQuerySet.as_manager()
 
 
 class Figures(models.Model):

@@ -8,8 +8,8 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Record, no_time
 from memoryhub.actions.core.transactions import together
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import calls
-from memoryhub.actions.memories.calls import Caller, NotRun
+from memoryhub.actions.memories import calls, refused_calls
+from memoryhub.actions.memories.calls import Caller, NotRun, TooManyCalls
 from memoryhub.models import Door
 from memoryhub.protocol.errors import ToolError
 
@@ -42,6 +42,8 @@ def on_store(
     """
     outcome = together(lambda: _piece(store_id, asked, record, do), asked.caller.key)
     if isinstance(outcome, Exception):
+        if isinstance(outcome, TooManyCalls):
+            refused_calls.note(store_id, asked.caller.key, outcome.calls, asked.at)
         raise outcome
     return outcome
 

@@ -14,7 +14,7 @@ from memoryhub.actions.core import audit, limits, notes_to_agents, remembered, s
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.transactions import together
-from memoryhub.actions.memories import commands, input_masking
+from memoryhub.actions.memories import commands, input_masking, refused_calls
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import rendering, results
@@ -42,11 +42,11 @@ class NotRun(Exception):
 
 
 class TooManyCalls(NotRun):
-    """The key would exceed the store's limit of calls. It may call again in `wait` seconds."""
+    """The key would exceed the store's limit of calls with these calls. It may call again in `wait` seconds."""
 
-    def __init__(self, limit: int, wait: int) -> None:
+    def __init__(self, limit: int, wait: int, calls: int) -> None:
         super().__init__(f"{limit} calls in 60 seconds", limit)
-        self.wait = wait
+        self.wait, self.calls = wait, calls
 
 
 class TooManyAtOnce(NotRun):
@@ -167,6 +167,8 @@ def call(
     text = audit.to_json(input)
     outcome = together(lambda: _call(store_id, command, input, text, digest, caller, act, session, counts), caller.key)
     if isinstance(outcome, NotRun | TokenReused):
+        if isinstance(outcome, TooManyCalls):
+            refused_calls.note(store_id, caller.key, outcome.calls, act.at)
         raise outcome
     return outcome
 
@@ -254,7 +256,7 @@ def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun |
     if counts > limit:
         return TooManyAtOnce(limit, counts)
     window = limits.count_calls(json.loads(row[0]) if row[0] else (), store.at, counts, limit)
-    return TooManyCalls(limit, window.wait) if window.seconds is None else window
+    return TooManyCalls(limit, window.wait, counts) if window.seconds is None else window
 
 
 def _note_calls(store: tree.Tree, key: str, window: limits.Window | None) -> int | None:

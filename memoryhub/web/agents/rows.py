@@ -2,14 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import Max, OuterRef, Subquery
 
-from memoryhub.models import Agent, Key, KeyStore, MemoryStore, Session, User
+from memoryhub.models import Agent, Key, KeyStore, MemoryStore, RefusedCalls, Session, User
 
 NAMED_STORES = 5
+REFUSED_DAYS, MOST_STORES = 7, 1_000
+"""The days whose refused calls are counted, and the most stores in which they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,24 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """Calls of a key that were refused because it made too many in a minute: how many, and where and when the last."""
+
+    calls: int
+    store_id: str
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key; `status` is usable, expired or revoked."""
+    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS that a store of
+    the person refused because there were too many in a minute; None if there were none."""
 
     key: Key
     scope: Scope
     status: str
     may_revoke: bool
+    refused: Refused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +69,16 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
     """Return one row for each key, in the given order; a row names only stores that the person may see."""
     keys = list(keys)
     stores = _stores_of(keys)
-    known = _known(user)
+    known, refused = _known(user), _refused(keys, user, at)
     governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in keys]).values_list("pk", flat=True))
     return [
-        KeyRow(key, _scope([key], stores, known), status(key, at), key.revoked_at is None and key.pk in governed)
+        KeyRow(
+            key,
+            _scope([key], stores, known),
+            status(key, at),
+            key.revoked_at is None and key.pk in governed,
+            refused.get(key.pk),
+        )
         for key in keys
     ]
 
@@ -111,6 +130,18 @@ def status(key: Key, at: datetime) -> str:
     if key.revoked_at is not None:
         return "revoked"
     return "expired" if key.expires_at is not None and key.expires_at <= at else "usable"
+
+
+def _refused(keys: list[Key], user: User, at: datetime) -> dict[str, Refused]:
+    """Return {key id: Refused} for the last REFUSED_DAYS, in the stores that the person may see."""
+    today = at.astimezone(UTC).date()
+    stores = list(MemoryStore.objects.visible_to(user).by_name().values_list("pk", flat=True)[:MOST_STORES])
+    rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=REFUSED_DAYS - 1))
+    refused: dict[str, Refused] = {}
+    for row in rows.filter(key__in=[key.pk for key in keys]).by_key(today):
+        before = refused.get(row["key"]) or Refused(0, row["store_id"], row["last"])
+        refused[row["key"]] = replace(before, calls=before.calls + row["calls"])
+    return refused
 
 
 def _stores_of(keys: list[Key]) -> dict[str, list[MemoryStore]]:

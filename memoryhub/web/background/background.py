@@ -36,6 +36,10 @@ WORDS = {
     "findings": (gettext_lazy("Findings"), gettext_lazy("check that resolved findings are still resolved")),
     "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
     "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send events")),
+    "refused_calls": (
+        gettext_lazy("Refused calls"),
+        gettext_lazy("counts the calls of keys that made too many in a minute"),
+    ),
     "disk": (
         gettext_lazy("Disk reserve"),
         gettext_lazy("keeps some space free, so that deleting works even on a full disk"),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import charts
 from memoryhub.actions.verification.entries import WRITES
-from memoryhub.models import MemoryStore
+from memoryhub.models import Key, MemoryStore, RefusedCalls
 from memoryhub.templatetags.look import size
 from memoryhub.web.common.filter_keys import VERSION, WRITING
 from memoryhub.web.common.pictures import number
@@ -25,7 +25,7 @@ BOX = (88, 28)
 @dataclass(frozen=True, slots=True)
 class Tile:
     """One number with its label and link; `points` is a sparkline of the last days, `since` the time of the oldest
-    item."""
+    item, `last` that of the newest."""
 
     icon: str
     name: str
@@ -35,11 +35,12 @@ class Tile:
     meta: str = ""
     since: datetime | None = None
     tone: str = ""
+    last: datetime | None = None
 
 
 def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str, agent: str) -> list[Tile]:
     """Return the tiles for all stores of a person, or for the selected one; with an agent, activity is the agent's."""
-    return [_waiting(stores, one), *_since_yesterday(found, today, Links(one, agent))]
+    return [_waiting(stores, one), *_since_yesterday(found, today, Links(one, agent)), *_refused(stores, today, agent)]
 
 
 def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str) -> list[Tile]:
@@ -51,7 +52,8 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str) 
         reverse("store", args=[store.pk]),
         meta=size(store.total_bytes),
     )
-    return [_waiting([store.pk], store.pk), *_since_yesterday(found, today, Links(store.pk, agent)), held]
+    activity = [*_since_yesterday(found, today, Links(store.pk, agent)), *_refused([store.pk], today, agent)]
+    return [_waiting([store.pk], store.pk), *activity, held]
 
 
 def _waiting(stores: Sequence[str], one: str) -> Tile:
@@ -61,6 +63,26 @@ def _waiting(stores: Sequence[str], one: str) -> Tile:
     words = ngettext("and %(count)s proposal", "and %(count)s proposals", proposals) % {"count": number(proposals)}
     tone = "waiting" if oldest else ""
     return Tile("inbox", _("Versions to review"), count, url, meta=words if proposals else "", since=oldest, tone=tone)
+
+
+def _refused(stores: Sequence[str], today: date, agent: str) -> list[Tile]:
+    """Return a tile if keys made too many calls since yesterday; it leads to the store with the last refused call."""
+    rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=1))
+    if agent:
+        rows = rows.filter(key__in=Key.objects.filter(agent=agent).values("pk"))
+    found = list(rows.by_key(today))
+    if not found:
+        return []
+    return [
+        Tile(
+            "ban",
+            _("Calls over the limit since yesterday"),
+            number(sum(row["calls"] for row in found)),
+            reverse("limits", args=[found[0]["store_id"]]) + "#refused",
+            tone="wrong",
+            last=found[0]["last"],
+        )
+    ]
 
 
 def _since_yesterday(found: Figures, today: date, links: Links) -> list[Tile]:

@@ -38,8 +38,8 @@ def limits(request: Request, store: MemoryStore) -> HttpResponse:
         else:
             messages.success(request, _("The limits were saved."))
             return see_other("limits", store.id)
-    hub = HubSettings.current()
-    shown = {"form": form, "meters": usage.meters(store, hub, timezone.now())}
+    hub, now = HubSettings.current(), timezone.now()
+    shown = {"form": form, "meters": usage.meters(store, hub, now), "refused": usage.refused(store, now)}
     return render(request, "stores/limits.html", pages.context(request, store, **shown))
 
 

@@ -1,8 +1,8 @@
 """The usage of a memory store as meters against its limits."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils.formats import number_format
@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from memoryhub.actions.core import limits
 from memoryhub.limits import LIMITS
-from memoryhub.models import AuditChain, CallWindow, HubSettings, MemoryStore, User
+from memoryhub.models import AuditChain, CallWindow, HubSettings, Key, MemoryStore, RefusedCalls, User
 from memoryhub.templatetags.look import size
 
 NEAR = 80
@@ -19,12 +19,16 @@ NEAR = 80
 MOST_STORES, MOST_NEAR = 1_000, 6
 """The most stores that are checked, and the most meters that are shown, in the list of stores."""
 
+REFUSED_DAYS, MOST_REFUSED = 7, 50
+"""The days whose refused calls are shown, and the most keys."""
+
 _HELD = ("memories", "total_bytes", "audit_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One measure and its limit (None: no limit); `used` and `most` are the figures as text."""
+    """One measure and its limit (None: no limit); `used` and `most` are the figures as text, `who` names the key that
+    made the calls."""
 
     name: str
     value: int
@@ -32,6 +36,7 @@ class Meter:
     used: str
     most: str
     warning: str
+    who: str = ""
 
     @property
     def percent(self) -> int:
@@ -65,7 +70,10 @@ def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
     """Return all meters; the one for the calls of the busiest key only if calls are limited."""
     found = [_meter(name, store, hub, _USED[name](store)) for name in _HELD]
     calls = _limit(store, hub, "calls") is not None
-    return [*found, *([_meter("calls", store, hub, _busiest(store, now))] if calls else [])]
+    if not calls:
+        return found
+    made, key = _busiest(store, now)
+    return [*found, replace(_meter("calls", store, hub, made), who=_name(_key(key)) if made else "")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +98,49 @@ def nearest(user: User, most: int = MOST_NEAR) -> list[Near]:
     return sorted(found, key=lambda near: -near.meter.value / (near.meter.limit or 1))[:most]
 
 
-def _busiest(store: MemoryStore, now: datetime) -> int:
-    """Return the number of calls in the last minute by the key with the most."""
-    windows: Iterable[Any] = CallWindow.objects.filter(store=store).values_list("seconds", flat=True)
-    return max((limits.calls_within(window, now) for window in windows), default=0)
+def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
+    """Return the number of calls in the last minute by the key with the most, and the id of that key."""
+    windows: Iterable[Any] = CallWindow.objects.filter(store=store).values_list("seconds", "key")
+    return max(((limits.calls_within(seconds, now), key) for seconds, key in windows), default=(0, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedKey:
+    """A key whose calls the store refused in the last days because there were too many in a minute; `name` is empty if
+    the key is gone."""
+
+    name: str
+    agent: str
+    today: int
+    calls: int
+    last: datetime
+
+
+def refused(store: MemoryStore, now: datetime) -> list[RefusedKey]:
+    """Return the keys of which a store refused calls in the last REFUSED_DAYS, the latest first."""
+    today = now.astimezone(UTC).date()
+    rows = RefusedCalls.objects.of_stores([store.pk]).since(today - timedelta(days=REFUSED_DAYS - 1))
+    found = list(rows.by_key(today)[:MOST_REFUSED])
+    keys = Key.objects.select_related("agent").in_bulk([row["key"] for row in found])
+    return [
+        RefusedKey(
+            _name(keys.get(row["key"])),
+            keys[row["key"]].agent_id if row["key"] in keys else "",
+            row["today"] or 0,
+            row["calls"],
+            row["last"],
+        )
+        for row in found
+    ]
+
+
+def _key(id: str) -> Key | None:
+    return Key.objects.select_related("agent").filter(pk=id).first()
+
+
+def _name(key: Key | None) -> str:
+    """Return the name of a key's agent with the end of the key."""
+    return f"{key.agent.name} · mh_…{key.hint}" if key else ""
 
 
 _USED: dict[str, Callable[[MemoryStore], int]] = {
