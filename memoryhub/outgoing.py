@@ -1,8 +1,8 @@
 """Requests that the hub sends to other servers: which addresses are allowed, and one POST within strict bounds.
 
 A host name is resolved once. All of its addresses must be allowed, and the connection is made to one of them. So a name
-that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Only the status
-and `Retry-After` of the answer are kept.
+that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the answer,
+only the status and `Retry-After` are kept, and the beginning of what the receiver says when it refuses.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 Resolver = Callable[[str, int], Sequence[str]]
 """A function that returns the IP addresses of a host and port. Raises OSError."""
 
-LONGEST_URL = 2_000
+LONGEST_URL, SAID = 2_000, 200
 HIGH_PORTS = 1024
 """Of the ports below this one, only the scheme's default port is allowed; all others belong to other protocols."""
 
@@ -84,13 +84,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", `Retry-After`, and the duration
-    in microseconds."""
+    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", `Retry-After`, the duration in
+    microseconds, and what a receiver that refused `said`: at most SAID characters of one line."""
 
     status: int | None = None
     problem: str = ""
     retry_after: str = ""
     duration: int = 0
+    said: str = ""
 
     @property
     def is_delivered(self) -> bool:
@@ -215,22 +216,23 @@ class Sender:
         """Send one POST and return its outcome. Nothing that the other side does raises an exception."""
         begun = time.monotonic()
         try:
-            status, retry_after = self._exchange(url, body, headers, private, begun + self.limits.whole)
+            status, retry_after, said = self._exchange(url, body, headers, private, begun + self.limits.whole)
             problem = _problem_with(status)
         except (Refused, OSError, _NoHTTP) as error:
-            status, problem, retry_after = None, _problem_of(error), ""
-        return Answer(status, problem, retry_after, int((time.monotonic() - begun) * 1_000_000))
+            status, problem, retry_after, said = None, _problem_of(error), "", ""
+        duration = int((time.monotonic() - begun) * 1_000_000)
+        return Answer(status, problem, retry_after, duration, said if problem == "status" else "")
 
     def _exchange(
         self, url: str, body: bytes, headers: Mapping[str, str], private: bool, end: float
-    ) -> tuple[int, str]:
-        """Send the request and return the status and `Retry-After` of the answer."""
+    ) -> tuple[int, str, str]:
+        """Send the request; return the status and `Retry-After` of the answer, and the beginning of its text."""
         target = check(url, private=private, resolve=self.resolve, seconds=self.limits.resolve)
         with self._connected(target, end) as connection:
             connection.sendall(_request(target, body, headers))
-            answer = _head(connection, end)
-            _drain(connection, min(end, time.monotonic() + 1))
-        return answer
+            status, head, body = _head(connection, end)
+            body = _drain(connection, body, min(end, time.monotonic() + 1))
+        return status, _retry_after(head), _text(head, body)
 
     def _connected(self, target: Target, end: float) -> socket.socket:
         """Return a connection to one of the checked addresses, without resolving the name again."""
@@ -275,8 +277,8 @@ def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
-def _head(connection: socket.socket, end: float) -> tuple[int, str]:
-    """Return the status and `Retry-After` of the final answer, after any interim ones (1xx)."""
+def _head(connection: socket.socket, end: float) -> tuple[int, bytes, bytes]:
+    """Return the status and the head of the final answer, after any interim ones (1xx), and what came after it."""
     received = b""
     while True:
         while (blank := re.search(rb"\r?\n\r?\n", received)) is None:
@@ -292,7 +294,7 @@ def _head(connection: socket.socket, end: float) -> tuple[int, str]:
         if status is None:
             raise _NoHTTP
         if int(status[1]) >= 200:
-            return int(status[1]), _retry_after(head)
+            return int(status[1]), head, received
 
 
 def _retry_after(head: bytes) -> str:
@@ -300,18 +302,29 @@ def _retry_after(head: bytes) -> str:
     return found[1].decode("ascii") if found else ""
 
 
-def _drain(connection: socket.socket, end: float) -> None:
-    """Read and discard a short body, so that the receiver can finish its answer."""
+def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
+    """Read a short body, so that the receiver can finish its answer; return its beginning."""
     read = 0
     try:
         while read < _BODY_BYTES:
             connection.settimeout(_left(end))
             part = connection.recv(_PART)
             if not part:
-                return
+                break
             read += len(part)
+            received = (received + part)[:_PART]
     except (OSError, TimeoutError):
-        return
+        pass
+    return received
+
+
+def _text(head: bytes, body: bytes) -> str:
+    """Return the first SAID characters of a body, or of its first chunk, in one line without control characters."""
+    if re.search(rb"\r?\ntransfer-encoding:[ \t]*chunked", head, re.IGNORECASE):
+        size = re.match(rb"([0-9a-fA-F]{1,8})[^\r\n]*\r?\n", body)
+        body = body[size.end() : size.end() + int(size[1], 16)] if size else b""
+    words = "".join(letter if letter.isprintable() else " " for letter in body.decode("utf-8", "ignore"))
+    return " ".join(words.split())[:SAID]
 
 
 def _problem_of(error: Exception) -> str:

@@ -59,10 +59,10 @@ class PresentWebhooks(_Webhooks["Webhook"]):
 class Webhook(Sealed):
     """An address to which the events of one store are sent (store null: the events of all stores).
 
-    The secret is never stored. It is derived from the audit key, the id and `generation`; the previous secret is valid
-    until `previous_until`. `next_at` is when the next delivery is due (null: none waits). While a thread sends, no
-    other may, until `leased_until`. `failing_since` is the first failed attempt since the last success. `problem` and
-    `status` describe the last attempt.
+    With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored. It is derived from
+    the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `next_at` is when the
+    next delivery is due (null: none waits). While a thread sends, no other may, until `leased_until`. `failing_since`
+    is the first failed attempt since the last success. `problem` and `status` describe the last attempt.
     """
 
     HOME: ClassVar = "store_id"
@@ -76,6 +76,7 @@ class Webhook(Sealed):
     name = models.CharField(max_length=100)
     url = models.TextField()
     events = PlainJSONField(default=list)
+    is_chat = models.BooleanField(default=False, db_default=False)
     generation = models.BigIntegerField(default=1)
     previous_until = models.DateTimeField(null=True)
     may_be_private = models.BooleanField(default=False)
@@ -157,7 +158,8 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt of a delivery: the HTTP status, or a code for why none came. The body of the answer is not stored."""
+    """One attempt of a delivery: the HTTP status, or a code for why none came. `said` is the beginning of what a
+    receiver answered that refused, with sensitive values masked."""
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries")
     number = models.BigIntegerField()
@@ -165,6 +167,7 @@ class Attempt(models.Model):
     status = models.BigIntegerField(null=True)
     problem = models.CharField(max_length=40, default="", blank=True)
     duration = models.BigIntegerField()
+    said = models.TextField(default="", db_default="")
 
 
 class WebhookCursor(models.Model):

@@ -50,10 +50,11 @@ class WebhookSettings:
     url: str
     events: Sequence[str]
     may_be_private: bool = False
+    is_chat: bool = False
 
     @classmethod
     def of(cls, webhook: Webhook) -> "WebhookSettings":
-        return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private)
+        return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private, webhook.is_chat)
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings for the audit.
@@ -65,6 +66,7 @@ class WebhookSettings:
             "url": without_query(self.url),
             "events": sorted(self.events),
             "may_be_private": self.may_be_private,
+            "is_chat": self.is_chat,
         }
 
 
@@ -105,6 +107,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
             url=wanted.url,
             events=sorted(wanted.events),
             may_be_private=wanted.may_be_private,
+            is_chat=wanted.is_chat,
             created_at=act.at,  # type: ignore[misc]
             created_by_id=act.actor.id if act.actor.kind == ActorKind.USER else None,
         )
@@ -129,6 +132,7 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
             url=wanted.url,
             events=sorted(wanted.events),
             may_be_private=wanted.may_be_private,
+            is_chat=wanted.is_chat,
         )
         _tell(tell, "edit_webhook", webhook, changes or {"url": [before["url"], after["url"]]})
     return True

@@ -3,19 +3,21 @@
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, F, Q
 
+from memoryhub import sensitive
 from memoryhub.actions.core import hub_clock, tree
 from memoryhub.actions.core.audit import Act, Actor, Record, to_json
 from memoryhub.actions.core.transactions import is_open, my_turn, together, writing
 from memoryhub.actions.webhooks import deliveries, manage
-from memoryhub.models import Attempt, Delivery, DeliveryState, Door, Pause, Webhook
+from memoryhub.models import Attempt, Delivery, DeliveryState, Door, MemoryStore, Pause, Webhook
 from memoryhub.outgoing import Answer, Sender
-from memoryhub.webhook_rules import schedule, signing
+from memoryhub.webhook_rules import chat, schedule, signing
 
 KEPT = timedelta(days=30)
 """The time for which the log of deliveries is kept."""
@@ -41,14 +43,15 @@ sent again."""
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery to send. `tries` counts all its tries; `attempts` counts those since it was last reset."""
+    """One delivery to send. `tries` counts all its tries; `attempts` counts those since it was last reset. `body` is
+    what is sent."""
 
     webhook: str
     delivery: str
     url: str
     private: bool
     event: str
-    payload: str
+    body: str
     secrets: tuple[str, ...]
     attempts: int
     tries: int
@@ -93,7 +96,7 @@ def _messages(webhook_id: str, at: datetime, most: int) -> list[Message]:
             webhook.url,
             webhook.may_be_private,
             str(json.loads(one.payload)["id"]),
-            one.payload,
+            body_of(webhook, one.payload),
             secrets,
             one.attempts,
             tried.get(one.pk, 0),
@@ -101,6 +104,16 @@ def _messages(webhook_id: str, at: datetime, most: int) -> list[Message]:
         )
         for one in found
     ]
+
+
+def body_of(webhook: Webhook, payload: str) -> str:
+    """Return what is sent to a webhook for an event: the event, or a sentence for a chat."""
+    if not webhook.is_chat:
+        return payload
+    data = json.loads(payload)["data"]
+    store = data.get("memory_store_id") or data.get("id")
+    name = MemoryStore.every.filter(pk=store).values_list("name", flat=True).first() or ""
+    return chat.body(webhook.url, payload, name, settings.MEMORYHUB_URL)
 
 
 def _lease(webhook_id: str, at: datetime) -> bool:
@@ -131,9 +144,9 @@ def send(message: Message, sender: Sender, at: datetime) -> Answer:
     receiver."""
     if is_open():
         raise RuntimeError("a webhook is being sent inside a transaction")
-    body = message.payload
-    headers = signing.headers(message.secrets, message.event, int(at.timestamp()), body)
-    return sender.post(message.url, body.encode("ascii"), headers, private=message.private)
+    headers = signing.headers(message.secrets, message.event, int(at.timestamp()), message.body)
+    answer = sender.post(message.url, message.body.encode("ascii"), headers, private=message.private)
+    return replace(answer, said=sensitive.mask(answer.said, sensitive.find(answer.said))) if answer.said else answer
 
 
 def settle(results: Sequence[Result], chance: Callable[[], float] = random.random) -> None:
@@ -172,6 +185,7 @@ def _write_attempts(results: Sequence[Result]) -> None:
                 status=answer.status,
                 problem=answer.problem,
                 duration=answer.duration,
+                said=answer.said,
             )
             for one, answer, at in results
         ]

@@ -69,6 +69,7 @@ def setting_name(name: str) -> str:
         "url": _("address"),
         "events": _("events"),
         "may_be_private": _("private address allowed"),
+        "is_chat": _("message to a chat"),
     }
     return _(COLUMNS[name].label) if name in COLUMNS else words.get(name, name)
 

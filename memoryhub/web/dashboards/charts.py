@@ -183,11 +183,10 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
     order = sorted(sums, key=lambda author: (-sums[author], author))
     most = sums[order[0]] if order else 0
     items = [_of_author(found, author, names, most, since, links) for author in order[:NAMED]]
-    rest = sum(sums[author] for author in order[NAMED:])
+    rest, others = sum(sums[author] for author in order[NAMED:]), len(order) - NAMED
     if rest:
-        items.append(
-            Row(_("%(count)s others") % {"count": len(order) - NAMED}, "", _acts(rest), charts.share(rest, most))
-        )
+        label = ngettext("%(count)s other", "%(count)s others", others) % {"count": others}
+        items.append(Row(label, "", _acts(rest), charts.share(rest, most)))
     rows = [
         [
             Cell(_name_of(author, names)[1], _name_of(author, names)[1]),

@@ -61,6 +61,9 @@ def _new(request: Request, store: MemoryStore | None) -> HttpResponse:
         return _asked(request, store, form, None)
     except tree.NoSuchStore:
         raise Http404 from None
+    if made.is_chat:
+        messages.success(request, _("The webhook was created. Send a test to see a message in the chat."))
+        return see_other("webhook", made.pk)
     return _secret(request, made, _("The secret of the new webhook"))
 
 

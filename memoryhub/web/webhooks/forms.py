@@ -12,10 +12,16 @@ from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import Webhook
 from memoryhub.outgoing import Refused
 from memoryhub.web.webhooks import sentences
+from memoryhub.webhook_rules.chat import is_of_chat
 from memoryhub.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 
 MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
 """Problems with an address that go away if private addresses are allowed."""
+
+PROGRAM, CHAT = "program", "chat"
+
+AT_FIRST = ("review.needed", "proposal.opened", "finding.opened")
+"""The events that are ticked for a new webhook."""
 
 NOT_OF_A_STORE = frozenset(("memory_store.created",))
 """Events that a webhook of a store cannot receive, because they happen before the webhook can exist."""
@@ -59,10 +65,15 @@ class WebhookForm(forms.Form):
             "spellcheck": "false", "placeholder": "https://example.com/memoryhub",
         }),
         help_text=gettext_lazy(
-            "Events are sent here by POST, as signed JSON. It must be https and on the open internet. Addresses of"
-            " Slack, Teams or Discord take only messages in a form of their own: let a program of yours receive the"
-            " events and write the message."
+            "It must be https and on the open internet. For a chat, it is the address of an incoming webhook, which"
+            " the settings of the chat’s channel show."
         ),
+    )  # fmt: skip
+    kind = forms.ChoiceField(
+        label=gettext_lazy("What is sent"), required=False, widget=forms.RadioSelect, initial=PROGRAM,
+        choices=((PROGRAM, gettext_lazy("Events to a program, as signed JSON")),
+                 (CHAT, gettext_lazy("Messages to a chat: Slack, Microsoft Teams, Discord, Mattermost"))),
+        help_text=gettext_lazy("A message is one sentence with a link to the page. It has no text of a memory."),
     )  # fmt: skip
     may_be_private = forms.BooleanField(
         label=gettext_lazy("Allow a private address"), required=False,
@@ -80,7 +91,9 @@ class WebhookForm(forms.Form):
         if not is_superuser:
             del self.fields["may_be_private"]
         if webhook is not None:
-            self.initial = {"name": webhook.name, "url": webhook.url, "may_be_private": webhook.may_be_private}
+            kind = CHAT if webhook.is_chat else PROGRAM
+            kept = {"name": webhook.name, "url": webhook.url, "may_be_private": webhook.may_be_private}
+            self.initial = {**kept, "kind": kind}
 
     def clean_name(self) -> str:
         return str(self.cleaned_data["name"]).replace("\0", "").strip() or self._fail(_("Give it a name."))
@@ -97,6 +110,8 @@ class WebhookForm(forms.Form):
             except Refused as refused:
                 if refused.code != "unresolved":
                     self.add_error("url", self._words(refused.code))
+            if is_of_chat(url) and self.cleaned_data.get("kind") != CHAT:
+                self.add_error("kind", _("This is the address of a chat. It takes only messages."))
         if not self.chosen():
             self.add_error(None, _("Choose at least one event."))
         return self.cleaned_data
@@ -124,7 +139,7 @@ class WebhookForm(forms.Form):
             getlist = getattr(self.data, "getlist", None)
             ticked: Sequence[str] = getlist("events") if getlist else self.data.get("events", [])
         else:
-            ticked = self.webhook.events if self.webhook else [*OFFICIAL] if self.of_hub else ["review.needed"]
+            ticked = self.webhook.events if self.webhook else AT_FIRST
         return [name for name in EVENTS if name in ticked and (self.of_hub or name not in NOT_OF_A_STORE)]
 
     def groups(self) -> list[Group]:
@@ -144,4 +159,5 @@ class WebhookForm(forms.Form):
 
     def settings(self) -> WebhookSettings:
         values = self.cleaned_data
-        return WebhookSettings(values["name"], values["url"], self.chosen(), self.allows_private())
+        is_chat = values.get("kind") == CHAT
+        return WebhookSettings(values["name"], values["url"], self.chosen(), self.allows_private(), is_chat)

@@ -4,13 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 
+from memoryhub.actions.webhooks import send
 from memoryhub.models import HUB, Attempt, AuditEntry, Delivery, DeliveryState, MemoryStore, Webhook
 from memoryhub.web.webhooks import sentences
 
 SIZE = 25
 MOST_COUNTED = 1_000
+MOST_OF_STORES = 100
 STATES = ("", *DeliveryState.values)
 
 
@@ -85,6 +88,15 @@ def listed(store_id: str | None) -> list[Health]:
     return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
 
 
+def of_stores() -> list[Health]:
+    """Return the health of the webhooks of all stores, without what waits: first those that are paused or failing, at
+    most MOST_OF_STORES."""
+    found = Webhook.objects.filter(store__deleted_at=None).exclude(store=None).select_related("store")
+    trouble = F("paused_at").asc(nulls_last=True), F("failing_since").asc(nulls_last=True)
+    rows = found.order_by(*trouble, "store__name", "name", "id")[:MOST_OF_STORES]
+    return [Health(row, 0, sentences.problem(row.problem, row.status) if row.problem else "") for row in rows]
+
+
 def lines(webhook: Webhook, state: str, before: str) -> Lines:
     """Return the newest deliveries in a state (empty: any), or those before one."""
     found = Delivery.objects.filter(webhook=webhook).newest()
@@ -119,7 +131,7 @@ def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
 
 
 def _line(delivery: Delivery, last: Attempt | None, about: str) -> Line:
-    words = sentences.problem(last.problem, last.status) if last and last.problem else ""
+    words = _words(last) if last and last.problem else ""
     return Line(delivery, sentences.event(delivery.event), last.status if last else None, words, about)
 
 
@@ -132,12 +144,16 @@ def tries(delivery: Delivery) -> list[Try]:
 
 
 def _words(attempt: Attempt) -> str:
-    return sentences.problem(attempt.problem, attempt.status) if attempt.problem else _("Delivered")
+    if not attempt.problem:
+        return _("Delivered")
+    words = sentences.problem(attempt.problem, attempt.status)
+    return _("%(words)s It answered: %(said)s") % {"words": words, "said": attempt.said} if attempt.said else words
 
 
 def pretty(delivery: Delivery) -> str:
-    """Return the payload with indentation; it is sent without spaces."""
-    return json.dumps(json.loads(delivery.payload), indent=2)
+    """Return what is sent for a delivery with indentation; it is sent without spaces."""
+    body = json.loads(send.body_of(delivery.webhook, delivery.payload))
+    return json.dumps(body, indent=2, ensure_ascii=False)
 
 
 def event_id(delivery: Delivery) -> str:

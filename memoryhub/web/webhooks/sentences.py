@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
+from memoryhub.webhook_rules import chat
+
 Words = str | Promise
 
 GROUPS: Mapping[str, Words] = {
@@ -16,38 +18,6 @@ GROUPS: Mapping[str, Words] = {
     "finding": gettext_lazy("Findings"),
     "retention_run": gettext_lazy("Retention runs"),
     "import": gettext_lazy("Imports"),
-}
-
-EVENTS: Mapping[str, Words] = {
-    "memory_store.created": gettext_lazy("A memory store was created"),
-    "memory_store.archived": gettext_lazy("It was archived"),
-    "memory_store.deleted": gettext_lazy("It was deleted"),
-    "memory_store.updated": gettext_lazy("Its name or settings changed"),
-    "memory_store.unarchived": gettext_lazy("It was unarchived"),
-    "memory.created": gettext_lazy("A memory was created"),
-    "memory.modified": gettext_lazy("The text of a memory changed"),
-    "memory.renamed": gettext_lazy("A memory was moved to another path"),
-    "memory.deleted": gettext_lazy("A memory was deleted or expired"),
-    "memory.restored": gettext_lazy("A memory came back from the trash"),
-    "memory.purged": gettext_lazy("Retention removed a memory permanently"),
-    "memory_version.redacted": gettext_lazy("The text of a version was redacted or erased"),
-    "review.needed": gettext_lazy("An agent wrote something that awaits review"),
-    "review.approved": gettext_lazy("Versions were approved"),
-    "review.reverted": gettext_lazy("Versions were reverted"),
-    "review.flagged": gettext_lazy("Memories were flagged"),
-    "proposal.opened": gettext_lazy("An agent proposed something that waits for a person"),
-    "proposal.decided": gettext_lazy("A proposal was merged or refused"),
-    "proposal.withdrawn": gettext_lazy("An agent withdrew a proposal"),
-    "finding.opened": gettext_lazy("Sensitive text or a sign of poisoning was found in what was written"),
-    "finding.dismissed": gettext_lazy("Findings were dismissed"),
-    "finding.resolved": gettext_lazy("Findings were resolved"),
-    "retention_run.started": gettext_lazy("A run started"),
-    "retention_run.blocked": gettext_lazy("A run stopped and waits for a decision"),
-    "retention_run.finished": gettext_lazy("A run is done"),
-    "retention_run.cancelled": gettext_lazy("A run was cancelled"),
-    "import.finished": gettext_lazy("An import is done"),
-    "import.failed": gettext_lazy("An import could not be done"),
-    "webhook.test": gettext_lazy("Test event"),
 }
 
 PROBLEMS: Mapping[str, Words] = {
@@ -80,4 +50,4 @@ def problem(code: str, status: int | None = None) -> str:
 
 
 def event(name: str) -> str:
-    return str(EVENTS.get(name, name))
+    return _(chat.WORDS[name]) if name in chat.WORDS else name

@@ -34,7 +34,14 @@ def of_hub(request: Request) -> HttpResponse:
 
 def _listing(request: Request, store: MemoryStore | None) -> HttpResponse:
     rows = webhooks_rows.listed(store.pk if store else None)
-    shown = {"rows": rows, "most": actions.MOST, "is_full": len(rows) >= actions.MOST, "snippets": SNIPPETS}
+    more = [] if store else webhooks_rows.of_stores()
+    shown = {
+        "rows": rows,
+        "of_stores": more,
+        "most": actions.MOST,
+        "is_full": len(rows) >= actions.MOST,
+        "snippets": SNIPPETS,
+    }
     return render(request, "webhooks/list.html", context(request, store, **shown))
 
 

@@ -64,6 +64,7 @@ OF_MACHINES: dict[str, str] = {
         ["HubSettings.rules", "BackgroundTask.node", "BackgroundTask.name", "BackgroundTask.problem",
          "Installation.secret_mark", "Installation.audit_mark"], OF_THE_HUB,
     ),
+    "Attempt.said": "a receiver answers it to an event, which has no text, and it is kept for 30 days",
     **dict.fromkeys(["Directory.path", "Memory.name", "Agent.folded_name"], FOLLOWS),
 }  # fmt: skip
 BY_HAND = {"Session.name", "SavedView.name", "SavedView.query"}

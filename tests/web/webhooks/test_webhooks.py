@@ -236,7 +236,7 @@ def test_a_page_says_how_it_is_doing_and_what_came_back(client: Client, store: M
     assert "Failing" in page(client, url("store_webhooks", store.pk))
     html = page(client, url("delivery", hook.pk, made.pk))
     assert "webhook.test" in html and "private or special network" in html and "next try" in html
-    assert "whevt_" in html and "Try now" in html and url("entry", store.pk, made.seq) in html
+    assert "whevt_" in html and "Send now" in html and url("entry", store.pk, made.seq) in html
 
 
 @pytest.mark.both_databases

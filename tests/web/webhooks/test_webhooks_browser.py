@@ -46,7 +46,7 @@ def test_from_a_first_webhook_to_sending_again(
         is_sound(page)
         page.get_by_role("link", name="I have copied it").click()
         hook = Webhook.objects.get()
-        assert hook.events == ["finding.dismissed", "review.needed"]
+        assert hook.events == ["finding.dismissed", "finding.opened", "proposal.opened", "review.needed"]
 
         page.get_by_role("button", name="Send a test").click()
         expect(page.get_by_text("It has not been tried yet.")).to_be_visible()
@@ -59,7 +59,7 @@ def test_from_a_first_webhook_to_sending_again(
         is_sound(page)
         page.get_by_role("link", name="Test event").click()
         there.answer = status(204)
-        page.get_by_role("button", name="Try now").click()
+        page.get_by_role("button", name="Send now").click()
         deliver(hook)
         expect(page.locator("#tries .badge-ok")).to_be_visible()
         assert len(there.arrived) == 2

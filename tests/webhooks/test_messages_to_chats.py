@@ -1,0 +1,126 @@
+"""Messages to a chat: one sentence with a link to a page, in the form of the chat, without a text or a path."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from memoryhub.actions.webhooks import manage
+from memoryhub.models import Attempt, MemoryStore, User, Webhook
+from memoryhub.webhook_rules import chat
+from memoryhub.webhook_rules.events import EVENTS
+from tests.api.harness import Hub
+from tests.fixtures import signed_in
+from tests.webhooks.hub import World, act, write
+from tests.webhooks.receivers import Receiver
+
+pytestmark = pytest.mark.django_db
+
+SLACK, TEAMS = "https://hooks.slack.com/services/T0/B0/x", "https://acme.webhook.office.com/webhookb2/x"
+DISCORD = "https://discord.com/api/webhooks/1/x"
+
+
+def payload(type: str, **data: Any) -> str:
+    return json.dumps({"id": "whevt_1", "data": {"type": type, "memory_store_id": "memstore_1", **data}})
+
+
+def hook(store: MemoryStore, url: str, at: Any) -> Webhook:
+    wanted = manage.WebhookSettings("Chat", url, ["review.needed", "memory.created"], True, is_chat=True)
+    return manage.create_webhook(store.pk, wanted, act(at=at))
+
+
+@pytest.mark.both_databases
+def test_a_chat_gets_a_sentence_with_a_link_and_neither_a_text_nor_a_path(
+    hub: Hub, there: Receiver, world: World, superuser: User
+) -> None:
+    made = hook(hub.store, there.url, world.now)
+    write(hub, "/notes/secret-name.md")
+    manage.send_test(made.pk, act(at=world.now))
+    assert world.deliver() >= 2
+    bodies = [json.loads(one.body) for one in there.arrived]
+    assert all(set(body) == {"text"} for body in bodies)
+    texts = [body["text"] for body in bodies]
+    assert any(text.startswith(f"{hub.store.name}: A memory was created. {settings.MEMORYHUB_URL}") for text in texts)
+    assert any(text.startswith("This is a test message of MemoryHub.") for text in texts)
+    assert not any("secret-name" in one.body or "text of a memory" in one.body for one in there.arrived)
+    client = signed_in(superuser)
+    for text in texts:
+        page = re.findall(r"https?://\S+", text)[0].removeprefix(settings.MEMORYHUB_URL)
+        assert client.get(page).status_code == 200, page
+
+
+@pytest.mark.parametrize("event", [*EVENTS, "webhook.test"])
+def test_every_event_has_a_sentence_and_a_page(event: str) -> None:
+    told = json.loads(chat.body(SLACK, payload(event, id="whk_1"), "Support", "https://hub.example/"))["text"]
+    assert re.fullmatch(r"(Support: )?[A-Z][^<>]*\. https://hub\.example/\S+", told)
+
+
+def test_each_chat_gets_its_own_form_and_a_name_mentions_no_one() -> None:
+    name = "<!channel> @everyone [x](y) & more"
+    more = payload("review.needed", memories=[{"id": "mem_1"}, {"id": "mem_2"}])
+    slack, teams, discord = (json.loads(chat.body(url, more, name, "https://h")) for url in (SLACK, TEAMS, DISCORD))
+    assert "&lt;!channel&gt;" in slack["text"] and "&amp; more" in slack["text"] and "(2)." in slack["text"]
+    assert discord["allowed_mentions"] == {"parse": []} and "@everyone" not in discord["content"]
+    card = teams["attachments"][0]
+    assert card["contentType"] == "application/vnd.microsoft.card.adaptive"
+    assert card["content"]["actions"][0]["url"] == "https://h/review?store=memstore_1"
+    assert "[x]" not in card["content"]["body"][0]["text"]
+
+
+@pytest.mark.both_databases
+def test_a_person_makes_one_without_a_secret_and_sees_what_is_sent(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryhub.outgoing.addresses_of", lambda host, port: ["93.184.216.34"])
+    client, new = signed_in(alice), f"/stores/{store.id}/webhooks/new"
+    fields = {"name": "Our chat", "url": SLACK, "events": ["review.needed"]}
+    assert "It takes only messages" in client.post(new, fields).content.decode()
+    form = re.findall(r'name="form" value="([^"]+)"', client.get(new).content.decode())[0]
+    response = client.post(new, fields | {"kind": "chat", "form": form}, follow=True)
+    page = response.content.decode()
+    made = Webhook.objects.get()
+    assert made.is_chat and "Messages to a chat" in page and "whsec_" not in page and "snippet-python" not in page
+    sent = client.post(f"/webhooks/{made.pk}/test", follow=True).content.decode()
+    assert "This is a test message of MemoryHub." in sent
+
+
+def test_the_ticks_of_a_new_webhook_are_what_waits_for_a_person(store: MemoryStore, superuser: User) -> None:
+    for address in ("/settings/webhooks/new", f"/stores/{store.id}/webhooks/new"):
+        page = signed_in(superuser).get(address).content.decode()
+        ticked = re.findall(r'name="events" value="([^"]+)"[^>]* checked', page)
+        assert ticked == ["review.needed", "proposal.opened", "finding.opened"]
+
+
+REFUSAL = (
+    b"HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"2b\r\ninvalid_token for\nanna.keller@example.com \x1b[1m!\r\n0\r\n\r\n"
+)
+
+
+@pytest.mark.both_databases
+def test_the_pages_say_what_a_receiver_answered_that_refused_with_values_masked(
+    hub: Hub, there: Receiver, world: World, superuser: User
+) -> None:
+    there.answer = REFUSAL
+    made = hook(hub.store, there.url, world.now)
+    write(hub, "/a.md")
+    world.deliver()
+    said = Attempt.objects.filter(delivery__webhook=made).values_list("said", flat=True)[0]
+    assert said.startswith("invalid_token for [redacted:email]") and "\x1b" not in said
+    page = signed_in(superuser).get(f"/webhooks/{made.pk}").content.decode()
+    assert "The receiver refused it. It answered: invalid_token for [redacted:email]" in page
+
+
+@pytest.mark.both_databases
+def test_an_administrator_of_the_hub_sees_the_webhooks_of_the_stores_with_their_state(
+    store: MemoryStore, superuser: User
+) -> None:
+    made = manage.create_webhook(
+        store.pk, manage.WebhookSettings("Nightly report", "https://example.com/x", ["memory.created"]), act()
+    )
+    manage.pause(made.pk, act())
+    page = signed_in(superuser).get("/settings/webhooks").content.decode()
+    section = page.split('id="of-stores-title"')[1]
+    assert "Nightly report" in section and store.name in section and "Paused" in section
