@@ -54,7 +54,7 @@ ROOMS = {
         "proposals": "comments undo",
         "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",
-        "today": "background findings proposals review",
+        "today": "background findings proposals review stores",
     },
 }  # fmt: skip
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""

@@ -12,6 +12,8 @@ from django.http import QueryDict
 from memoryhub.models import AuditEntry, Member, MemoryStore, MemoryVersion, Role, User
 from memoryhub.models.stores import MemoryStoreQuerySet
 from memoryhub.web.dashboards.stores import Facts, facts_of
+from memoryhub.web.stores import usage
+from memoryhub.web.stores.usage import Meter
 
 SIZE = 25
 ACTIVE, ARCHIVED, ALL = "active", "archived", "all"
@@ -41,7 +43,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with what happened in it lately, and its last change: its time, entry and author (None: none).
+    """A store with what happened in it lately, and its last change: its time, entry and author (None: none). `full` is
+    the meter nearest to its limit, for those who administer the store.
 
     An import is a change of the time of the import, whatever the times of the imported versions are.
     """
@@ -52,6 +55,7 @@ class Row:
     changed_seq: int | None
     changed_by: str | None
     facts: Facts
+    full: Meter | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,11 @@ class Page:
     rows: Sequence[Row]
     next: str | None
 
+    @property
+    def has_full(self) -> bool:
+        """Return whether the person administers one of the stores."""
+        return any(row.role == Role.ADMIN for row in self.rows)
+
 
 def page(user: User, chosen: Filter, today: date) -> Page:
     """Return the stores that the person may see and that match the filter, by name."""
@@ -69,12 +78,15 @@ def page(user: User, chosen: Filter, today: date) -> Page:
     found = _chosen(visible.following(start) if start else visible, chosen)
     stores = list(_with_last_change(found.by_name())[: SIZE + 1])
     roles, facts = _roles(user, stores), facts_of([store.id for store in stores[:SIZE]], today)
-    rows = [_row(store, roles.get(store.id, Role.ADMIN), facts[store.id]) for store in stores[:SIZE]]
+    full = usage.fullest([store for store in stores[:SIZE] if roles.get(store.id, Role.ADMIN) == Role.ADMIN])
+    rows = [
+        _row(store, roles.get(store.id, Role.ADMIN), facts[store.id], full.get(store.id)) for store in stores[:SIZE]
+    ]
     return Page(rows, rows[-1].store.id if len(stores) > SIZE else None)
 
 
-def _row(store: Any, role: Role, facts: Facts) -> Row:
-    return Row(store, role, store.changed_at, store.changed_seq, store.changed_by, facts)
+def _row(store: Any, role: Role, facts: Facts, full: Meter | None) -> Row:
+    return Row(store, role, store.changed_at, store.changed_seq, store.changed_by, facts, full)
 
 
 def _chosen(stores: MemoryStoreQuerySet, chosen: Filter) -> MemoryStoreQuerySet:

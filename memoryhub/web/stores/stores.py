@@ -37,7 +37,7 @@ def listing(request: Request) -> HttpResponse:
     tabs = [(label, chosen.query(state=state), state == chosen.state) for state, label in states]
     found = {"chosen": chosen, "page": page, "tabs": tabs, "without_words": chosen.query(q="")}
     if chosen == stores_listing.Filter():
-        found["near_limits"] = usage.nearest(person(request))
+        found["near_limits"] = usage.nearest(MemoryStore.objects.visible_to(person(request)))
     if page.next:
         found["next"] = chosen.query(after=page.next)
     return render(request, "stores/list.html", found)

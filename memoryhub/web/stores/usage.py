@@ -1,6 +1,6 @@
 """The usage of a memory store as meters against its limits."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,8 @@ from django.utils.translation import gettext
 
 from memoryhub.actions.core import limits
 from memoryhub.limits import LIMITS
-from memoryhub.models import AuditChain, CallWindow, HubSettings, Key, MemoryStore, RefusedCalls, User
+from memoryhub.models import AuditChain, CallWindow, HubSettings, Key, MemoryStore, RefusedCalls
+from memoryhub.models.stores import MemoryStoreQuerySet
 from memoryhub.templatetags.look import size
 
 NEAR = 80
@@ -41,6 +42,11 @@ class Meter:
     @property
     def percent(self) -> int:
         return self.value * 100 // self.limit if self.limit else 0
+
+    @property
+    def share(self) -> float:
+        """Return which part of the limit is used; 0 without a limit."""
+        return self.value / self.limit if self.limit else 0.0
 
     @property
     def filled(self) -> int:
@@ -84,18 +90,26 @@ class Near:
     meter: Meter
 
 
-def nearest(user: User, most: int = MOST_NEAR) -> list[Near]:
-    """Return the active stores of a person that are near a limit or have reached it, the fullest first."""
+def nearest(stores: MemoryStoreQuerySet, most: int = MOST_NEAR) -> list[Near]:
+    """Return the active stores among these that are near a limit or have reached it, the fullest first."""
+    active = list(stores.active().by_name()[:MOST_STORES])
+    found = [Near(store, meter) for store, meters in _held(active) for meter in meters if meter.level != "ok"]
+    return sorted(found, key=lambda near: -near.meter.share)[:most]
+
+
+def fullest(stores: Sequence[MemoryStore]) -> dict[str, Meter]:
+    """Return {store id: the meter nearest to its limit} of stores that have a limit."""
+    found = ((store.pk, [meter for meter in meters if meter.limit]) for store, meters in _held(stores))
+    return {store: max(meters, key=lambda meter: meter.share) for store, meters in found if meters}
+
+
+def _held(stores: Sequence[MemoryStore]) -> Iterator[tuple[MemoryStore, list[Meter]]]:
+    """Yield each store with the meters of what it holds."""
     hub = HubSettings.current()
-    stores = list(MemoryStore.objects.visible_to(user).active().by_name()[:MOST_STORES])
     recorded = dict(AuditChain.objects.filter(pk__in=[store.pk for store in stores]).values_list("pk", "bytes"))
-    found = [
-        Near(store, meter)
-        for store in stores
-        for name, used in zip(_HELD, (store.memory_count, store.total_bytes, recorded.get(store.pk, 0)), strict=True)
-        if (meter := _meter(name, store, hub, used)).level != "ok"
-    ]
-    return sorted(found, key=lambda near: -near.meter.value / (near.meter.limit or 1))[:most]
+    for store in stores:
+        used = (store.memory_count, store.total_bytes, recorded.get(store.pk, 0))
+        yield store, [_meter(name, store, hub, value) for name, value in zip(_HELD, used, strict=True)]
 
 
 def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:

@@ -10,11 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memoryhub.models import MemoryVersion
+from memoryhub.models import MemoryStore, MemoryVersion
 from memoryhub.web.common.access import person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import SeeOther, asked
 from memoryhub.web.review.inbox import visible_stores
+from memoryhub.web.stores import usage
 from memoryhub.web.today import changed, dangerous, for_you, waiting
 from memoryhub.web.today.first_steps import Step, first_steps
 
@@ -39,6 +40,7 @@ def today(request: Request) -> HttpResponse:
         "for_you": for_you.for_you(stores, user),
         "dangers": dangerous.worst(stores, user, now),
         "waiting": waiting.waiting(stores, user),
+        "near_limits": usage.nearest(MemoryStore.objects.administered_by(user)),
         "events": events[: changed.SIZE],
         "more_events": len(events[changed.SIZE :]),
         "days": changed.DAYS,

@@ -155,6 +155,21 @@ class TestMeters:
         assert "Near a limit" not in page(admin, "/stores?q=Fuller")
 
     @pytest.mark.both_databases
+    def test_the_list_says_to_those_who_administer_a_store_how_full_it_is_and_today_what_is_near(
+        self, admin: Client, bob: User, store: MemoryStore
+    ) -> None:
+        curation.create(store.id, "/a", "x", ACT)
+        assert "Near a limit" not in page(admin, "/")
+        limit(store, limit_memories=4)
+        shown = page(admin, "/stores")
+        assert 'title="Memories: 1 / 4">25&nbsp;%' in shown and "Near a limit" not in page(admin, "/")
+        limit(store, limit_memories=1)
+        assert 'class="badge badge-error"' in page(admin, "/stores").split("<tbody")[1]
+        assert f'href="/stores/{store.id}/limits"' in page(admin, "/").split("Near a limit")[1]
+        viewer = signed_in(bob)
+        assert ">Full</th>" not in page(viewer, "/stores") and "Near a limit" not in page(viewer, "/")
+
+    @pytest.mark.both_databases
     def test_the_busiest_key_is_told_where_calls_are_limited(self, admin: Client, store: MemoryStore, key: str) -> None:
         assert "busiest key" not in page(admin, url(store))
         limit(store, limit_calls=5)

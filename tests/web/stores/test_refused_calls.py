@@ -58,7 +58,7 @@ def test_the_pages_say_how_many_calls_of_which_key_were_refused_and_when(
     key = Key.objects.get()
     shown = page(admin, limits)
     assert f"{agent.name} · mh_…{key.hint}</a>" in shown and "no key made more" not in shown
-    assert f"{agent.name} · mh_…{key.hint}:" in shown, "the busiest key"
+    assert f"{agent.name} · mh_…{key.hint}</p>" in shown, "the busiest key"
     assert "3 calls over the limit refused" in page(admin, f"/agents/{agent.id}")
     assert "3 calls over the limit refused" in page(admin, f"/stores/{store.id}/keys")
     for address in ("/overview", f"/overview?agent={agent.id}", f"/stores/{store.id}/overview"):
