@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memoryhub.models import MemoryStore
 
 STORE, ADMIN, PASSWORD = "Everything", "admin@example.com", "correct horse battery staple"
-OTHER_STORES, AGENTS, PEOPLE = 3, 30, 3
+OTHER_STORES, AGENTS, PEOPLE = 9, 30, 3
 
 
 def prepare(directory: Path) -> None:
@@ -42,6 +42,7 @@ def make(size: "Size", now: datetime, seed: int = 1, copies: int = 1) -> "Memory
     from benchmarks.found import add_findings
     from benchmarks.ledger import Ledger
     from benchmarks.story import DAYS, Story
+    from benchmarks.waiting import add_proposals
     from memoryhub.actions import figures
 
     start = now - timedelta(days=DAYS)
@@ -54,7 +55,9 @@ def make(size: "Size", now: datetime, seed: int = 1, copies: int = 1) -> "Memory
     if copies > 1:
         with loading(*MODELS):
             copy(store, copies)
+    store.refresh_from_db()
     add_findings(store)
+    add_proposals(store, now)
     figures.make_lists(now)
     return store
 

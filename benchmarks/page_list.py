@@ -171,10 +171,25 @@ REVIEW = (
         "of_handbook", "of_diary",
     )),
     store("path_rules"), store("path_rules", "?path={typical_path}&verb=edit", "path_rules: which decides"),
-    store("edit_path_rules", who=ADA), store("proposals"), store("proposals", "?state=decided", "proposals: decided"),
+    store("edit_path_rules", who=ADA),
     page("hub_rules", who=ADA),
     memory("flag", "typical"),
     Line("undo_decision", "undo_decision", {"store_id": "store", "seq": "a_decision"}),
+)  # fmt: skip
+
+PROPOSALS = (
+    store("proposals"), store("proposals", "?is=mine", "proposals: mine"),
+    store("proposals", "?is=unassigned", "proposals: unassigned"),
+    store("proposals", "?after={proposal_middle}", "proposals: middle"),
+    store("proposals", "?state=decided", "proposals: decided"),
+    store("proposals", "?state=decided&after=60", "proposals: decided, last"),
+    *(Line(f"proposal: {name}", "proposal", {"store_id": "store", "number": f"proposal_{name}"}) for name in (
+        "first", "middle", "merged", "refused",
+    )),
+    store("proposals_together", "?n={proposal_first}&n={proposal_middle}"),
+    *(page("review", f"?{words}", f"review: proposals, {words}", who=ADA) for words in (
+        "q=is:mine", "q=is:unassigned", "q=agent:{rare_agent}", "q=path:/proposed/", "q=store:{store}",
+    )),
 )  # fmt: skip
 
 FINDING = (
@@ -202,7 +217,8 @@ GLANCE = (
 )  # fmt: skip
 
 LINES: tuple[Line, ...] = (
-    *HUB, *STORE, *RETENTION, *ERASURE, *MEMORY, *AUDITS, *EXPOSURE, *TIME, *NEWS, *REVIEW, *FINDING, *GLANCE,
+    *HUB, *STORE, *RETENTION, *ERASURE, *MEMORY, *AUDITS, *EXPOSURE, *TIME, *NEWS, *REVIEW, *PROPOSALS, *FINDING,
+    *GLANCE,
 )  # fmt: skip
 
 NOT_PAGES = {
@@ -217,7 +233,6 @@ NOT_PAGES = {
     "undo_import": "as undo_session",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
-    "proposal": "a limited number of changes by their key", "proposals_together": "a limited number of proposals",
     "comment": "the comments of one memory, at most 500",
     "guide": "a document of the checkout, and no rows",
     "first_call": "a key by its id, and few entries of its agent",

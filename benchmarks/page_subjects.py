@@ -16,6 +16,8 @@ from memoryhub.models import (
     Memory,
     MemoryStore,
     MemoryVersion,
+    Proposal,
+    ProposalState,
     Review,
     Session,
     User,
@@ -30,7 +32,7 @@ def subjects() -> dict[str, str]:
         "rare_agent": Agent.objects.order_by("-folded_name")[0].id, "key": Key.objects.order_by("id")[0].id,
         "ben": User.objects.get(name="Ben").id, "wide_path": WIDE, "typical_path": TYPICAL,
     }  # fmt: skip
-    return found | _memories(store) | _places(store) | _entries(store) | _sessions() | _days(store)
+    return found | _memories(store) | _places(store) | _entries(store) | _sessions() | _days(store) | _proposals(store)
 
 
 def _memories(store: MemoryStore) -> dict[str, str]:
@@ -104,3 +106,13 @@ def _days(store: MemoryStore) -> dict[str, str]:
     """Return {`day_n`: the moment n days before the last entry}."""
     newest = AuditEntry.objects.of_chain(store.id).newest()[0].at
     return {f"day_{n}": quote((newest - timedelta(days=n)).isoformat()) for n in range(DAYS)}
+
+
+def _proposals(store: MemoryStore) -> dict[str, str]:
+    """Return {name: number} of the first proposal that waits, of one in the middle, and of decided ones."""
+    of_store = Proposal.objects.of_store(store.id).order_by("number")
+    waiting = list(of_store.of_state(ProposalState.OPEN).values_list("number", flat=True))
+    found = {"first": waiting[0], "middle": waiting[len(waiting) // 2]}
+    for state in (ProposalState.MERGED, ProposalState.REFUSED):
+        found[str(state)] = of_store.of_state(state).values_list("number", flat=True)[0]
+    return {f"proposal_{name}": str(number) for name, number in found.items()}
