@@ -9,6 +9,7 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.memories import calls
 from memoryhub.actions.memories.calls import Caller
+from memoryhub.actions.proposals import shown
 from memoryhub.models import Door
 
 
@@ -67,4 +68,7 @@ def execute(
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
     outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)
-    return ToolResult(tool_use.id, outcome.text, not outcome.ok, outcome.replayed, outcome.usage)
+    text = outcome.text
+    if outcome.viewed is not None:
+        text += shown.proposed_there(store_id, outcome.viewed, caller.actor, at)
+    return ToolResult(tool_use.id, text, not outcome.ok, outcome.replayed, outcome.usage)

@@ -254,8 +254,12 @@ NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
 def proposed(number: int, reason: str, is_error: bool = True) -> str:
     """Return the answer to a change that waits for a person. `reason` is a person's text on one line, or empty."""
     about = "It is not visible yet. A reviewer decides about it, so" if is_error else NO_ERROR
-    message = f"{PROPOSED}{number}. {about} do not repeat the change."
-    return f"{message} {reason}" if reason else message
+    return f"{PROPOSED}{number}. {about} do not repeat the change." + (f" {reason}" if reason else "")
+
+
+def waiting(number: int, what: str) -> str:
+    """Return a line to append to a view: `what` its agent proposes there, as the words after "to"."""
+    return f"[Not there yet: in proposal #{number}, which waits for a reviewer, you propose to {what}]"
 
 
 def too_many_proposals(count: int) -> str:
@@ -266,12 +270,8 @@ def too_many_proposals_of_agent(count: int) -> str:
     return f"Error: too many proposals of this agent wait for a reviewer: {count:,}. Try again later."
 
 
-def proposal_too_large(size: int, limit: int) -> str:
-    return f"Error: too many changes for one proposal: {size:,} bytes; {limit:,} are the most. Make a smaller change."
-
-
-def too_many_proposed_changes(count: int, most: int) -> str:
-    return f"Error: too many changes for one proposal: {count:,}; {most} are the most. Make a smaller change."
+def too_much_proposed(size: str, most: str) -> str:
+    return f"Error: too many changes for one proposal: {size}; {most} are the most. Make a smaller change."
 
 
 def too_many_for_rules(count: int) -> str:

@@ -11,7 +11,7 @@ from memoryhub.protocol.kinds import Kind, kind_of
 
 NO_ERRORS = {
     "echo", "created", "edited", "edited_with_snippet", "deleted", "renamed", "content_header", "cut_lines",
-    "listing_header", "more_items", "redacted", "masked", "kind_name", "note",
+    "listing_header", "more_items", "redacted", "masked", "kind_name", "note", "waiting",
 }  # fmt: skip
 FOR_PEOPLE = {"choice_missing", "cannot_redact_newest", "cannot_erase"}
 """A person is told so at once; no entry holds them."""
@@ -32,7 +32,7 @@ EXPECTED = {
     Kind.LIMIT: {
         "too_many_lines", "memory_too_large", "too_many_memories", "store_too_large", "too_many_versions",
         "too_many_pairs", "too_many_for_rules", "too_many_to_see", "too_many_proposals", "too_many_proposals_of_agent",
-        "too_many_proposed_changes", "proposal_too_large",
+        "too_much_proposed",
     },
     Kind.SENSITIVE: {"blocked", "path_blocked"},
     Kind.READ_ONLY: {"key_may_not_write"},

@@ -67,11 +67,11 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
 def require_size(before: Sequence[ProposedChange], new: Sequence[Wanted]) -> None:
     """Raise ToolError if a proposal would have too much with new changes, or DiskFull if no text can be stored now."""
     if len(before) + len(new) > MOST_CHANGES:
-        raise ToolError(results.too_many_proposed_changes(len(before) + len(new), MOST_CHANGES))
+        raise ToolError(results.too_much_proposed(str(len(before) + len(new)), str(MOST_CHANGES)))
     texts = [*(change.content for change in before), *(change.content for change in new)]
     size = sum(len(text.encode()) for text in texts if text is not None)
     if size > MOST_BYTES:
-        raise ToolError(results.proposal_too_large(size, MOST_BYTES))
+        raise ToolError(results.too_much_proposed(f"{size:,} bytes", f"{MOST_BYTES:,}"))
     if any(change.content is not None for change in new):
         disk_space.require_room()
 

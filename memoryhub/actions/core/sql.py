@@ -159,7 +159,7 @@ ADD_SESSION = Statement(
 SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where id = %s")
 
 _limits = ", ".join(f"coalesce(s.limit_{name}, h.limit_{name})" for name in Limits._fields)
-_answers = "s.overwrite_on_create, s.proposes_without_error"
+_answers = "s.overwrite_on_create, s.proposes_without_error, s.shows_proposed"
 _settings = f"s.archived_at is not null, {_answers}, s.path_rules, s.rules, h.rules, {_limits}"
 _totals = "s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
 _store = "from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"

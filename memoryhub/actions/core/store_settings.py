@@ -14,6 +14,7 @@ class Settings(NamedTuple):
     archived: bool
     overwrite: bool
     proposes_without_error: bool
+    shows_proposed: bool
     path_rules: str
     rules: tuple[str, str | None]
     limits: Limits
@@ -22,8 +23,9 @@ class Settings(NamedTuple):
 def of_row(columns: Sequence[Any]) -> Settings:
     """Return the settings in a row of `sql.STORE`. A limit that neither the store nor the hub has set comes from
     MEMORYHUB_LIMITS."""
-    archived, overwrite, no_error, path_rules, rules, hub_rules, *set_limits = columns
+    archived, overwrite, no_error, shows, path_rules, rules, hub_rules, *set_limits = columns
     defaults = settings.MEMORYHUB_LIMITS
     named = zip(Limits._fields, set_limits, strict=True)
     limits = Limits(*[defaults[name] if value is None else value for name, value in named])
-    return Settings(bool(archived), bool(overwrite), bool(no_error), path_rules, (rules, hub_rules), limits)
+    answers = bool(overwrite), bool(no_error), bool(shows)
+    return Settings(bool(archived), *answers, path_rules, (rules, hub_rules), limits)

@@ -39,6 +39,7 @@ class Tree:
     archived: bool
     overwrite: bool
     proposes_without_error: bool
+    shows_proposed: bool
     path_rules: str
     rules: tuple[str, str | None]
     limits: limits.Limits
@@ -184,8 +185,7 @@ def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
 
 def add_memory(tree: Tree, path: str, content: str) -> str:
     """Create a memory and return its id. Its path must be free, and no memory may be above it."""
-    encoded = content.encode()
-    memory = ids.new_id(ids.MEMORY, tree.at)
+    encoded, memory = content.encode(), ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     directory = make_directories(tree, path)
     text = add_text(tree, memory, content)

@@ -91,11 +91,19 @@ class Caller(NamedTuple):
         return Actor(ActorKind.KEY.value, self.key, self.agent, self.label)
 
 
+class Viewed(NamedTuple):
+    """What a view asked for: a path, and the memory that is there (None: a directory or nothing)."""
+
+    path: str
+    memory: str | None
+
+
 class Outcome(NamedTuple):
     """The result of a call.
 
     `text` is the answer, `ok` says whether it is no error, and `seq` is the seq of its entry. `usage` is what the
-    store then holds. `replayed`: the call was a repetition and got an earlier answer.
+    store then holds. `replayed`: the call was a repetition and got an earlier answer. `viewed` is set for a view of a
+    store that shows agents what they have proposed.
     """
 
     text: str
@@ -103,6 +111,7 @@ class Outcome(NamedTuple):
     seq: int
     usage: Usage
     replayed: bool = False
+    viewed: Viewed | None = None
 
 
 def digest_of_key(secret: str) -> str:
@@ -206,7 +215,9 @@ def _call(
     ok = record.ok or is_no_error(answer)
     shown = _whole(store, command, answer, input) if first else answer
     shown = f"{shown}\n{store.act.note}" if store.act.note else shown
-    return Outcome(shown, ok, seq, usage, first is not None)
+    shows = isinstance(command, View) and store.shows_proposed
+    viewed = Viewed(str(record.path), record.memory) if shows and record.path is not None else None
+    return Outcome(shown, ok, seq, usage, first is not None, viewed)
 
 
 def _tell(store: tree.Tree, record: Record, first: int | None) -> None:

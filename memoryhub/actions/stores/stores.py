@@ -23,19 +23,21 @@ class StoreSettings:
     description: str = ""
     overwrite_on_create: bool = False
     proposes_without_error: bool = False
+    shows_proposed: bool = False
     limits: Mapping[str, int | None] = field(default_factory=dict)
     """Limits by column; a missing one counts as None."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
         limits = {column: getattr(store, column) for column in COLUMNS}
-        answers = store.overwrite_on_create, store.proposes_without_error
+        answers = store.overwrite_on_create, store.proposes_without_error, store.shows_proposed
         return cls(store.name, store.description, *answers, limits)
 
     def as_json(self) -> dict[str, Any]:
         """Return {column: value} of the settings."""
         own: dict[str, Any] = {"name": self.name, "description": self.description}
-        own |= {name: getattr(self, name) for name in ("overwrite_on_create", "proposes_without_error")}
+        answers = ("overwrite_on_create", "proposes_without_error", "shows_proposed")
+        own |= {name: getattr(self, name) for name in answers}
         return own | {column: self.limits.get(column) for column in COLUMNS}
 
 

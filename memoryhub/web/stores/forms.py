@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import MemoryStore
 
-GENERAL = ("name", "description", "overwrite_on_create", "proposes_without_error")
+GENERAL = ("name", "description", "overwrite_on_create", "proposes_without_error", "shows_proposed")
 
 
 class StoreForm(forms.Form):
@@ -27,6 +27,11 @@ class StoreForm(forms.Form):
         help_text=_("If a path rule makes a change a proposal, the memory tool says so in an answer that is no error. "
                     "Some agents stop at errors. Others take an answer without an error as done, so this is off by "
                     "default."),
+    )  # fmt: skip
+    shows_proposed = forms.BooleanField(
+        label=_("Show agents what they have proposed"), required=False,
+        help_text=_("After what an agent views with the memory tool, it reads its own changes that wait there, marked "
+                    "as proposed. If this is off, they have no effect on what it views."),
     )  # fmt: skip
 
     @classmethod
