@@ -10,7 +10,8 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.review import assignments
+from memoryhub.actions.review import assignments, flag_notices
+from memoryhub.actions.review.flag_notices import FLAGS
 from memoryhub.actions.review.verbs import STATES
 from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Proposal, Review, ReviewState, User
 from memoryhub.models.audit import ActorKind
@@ -25,8 +26,6 @@ MOST = 1000
 
 TOGETHER = 100
 """How many memories are asked at once for their earlier versions: the store is locked meanwhile."""
-
-FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 class Decided(Exception):
@@ -64,7 +63,7 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
     """
     actor = store.act.actor
     by = actor.id if actor.kind == ActorKind.USER else None
-    Review.objects.bulk_create(
+    made = Review.objects.bulk_create(
         [
             Review(
                 id=ids.new_id(ids.REVIEW, store.at),
@@ -81,6 +80,7 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
         ],
         batch_size=500,
     )
+    flag_notices.tell(store, decision, made)
     if state := STATES.get(decision):
         for part in in_parts([version for _, version in versions]):
             found = MemoryVersion.objects.among(store.store, part)

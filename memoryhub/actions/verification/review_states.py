@@ -9,7 +9,7 @@ from django.db.models import F, OuterRef, Subquery
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.apply_plan import named_ids
-from memoryhub.actions.review.decisions import FLAGS
+from memoryhub.actions.review.flag_notices import FLAGS
 from memoryhub.actions.review.verbs import STATES, VERBS
 from memoryhub.models import AuditChain, AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
 

@@ -1,15 +1,20 @@
-"""What colleagues told a person: comments that name them, and answers in conversations in which they take part."""
+"""What colleagues told a person: comments that name them, answers in conversations in which they take part, and what
+was decided about memories that they flagged."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from django.utils.translation import gettext as _
+
+from memoryhub import ids
 from memoryhub.actions.comments import notices
 from memoryhub.actions.review import assignments
-from memoryhub.models import Comment, Memory, MemoryStore, Proposal, User
+from memoryhub.models import Comment, Memory, MemoryStore, Notice, Proposal, Review, User
 
 SIZE = 8
 LONGEST = 280
-"""How many comments are shown, and how many characters of each."""
+"""How many comments and decisions are shown, and how many characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +33,37 @@ class Told:
     text: str
     first: Comment | None = None
 
+    @property
+    def at(self) -> datetime:
+        return self.comment.at
+
+
+@dataclass(frozen=True, slots=True)
+class AboutFlag:
+    """The newest decision about a memory that a person flagged. `flag` is the id of the review that is the flag."""
+
+    decision: Review
+    flag: str
+    memory: Memory
+    store: MemoryStore
+    text: str
+
+    @property
+    def at(self) -> datetime:
+        return self.decision.at
+
+    @property
+    def by(self) -> str:
+        """Return the name of who decided."""
+        return str(self.decision.by) if self.decision.by else str(_("unknown"))
+
 
 @dataclass(frozen=True, slots=True)
 class ForYou:
-    """The newest comments of which a person was told, and how many there are in all. `assigned` is how many memories a
-    person is to review."""
+    """The newest comments and decisions of which a person was told, and how many there are in all. `assigned` is how
+    many memories a person is to review."""
 
-    rows: Sequence[Told]
+    rows: Sequence[Told | AboutFlag]
     total: int
     assigned: int = 0
 
@@ -45,13 +74,22 @@ class ForYou:
 
 def for_you(stores: Sequence[str], user: User) -> ForYou:
     """Return what a person was told of in these stores and has not put away."""
-    waiting = notices.waiting_for(user, stores)
-    shown = list(waiting.select_related("store", "memory")[:SIZE])
-    ids = {pk for one in shown for pk in (one.comment, one.thread)}
-    found = Comment.objects.filter(store_id__in={one.store_id for one in shown}, pk__in=ids)
+    waiting = notices.waiting_for(user, stores).select_related("store", "memory")
+    of_comments = list(waiting.filter(comment__lt=ids.REVIEW)[:SIZE])
+    of_flags = list(waiting.filter(comment__gte=ids.REVIEW)[:SIZE])
+    rows: list[Told | AboutFlag] = [*_told(of_comments), *_about_flags(of_flags)]
+    rows.sort(key=lambda row: row.at, reverse=True)
+    assigned = assignments.standing(*stores).filter(to=user).count()
+    is_all = max(len(of_comments), len(of_flags)) < SIZE
+    return ForYou(rows[:SIZE], len(rows) if is_all else waiting.count(), assigned)
+
+
+def _told(shown: Sequence[Notice]) -> list[Told]:
+    pks = {pk for one in shown for pk in (one.comment, one.thread)}
+    found = Comment.objects.filter(store_id__in={one.store_id for one in shown}, pk__in=pks)
     comments = {comment.pk: comment for comment in found.select_related("by")}
     proposals = _proposals(comments.values())
-    rows = [
+    return [
         Told(
             comments[one.comment],
             one.memory,
@@ -64,8 +102,17 @@ def for_you(stores: Sequence[str], user: User) -> ForYou:
         for one in shown
         if one.comment in comments
     ]
-    assigned = assignments.standing(*stores).filter(to=user).count()
-    return ForYou(rows, len(rows) if len(shown) < SIZE else waiting.count(), assigned)
+
+
+def _about_flags(shown: Sequence[Notice]) -> list[AboutFlag]:
+    stores = {one.store_id for one in shown}
+    found = Review.objects.filter(store_id__in=stores, pk__in={one.comment for one in shown}).select_related("by")
+    reviews = {review.pk: review for review in found} if shown else {}
+    return [
+        AboutFlag(reviews[one.comment], one.thread, one.memory, one.store, _beginning(reviews[one.comment].note))
+        for one in shown
+        if one.comment in reviews and one.memory
+    ]
 
 
 def _proposals(comments: Collection[Comment]) -> dict[str, Proposal]:

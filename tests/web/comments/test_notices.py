@@ -41,7 +41,7 @@ def test_who_is_named_finds_the_comment_on_today_until_they_put_it_away(
     assert "Carla named you at /a.md" in body
     assert "is &lt;b&gt;this&lt;/b&gt; right?" in body
     assert f"{comment.pk}#{comment.pk}" in body
-    assert "comment for you" in body
+    assert "notice for you" in body
     assert "For you" not in today(alice)
     assert "For you" not in today(carla)
     conversation = reverse("comment", args=[memory.store_id, comment.pk])
