@@ -42,7 +42,7 @@ class Step:
 
 KINDS = (
     "create", "update", "move", "delete", "restore", "diff", "blame", "version", "redact", "search", "list", "versions",
-    "tool", "tool", "tool", "view by mcp", "history by mcp", "search by mcp",
+    "tool", "tool", "tool", "tool again", "id again", "view by mcp", "history by mcp", "search by mcp",
 )  # fmt: skip
 
 
@@ -75,8 +75,11 @@ def made(hub: Hub, step: Step) -> Answer:
     }
     if step.kind in requests:
         return api.send(*requests[step.kind])
-    if step.kind == "tool":
-        return hub.send(hub.block(**_command(step)))
+    if step.kind in ("tool", "tool again", "id again"):
+        number = int(step.second * step.number) if step.kind == "id again" else step.number
+        block = hub.block(f"toolu_{number}", **_command(step))
+        answer = hub.send(block)
+        return answer if step.kind == "tool" else hub.send(block)
     tool, _, _ = step.kind.partition(" by ")
     path = f"/memories{step.path}"
     arguments = {
