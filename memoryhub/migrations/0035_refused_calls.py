@@ -6,7 +6,7 @@ import memoryhub.models.fields
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0032_imported_proposals'),
+        ('memoryhub', '0033_approved_memories_stay'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0032_imported_proposals'),
+        ('memoryhub', '0036_messages_to_chats'),
     ]
 
     operations = [

@@ -20,6 +20,7 @@ from django.utils.functional import cached_property
 
 from memoryhub import proxies
 from memoryhub.actions.core.transactions import NotTogether, answer_together
+from memoryhub.database.watch import TookTooLong, Watch
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.middleware import forwarded_headers, machines_door, private_answers
@@ -29,7 +30,6 @@ from memoryhub.serving.bodies import Body
 from memoryhub.serving.connections import group_of
 from memoryhub.serving.known import Known, KnownKeys
 from memoryhub.serving.pool import Pool
-from memoryhub.database.watch import TookTooLong, Watch
 
 logger = logging.getLogger(__name__)
 

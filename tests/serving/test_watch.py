@@ -16,11 +16,11 @@ from django.test import RequestFactory
 
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.transactions import _Job, is_open, writing
-from memoryhub.models import MemoryStore
 from memoryhub.database import watch
+from memoryhub.database.watch import TookTooLong, Watch
+from memoryhub.models import MemoryStore
 from memoryhub.serving.answers import Answers
 from memoryhub.serving.django_side import DjangoSide
-from memoryhub.database.watch import TookTooLong, Watch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
