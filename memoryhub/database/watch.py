@@ -1,13 +1,15 @@
-"""Stops a request that keeps the processor too long, whatever it does.
+"""Stops a request that takes too much of the processor or of the memory, whatever it does.
 
 Every operation has limits of its own, far below this one. This is for the request that nobody thought of: its
 transaction is rolled back, it is refused, and its thread serves others.
 """
 
 import ctypes
+import resource
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -17,6 +19,8 @@ from memoryhub.database.connections import interrupt, replace
 LONGEST_WORK = 20.0
 """Seconds of the processor after which a request is stopped. Pages and calls take a small part of a second; the largest
 steps that they do at once, such as many approvals, some seconds."""
+MOST_MEMORY = 1536 * 1024 * 1024
+"""Bytes by which the process may grow while a request runs. Beyond, the request that has worked most is stopped."""
 LONGEST_WAIT = 3
 """How many times its limit a request may take in all, with what it waits for, as for PostgreSQL."""
 LOOK_EVERY = 0.25
@@ -26,7 +30,7 @@ AGAIN_AFTER = 5.0
 _clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
 
 
-class TookTooLong(BaseException):
+class TookTooMuch(BaseException):
     """The request was stopped. It is no `Exception`, so that code which turns exceptions into answers does not catch
     it."""
 
@@ -34,26 +38,27 @@ class TookTooLong(BaseException):
 class _Running:
     """One request that runs in this thread."""
 
-    __slots__ = ("clock", "connection", "limit", "next_stop", "started", "thread", "used", "was_stopped")
+    __slots__ = ("before", "clock", "connection", "limit", "next_stop", "size", "started", "thread", "was_stopped")
 
-    def __init__(self, limit: float) -> None:
-        self.thread, self.limit = threading.get_ident(), limit
+    def __init__(self, limit: float, size: int) -> None:
+        self.thread, self.limit, self.size = threading.get_ident(), limit, size
         self.connection: BaseDatabaseWrapper = connections["default"]
         self.clock: int | None = None if _clock_of is None else _clock_of(self.thread)
-        self.started, self.used = time.monotonic(), self.processor()
-        self.next_stop, self.was_stopped = self.started + limit, False
+        self.started, self.before = time.monotonic(), self._processor()
+        self.next_stop, self.was_stopped = self.started, False
 
-    def processor(self) -> float:
+    def _processor(self) -> float:
         return time.monotonic() if self.clock is None else time.clock_gettime(self.clock)
 
+    def worked(self) -> float:
+        return self._processor() - self.before
+
     def is_too_long(self, now: float) -> bool:
-        if now < self.next_stop:
-            return False
-        return self.processor() - self.used > self.limit or now - self.started > self.limit * LONGEST_WAIT
+        return now - self.started > self.limit * LONGEST_WAIT or self.worked() > self.limit
 
     def stop(self, now: float) -> None:
         self.was_stopped, self.next_stop = True, now + AGAIN_AFTER
-        _raise_in(self.thread, TookTooLong)
+        _raise_in(self.thread, TookTooMuch)
         interrupt(self.connection)
 
 
@@ -62,19 +67,20 @@ class Watch:
 
     def __init__(self) -> None:
         self._running: dict[int, _Running] = {}
+        self._size = 0
         self._lock = threading.Lock()
 
     def start(self) -> None:
         threading.Thread(target=self._look_forever, name="watch", daemon=True).start()
 
     def run(self, work: Callable[[], object], limit: float) -> None:
-        """Run work in this thread. Raises TookTooLong, out of any place of the work, if it takes more than `limit`
-        seconds of the processor or three times as long in all.
+        """Run work in this thread. Raises TookTooMuch, out of any place of the work, if it takes more than `limit`
+        seconds of the processor, three times as long in all, or more than MOST_MEMORY bytes.
 
         A statement that the database runs for it is interrupted. The thread gets a new connection, since nobody knows
         in which state the old one is.
         """
-        running = _Running(limit)
+        running = _Running(limit, self._size)
         with self._lock:
             self._running[running.thread] = running
         try:
@@ -82,11 +88,11 @@ class Watch:
                 work()
             finally:
                 self._end(running)
-        except (Exception, TookTooLong) as error:
+        except (Exception, TookTooMuch) as error:
             self._end(running)  # again, if the stop came just before
             if not running.was_stopped:
                 raise
-            raise TookTooLong from error
+            raise TookTooMuch from error
         finally:
             if running.was_stopped:
                 replace(running.connection)
@@ -98,18 +104,31 @@ class Watch:
                 with self._lock:
                     self._running.pop(running.thread, None)
                     _raise_in(running.thread, None)
-            except TookTooLong:
+            except TookTooMuch:
                 continue
             return
 
     def _look_forever(self) -> None:
         while True:
             time.sleep(LOOK_EVERY)
-            now = time.monotonic()
+            self._size = _size_of_process()
             with self._lock:
-                for running in self._running.values():
-                    if running.is_too_long(now):
-                        running.stop(now)
+                self._look(time.monotonic())
+
+    def _look(self, now: float) -> None:
+        running = [one for one in self._running.values() if now >= one.next_stop]
+        large = [one for one in running if self._size - one.size > MOST_MEMORY]
+        for one in running:
+            if one.is_too_long(now) or (large and one is max(large, key=_Running.worked)):
+                one.stop(now)
+
+
+def _size_of_process() -> int:
+    """Return the bytes of memory that this process has; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

@@ -20,7 +20,7 @@ from django.utils.functional import cached_property
 
 from memoryhub import proxies
 from memoryhub.actions.core.transactions import NotTogether, answer_together
-from memoryhub.database.watch import TookTooLong, Watch
+from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.middleware import forwarded_headers, machines_door, private_answers
@@ -84,9 +84,11 @@ class DjangoSide:
                 refuse(protocol, environ, refusals.BUSY)
             else:
                 self.watch.run(partial(self._answer, protocol, environ, body), longest_work)
-        except TookTooLong as stopped:
-            logger.error("A request took too long and was stopped: %s", environ["PATH_INFO"], exc_info=stopped)
-            refuse(protocol, environ, refusals.TOO_LONG)
+        except TookTooMuch as stopped:
+            logger.error(
+                "A request took too much time or memory and was stopped: %s", environ["PATH_INFO"], exc_info=stopped
+            )
+            refuse(protocol, environ, refusals.TOO_MUCH)
         except Exception as error:
             refuse(protocol, environ, reason_of(error, environ))
             close_old_connections()  # without a response, no signal does it

@@ -17,7 +17,7 @@ from django.test import RequestFactory
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.transactions import _Job, is_open, writing
 from memoryhub.database import watch
-from memoryhub.database.watch import TookTooLong, Watch
+from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.models import MemoryStore
 from memoryhub.serving.answers import Answers
 from memoryhub.serving.django_side import DjangoSide
@@ -58,7 +58,7 @@ def in_thread(work: Callable[[], object]) -> None:
 
 
 def stopped(watched: Watch, work: Callable[[], object], limit: float = 0.2) -> None:
-    with pytest.raises(TookTooLong):
+    with pytest.raises(TookTooMuch):
         watched.run(work, limit)
 
 
@@ -163,7 +163,7 @@ def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> 
             try:
                 watched.run(lambda until=until: _busy(until), 0.06)
                 ends.append("done")
-            except TookTooLong:
+            except TookTooMuch:
                 ends.append("stopped")
             _busy(time.thread_time() + 0.03)
 
@@ -175,6 +175,31 @@ def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> 
 def _busy(until: float) -> None:
     while time.thread_time() < until:
         pass
+
+
+def test_a_request_that_takes_the_memory_is_stopped_and_another_one_is_not(
+    watched: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "MOST_MEMORY", 100 * 1024 * 1024)
+    results: Results = []
+
+    def grows() -> None:
+        kept: list[bytes] = []
+        while True:
+            kept.append(b"x" * 1024 * 1024 + bytes(len(kept)))
+
+    def work() -> None:
+        stopped(watched, grows, 60)
+        watched.run(partial(_busy, time.thread_time() + 0.2), 60)
+
+    def beside() -> None:
+        watched.run(lambda: time.sleep(0.5), 60)
+        results.append("left alone")
+
+    with ThreadPoolExecutor(1) as other:
+        other.submit(in_thread, beside)
+        in_thread(work)
+    assert results == ["left alone"]
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -197,7 +222,7 @@ def test_a_call_that_takes_too_long_does_not_stop_the_thread_that_commits(
         transactions._answer([later])
 
     in_thread(answer)
-    assert isinstance(slow.error, TookTooLong)
+    assert isinstance(slow.error, TookTooMuch)
     assert isinstance(last.error, OperationalError)
     assert isinstance(first.error, type(None) if alone else OperationalError)
     assert later.result == 0 and later.error is None

@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from memoryhub.actions.core import disk_space, remembered, seals, sql
 from memoryhub.actions.core.turns import Lines
 from memoryhub.database import connections
-from memoryhub.database.watch import LONGEST_WORK, TookTooLong, Watch
+from memoryhub.database.watch import LONGEST_WORK, TookTooMuch, Watch
 from memoryhub.models import sealed
 
 T = TypeVar("T")
@@ -348,7 +348,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
     try:
         if rest:
             _watch.run(partial(_commit, rest), LONGEST_WORK)
-    except TookTooLong as error:
+    except TookTooMuch as error:
         _fail([job for job in rest if not job.has_ended], OperationalError("another call took too long"))
         _thread.job.error = error
     except BaseException as error:  # if this thread ended, no one would be answered again
