@@ -37,6 +37,8 @@ VERBS = frozenset(("written", "changed", "deleted"))
 ONE = frozenset(("a", "an", "one"))
 UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
 MOST_WORDS_OF_A_NAME = 4
+LONGEST_PHRASE = 4 + MOST_WORDS_OF_A_NAME
+"""The most words that can mean one filter: “not written by” or “not older than” and what follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names) -> lis
     parts: list[Word | Term] = []
     at = 0
     while at < len(words):
-        found = _phrase(words[at:], names) or _negated(words[at:], names)
+        ahead = words[at : at + LONGEST_PHRASE]
+        found = _phrase(ahead, names) or _negated(ahead, names)
         if found is None or found[0].removeprefix(NOT) not in keys:
             parts.append(words[at])
             at += 1

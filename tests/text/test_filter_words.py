@@ -99,3 +99,14 @@ def test_a_length_ends_now_and_other_values_are_no_period() -> None:
     assert period("soon", NOW, UTC) is None
     with pytest.raises(ValueError):
         period("2026-02-31", NOW, UTC)
+
+
+def test_each_word_is_understood_by_a_few_words_after_it() -> None:
+    looked_at = []
+
+    def name(words: Sequence[str]) -> None:
+        looked_at.append(len(words))
+
+    understood(list(words_in("by a b c d e f " * 3_000)), KEYS, name)
+    assert max(looked_at) == 4
+    assert read("not written by Ada Byron King Lovelace x")[1] == read("not written by Ada")[1]

@@ -15,6 +15,7 @@ from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.error_kinds import WORDS as ERRORS
 from memoryhub.web.common.filter_keys import KEYS, base
 from memoryhub.web.common.filter_names import names_for
+from memoryhub.web.common.filters import LONGEST
 
 MOST = 4
 SHORTEST = 6
@@ -42,7 +43,10 @@ class Guesses:
 
 
 def guesses_of(typed: str, user: User) -> Guesses:
-    """Return what may have been meant by a filter that was refused. Filters in it that are understood are kept."""
+    """Return what may have been meant by a filter that was refused; nothing if it is too long for a filter. Filters in
+    it that are understood are kept."""
+    if len(typed) > LONGEST:
+        return Guesses((), "")
     kept, plain = _parts(typed, user)
     words = " ".join(plain)
     found = list(dict.fromkeys([*_sentences(typed), *_alike(words)]))[:MOST]

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.models.access import fold_email
-from memoryhub.text.filter_words import Names
+from memoryhub.text.filter_words import MOST_WORDS_OF_A_NAME, Names
 from memoryhub.web.common.filter_keys import Choices
 
 MOST_LOOKUPS = 4
@@ -45,14 +45,14 @@ def choices_for(user: User, key: str) -> Choices:
 def names_for(user: User | None) -> Names:
     """Return a function that finds an author by the first words of a text; the longest name wins.
 
-    It looks up only the first MOST_LOOKUPS texts.
+    It looks up only the first MOST_LOOKUPS texts, and of each the first MOST_WORDS_OF_A_NAME words.
     """
     lookups = iter(range(MOST_LOOKUPS))
 
     def author(words: Sequence[str]) -> tuple[str, str, int] | None:
         if user is None or next(lookups, None) is None:
             return None
-        counts = {" ".join(words[:count]): count for count in range(len(words), 0, -1)}
+        counts = {" ".join(words[:count]): count for count in range(min(len(words), MOST_WORDS_OF_A_NAME), 0, -1)}
         folded = {fold_name(name): name for name in counts}
         known = Agent.objects.visible_to(user).filter(folded_name__in=folded)
         agents = set(known.values_list("folded_name", flat=True))

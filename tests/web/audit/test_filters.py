@@ -1,6 +1,7 @@
 """Filters of the audit that are easily wrong: paths of moved and deleted directories, times at the edge, keys."""
 
 import re
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -156,6 +157,20 @@ def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Calle
     assert f"?{first.query}".replace("&", "&amp;") in answer.content.decode()
     assert first.query.startswith("q=by+Support+bot+today+str_replace+error%3Ano_match")
     assert "/search?q=did%20not%20match" in answer.content.decode()
+
+
+@pytest.mark.parametrize("word", ["a", "by", "not", '"a'])
+def test_a_filter_of_very_many_words_takes_little_memory(bob: User, word: str) -> None:
+    client = signed_in(bob)
+    client.get(reverse("audit"))
+    tracemalloc.start()
+    try:
+        answer = client.get(reverse("audit"), {"q": f"{word} " * 10_000})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "The filter is too long" in answer.content.decode()
+    assert peak < 40_000_000
 
 
 def test_an_unknown_kind_of_error_leads_to_the_kinds(bob: User) -> None:
