@@ -6,6 +6,7 @@ from itertools import pairwise
 from memoryhub.actions.core import sql
 from memoryhub.actions.core.sql import Statement
 from memoryhub.path_rules import Lines
+from memoryhub.protocol.text import count_lines
 from memoryhub.text.changed_lines import Work
 from memoryhub.text.kept_lines import are_kept, where, where_in_last
 from memoryhub.text.matching import Budget
@@ -49,7 +50,7 @@ class ProtectedLines:
         is_long = len(later) > MOST_STEPS or sum(size or 0 for _pk, _text, size in later) > MOST_CHARACTERS
         since = reversed(later[:1] if is_long else later)
         texts = self._texts([named[2], *(text for _pk, text, _size in since if text)])
-        return texts[-1], where_in_last(texts, range(lines.first, lines.last + 1), self.work)
+        return texts[-1], where_in_last(texts, _numbers(lines, texts[0]), self.work)
 
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
         """Return the id of the memory whose lines they are ("" if its version is gone), and the ids of those of its
@@ -60,7 +61,7 @@ class ProtectedLines:
         newest = sql.rows(_LATER, self._store, named[0], named[1], MOST_STEPS)
         later = [(pk, text) for pk, text, _size in reversed(newest) if text]
         texts = self._texts([named[2], *(text for _pk, text in later)])
-        found, now = set(), list(range(lines.first, lines.last + 1))
+        found, now = set(), list(_numbers(lines, texts[0]))
         for (version, _text), (old, new) in zip(later, pairwise(texts), strict=True):
             if now and not are_kept(old, new, now, self.work):
                 found.add(version)
@@ -77,3 +78,8 @@ class ProtectedLines:
                 row = sql.one(_TEXT, self._store, text)
                 self._contents[text] = row[0] if row else ""
         return [self._contents[text] for text in ids]
+
+
+def _numbers(lines: Lines, text: str) -> range:
+    """Return the numbers of those of the lines that a text has. A rule can name far more."""
+    return range(lines.first, min(lines.last, count_lines(text)) + 1)

@@ -1,5 +1,6 @@
 """Rules about lines of one memory: from the chosen lines to the saved rule, and what its pages say of them later."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -59,6 +60,22 @@ def test_what_names_no_lines_is_refused(hub: Hub, alice: User, wrong: str) -> No
     assert client.get(editor(hub.store), {"protect": "/a.md", "only_if": wrong}).status_code == 200
     assert form(client, hub.store, "save", row("/a.md", only_if=wrong), seen="x").context["form"].is_valid() is False
     assert rules_of(hub.store) == []
+
+
+@pytest.mark.both_databases
+def test_a_rule_may_name_far_more_lines_than_there_are(hub: Hub, alice: User) -> None:
+    client, most = signed_in(alice), 999_999_999
+    chosen = lines_of(hub, 2, most)
+    tracemalloc.start()
+    try:
+        assert tried_and_saved(client, hub.store, row("/a.md", verbs=VERBS, only_if=chosen)).status_code == 303
+        assert "Now they are lines 2 to 3." in says(client, hub)
+        assert hub.call(command="str_replace", path="/memories/a.md", old_str="two", new_str="2")[0] == "err"
+        assert hub.call(command="str_replace", path="/memories/a.md", old_str="one", new_str="1")[0] == "ok"
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 50_000_000
 
 
 def test_a_rule_about_lines_is_about_one_memory(hub: Hub, alice: User) -> None:
