@@ -169,3 +169,17 @@ def test_a_rule_matches_until_its_last_day_and_nothing_afterwards() -> None:
             assert prepared.sight(doer, path).hides == together.sight(doer, path).hides == hidden
             said = prepared.mismatches(doer, verb, path, met)
             assert [why is Mismatch.OVER for why in said] == [rule not in standing for rule in rules]
+
+
+def test_patterns_of_many_stars_use_up_the_work_of_many_paths_sooner() -> None:
+    def decided_of(pattern: str) -> int:
+        apart = many.ManyPaths(PathRules([PathRule(Effect.REFUSE, pattern)] * 100), 100_000)
+        for number in range(1_000):
+            try:
+                apart.decide(DOERS[0], Verb.EDIT, f"/{number}{'a' * 200}")
+            except many.TooMuchWork:
+                return number
+        return 1_000
+
+    assert decided_of("/" + "*a" * 450 + "*b") < 5
+    assert 300 < decided_of("/*b") < 600

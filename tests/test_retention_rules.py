@@ -103,7 +103,7 @@ def test_hostile_patterns_take_no_longer_than_plain_ones() -> None:
     [
         ("customers/", "start"), ("*", "start"), ("/a//b", "empty"), ("//", "empty"), ("/a/b**", "stars"),
         ("/***/x", "stars"), ("/a/../b", "dots"), ("/./b", "dots"), ("/a\nb", "unseen"), ("/a\u202eb", "unseen"),
-        ("/" + "é" * 600, "long"), ("/a" * 21, "deep"), ("/a\ud800", "unseen"),
+        ("/" + "é" * 600, "long"), ("/a" * 21, "deep"), ("/a\ud800", "unseen"), ("/" + "*a" * 21, "many"),
     ],
 )  # fmt: skip
 def test_a_pattern_that_cannot_be_meant_is_refused(pattern: str, code: str) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memoryhub.path_rules import NONE_MET, Decision, Doer, Met, PathRule, PathRules, Verb
-from memoryhub.retention_rules.patterns import name_matches
+from memoryhub.retention_rules.patterns import cost_of, name_matches
 
 MOST_WORK = 5_000_000
-"""The most comparisons of names, so that rules and paths of any kind take a few seconds at most."""
+"""The most comparisons of names, and searches for what is between two `*`, so that rules and paths of any kind take a
+few seconds at most."""
 MOST_DIRECTORIES = 1_000
 """The most directories that are remembered at once."""
 
@@ -21,12 +22,13 @@ class _Endings(NamedTuple):
     """The names that rules match directly in one directory. Rules are numbered from 1.
 
     `names` is {exact name: rule number}, `stars` has (rule number, name with `*`) in the order of the rules, and `rest`
-    is the number of the rule that matches every name, or 0.
+    is the number of the rule that matches every name, or 0. `cost` is what it costs to compare a name with all `stars`.
     """
 
     names: dict[str, int]
     stars: list[tuple[int, str]]
-    rest: int
+    rest: int = 0
+    cost: int = 0
 
     def first(self, name: str) -> int:
         least = self.names.get(name, 0) or self.rest
@@ -74,7 +76,7 @@ class ManyPaths:
         endings = directory.endings.get((doer, verb, met))
         if endings is None:
             endings = directory.endings[doer, verb, met] = self._endings(directory, doer, verb, met)
-        self._note(len(endings.stars))
+        self._note(endings.cost)
         number = endings.first(name)
         return Decision(number, self._rules.rules[number - 1] if number else None)
 
@@ -98,25 +100,26 @@ class ManyPaths:
             return
         above, _, name = place.rpartition("/")
         for index, before in self._directory(above).positions:
-            self._note(len(self._matchers[index].names) + 1)
+            self._note(self._matchers[index].cost)
             if after := self._matchers[index].after(before, name):
                 yield index, after
 
     def _endings(self, directory: _Directory, doer: Doer, verb: Verb | None, met: Met) -> _Endings:
-        found = _Endings({}, [], 0)
+        found, cost = _Endings({}, []), 0
         for index, positions in directory.positions:
             rule, matcher = self._rules.rules[index], self._matchers[index]
-            self._note(len(matcher.names) + 1)
+            self._note(matcher.cost)
             if index in self._rules.over or not _applies(rule, doer, verb, met):
                 continue
             if matcher.always(positions):
-                return found._replace(rest=index + 1)
+                return found._replace(rest=index + 1, cost=cost)
             for wanted in matcher.last_names(positions):
                 if "*" in wanted:
                     found.stars.append((index + 1, wanted))
+                    cost += cost_of(wanted)
                 else:
                     found.names.setdefault(wanted, index + 1)
-        return found
+        return found._replace(cost=cost)
 
 
 def _applies(rule: PathRule, doer: Doer, verb: Verb | None, met: Met) -> bool:

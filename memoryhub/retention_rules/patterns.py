@@ -4,7 +4,8 @@ import unicodedata
 
 
 class BadPattern(ValueError):
-    """A pattern that cannot be used; `code` is `start`, `empty`, `stars`, `dots`, `unseen`, `long` or `deep`."""
+    """A pattern that cannot be used; `code` is `start`, `empty`, `stars`, `dots`, `unseen`, `long`, `deep` or
+    `many`."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -14,6 +15,8 @@ class BadPattern(ValueError):
 MOST_BYTES = 1024
 MOST_NAMES = 20
 """The most bytes and names of a pattern. They are also the limits of a path."""
+MOST_STARS = 20
+"""The most `*` and `**` of a pattern: each of them is a search in every name that is compared."""
 
 
 def cleaned(pattern: str) -> str:
@@ -38,6 +41,8 @@ def cleaned(pattern: str) -> str:
         raise BadPattern("deep")
     for name in names:
         _check_name(name)
+    if pattern.replace("**", "*").count("*") > MOST_STARS:
+        raise BadPattern("many")
     return pattern
 
 
@@ -55,10 +60,10 @@ class Matcher:
 
     The names of the pattern are numbered. A position is the number of the name to be matched next. An integer holds a
     set of positions, one in each bit. The last position is the end; matching stays there if the pattern matches
-    everything under it.
+    everything under it. `cost` is about how many comparisons and searches one name of a path can take.
     """
 
-    __slots__ = ("beneath", "end", "names")
+    __slots__ = ("beneath", "cost", "end", "names")
 
     def __init__(self, pattern: str) -> None:
         names = pattern.strip("/").split("/") if pattern.strip("/") else []
@@ -68,6 +73,7 @@ class Matcher:
         self.beneath = not names or bool(ends)
         self.names = [*names, "*"] if self.beneath else names
         self.end = 1 << len(self.names)
+        self.cost = 1 + sum(map(cost_of, self.names))
 
     def start(self) -> int:
         return self._skipped(1)
@@ -115,6 +121,11 @@ class Matcher:
     def matches(self, path: str) -> bool:
         directory, _, name = path.rpartition("/")
         return self.accepts(self.in_directory(directory), name)
+
+
+def cost_of(wanted: str) -> int:
+    """Return about how many comparisons and searches it takes to compare a name with `wanted`."""
+    return 1 + wanted.count("*")
 
 
 def name_matches(wanted: str, name: str) -> bool:

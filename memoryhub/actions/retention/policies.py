@@ -17,6 +17,8 @@ from memoryhub.retention_rules import BadPattern, Policy, patterns
 MOST_DAYS = 36_500
 MOST_VERSIONS = 1_000_000
 LONGEST_NAME = 100
+MOST = 100
+"""The most policies of a memory store, and of the hub: a rehearsal compares each memory with all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,15 @@ def save_policy(
 ) -> RetentionPolicy:
     """Create a policy, or change the settings of the one with `policy_id`; return it. `store_id` None means the hub.
 
-    Without a change, nothing is written. Raises ValidationError (by field), RetentionPolicy.DoesNotExist and
-    NoSuchStore.
+    Without a change, nothing is written. Raises ValidationError (by field, or because there are MOST already),
+    RetentionPolicy.DoesNotExist and NoSuchStore.
     """
     settings = checked(settings)
     with writing():
         locked = tree.lock(store_id, act) if store_id else None
         policy = _policy(store_id, policy_id, act)
+        if not policy_id and RetentionPolicy.objects.filter(store_id=store_id).count() >= MOST:
+            raise ValidationError(_("There are already %(most)s policies. Delete one first.") % {"most": MOST})
         before = PolicySettings.of(policy).as_json() if policy_id else {}
         _require_unique(store_id, settings.pattern, policy.pk)
         after = settings.as_json()
@@ -160,4 +164,5 @@ def sentence_of(error: BadPattern) -> str:
         "unseen": _("A pattern cannot have invisible characters."),
         "long": _("A pattern has at most %(most)s bytes.") % {"most": patterns.MOST_BYTES},
         "deep": _("A pattern has at most %(most)s names.") % {"most": patterns.MOST_NAMES},
+        "many": _("A pattern has at most %(most)s stars.") % {"most": patterns.MOST_STARS},
     }[error.code]

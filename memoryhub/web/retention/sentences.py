@@ -159,5 +159,6 @@ def bad_pattern(code: str) -> str:
         "unseen": _("A pattern cannot have control or invisible characters."),
         "long": _("A pattern has at most 1,024 bytes."),
         "deep": _("A pattern has at most 20 names."),
+        "many": _("A pattern has at most 20 stars."),
     }
     return words.get(code, _("This pattern cannot be used."))

@@ -46,6 +46,18 @@ def test_every_change_is_told_with_what_was_before_and_after(garden: MemoryStore
         policies.delete_policy(made.pk, act(BEGIN))
 
 
+@pytest.mark.both_databases
+def test_a_store_and_the_hub_have_a_limited_number_of_policies(
+    garden: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policies, "MOST", 2)
+    for store_id in (garden.pk, None):
+        made = [policies.save_policy(store_id, PolicySettings("A", f"/{name}/"), act(BEGIN)) for name in "ab"]
+        with pytest.raises(ValidationError, match="There are already 2 policies"):
+            policies.save_policy(store_id, PolicySettings("A", "/c/"), act(BEGIN))
+        policies.save_policy(store_id, PolicySettings("B", "/b/"), act(BEGIN), policy_id=made[1].pk)
+
+
 def test_a_pattern_has_one_policy_in_a_store_and_one_in_the_hub(garden: MemoryStore) -> None:
     for store_id in (garden.pk, None):
         policies.save_policy(store_id, PolicySettings("one", "/"), act(BEGIN))
