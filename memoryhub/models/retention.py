@@ -82,6 +82,10 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
         """Return the holds that are neither released nor ended at a moment."""
         return self.filter(Q(ends_at=None) | Q(ends_at__gt=at), released_at=None)
 
+    def of_case(self, store_id: str, kind: str, case_number: str) -> HoldQuerySet:
+        """Return the holds of a kind that belong to one case of a store."""
+        return self.filter(store_id=store_id, kind=kind, case_number=case_number)
+
     def legal(self) -> HoldQuerySet:
         return self.filter(kind=HoldKind.HOLD)
 
@@ -91,7 +95,7 @@ class Hold(Sealed, RowOfStore):
     "").
 
     A pin stops retention policies. A legal hold stops removals by people and agents too. A hold that `freezes` stops
-    every change: no new version, no rename.
+    every change: no new version, no rename. Holds with one `case_number` can be released together ("": no case).
     """
 
     HOME: ClassVar = "store_id"
@@ -105,6 +109,7 @@ class Hold(Sealed, RowOfStore):
     owner = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
     created_at = models.DateTimeField()
     freezes = models.BooleanField(default=False, db_default=False)
+    case_number = models.TextField(default="", db_default="", blank=True)
     ends_at = models.DateTimeField(null=True)
     released_at = models.DateTimeField(null=True)
     released_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")

@@ -175,6 +175,8 @@ class Planter:
     def settings(self) -> None:
         for text in self.source.take("why something is pinned", 5):
             holds.place(self.store.pk, self.act(), kind=HoldKind.PIN, reason=text, path="/heads")
+        for text in self.source.take("the case of a hold", 3):
+            holds.place(self.store.pk, self.act(), kind=HoldKind.PIN, reason="why", path="/heads", case_number=text)
         for text in self.source.take("what is pinned", 3):
             holds.place(self.store.pk, self.act(), kind=HoldKind.PIN, reason="why", path=f"/places/{text}")
         for text in self.source.take("a policy", 5):

@@ -1,6 +1,6 @@
 """Legal holds and pins. People place and release them, and every removal checks them first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,6 +17,7 @@ from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 
 LONGEST_REASON = 2_000
+LONGEST_CASE = 100
 
 
 class Released(Exception):
@@ -110,30 +111,49 @@ def holds_of(store_id: str, at: datetime) -> Holds:
 # ------------------------------------------------------------------------------------------------ placing, releasing
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Why and how something is held. Holds with one `case_number` can be released together."""
+
+    kind: HoldKind
+    reason: str
+    ends_at: datetime | None = None
+    freezes: bool = False
+    case_number: str = ""
+
+
 def place(
     store_id: str, act: Act, *, kind: HoldKind, reason: str, memory: str | None = None, path: str | None = None,
-    ends_at: datetime | None = None, freezes: bool = False,
+    ends_at: datetime | None = None, freezes: bool = False, case_number: str = "",
 ) -> Hold:  # fmt: skip
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
     A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
     Memory.DoesNotExist and NoSuchStore.
     """
-    path = _checked(act, reason, memory, path, ends_at)
-    if freezes and kind != HoldKind.HOLD:
+    return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
+
+
+def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, str | None]], terms: Terms) -> list[Hold]:
+    """Hold or pin several (memory, path) pairs on the same terms, all or none, with an entry each. See `place`."""
+    places = [(memory, _checked(act, terms, memory, path)) for memory, path in places]
+    if terms.freezes and terms.kind != HoldKind.HOLD:
         raise ValidationError({"freezes": _("Only a legal hold can freeze the text.")})
-    with tree.locked(store_id, act) as store:
-        at = path
-        if memory is not None:
-            at = Memory.objects.values_list("path", flat=True).get(store_id=store_id, pk=memory)
-        hold = Hold(
-            id=ids.new_id(ids.HOLD, act.at), store_id=store_id, kind=kind, memory=memory, path=path,
-            reason=reason.strip(), owner_id=_person(act), created_at=act.at, ends_at=ends_at, seq=store.seq,
-            freezes=freezes,
-        )  # fmt: skip
-        hold.save(force_insert=True)
-        details = {name: [None, value] for name, value in _told(hold).items()}
-        _tell(store, "hold", hold, at, details)
+    with tree.locked(store_id, _grouped(act, len(places))) as store:
+        return [_put(store, terms, memory, path) for memory, path in places]
+
+
+def _put(store: Tree, terms: Terms, memory: str | None, path: str | None) -> Hold:
+    at, act = path, store.act
+    if memory is not None:
+        at = Memory.objects.values_list("path", flat=True).get(store_id=store.store, pk=memory)
+    hold = Hold(
+        id=ids.new_id(ids.HOLD, act.at), store_id=store.store, kind=terms.kind, memory=memory, path=path,
+        reason=terms.reason.strip(), case_number=terms.case_number.strip(), owner_id=_person(act), created_at=act.at,
+        ends_at=terms.ends_at, seq=store.seq, freezes=terms.freezes,
+    )  # fmt: skip
+    hold.save(force_insert=True)
+    _tell(store, "hold", hold, at, {name: [None, value] for name, value in _told(hold).items()})
     return hold
 
 
@@ -143,23 +163,43 @@ def release(store_id: str, hold_id: str, act: Act) -> None:
         hold = Hold.objects.of_store(store_id).filter(pk=hold_id).active(act.at).first()
         if hold is None:
             raise Released(hold_id)
-        hold.released_at, hold.released_by_id, hold.released_seq = act.at, _person(act), store.seq
-        hold.save(update_fields=["released_at", "released_by_id", "released_seq"])
-        at = hold.path
-        if hold.memory is not None:
-            at = Memory.objects.filter(store_id=store_id, pk=hold.memory).values_list("path", flat=True).first()
-        _tell(store, "release", hold, at, {name: [value, None] for name, value in _told(hold).items()})
+        _let_go(store, hold)
 
 
-def _checked(act: Act, reason: str, memory: str | None, path: str | None, ends_at: datetime | None) -> str | None:
+def release_case(store_id: str, kind: HoldKind, case_number: str, act: Act) -> int:
+    """End all holds, or all pins, of a case now, with an entry each; return how many were ended."""
+    with tree.locked(store_id, _grouped(act, 2)) as store:
+        found = list(Hold.objects.of_case(store_id, kind, case_number).active(act.at).order_by("id"))
+        for hold in found:
+            _let_go(store, hold)
+    return len(found)
+
+
+def _let_go(store: Tree, hold: Hold) -> None:
+    hold.released_at, hold.released_by_id, hold.released_seq = store.act.at, _person(store.act), store.seq
+    hold.save(update_fields=["released_at", "released_by_id", "released_seq"])
+    at = hold.path
+    if hold.memory is not None:
+        at = Memory.objects.filter(store_id=store.store, pk=hold.memory).values_list("path", flat=True).first()
+    _tell(store, "release", hold, at, {name: [value, None] for name, value in _told(hold).items()})
+
+
+def _grouped(act: Act, count: int) -> Act:
+    """Return the act, with a group for its entries if there are several."""
+    return act if count < 2 else act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
+
+
+def _checked(act: Act, terms: Terms, memory: str | None, path: str | None) -> str | None:
     """Check a new hold. Return its path in the stored form, or None if it is on a memory. Raises ValidationError.
 
     A path in any other form would match no memory.
     """
     errors: dict[str, str] = {}
-    if not 0 < len(reason.strip()) <= LONGEST_REASON or "\0" in reason:
+    if not 0 < len(terms.reason.strip()) <= LONGEST_REASON or "\0" in terms.reason:
         errors["reason"] = _("Say why, in at most %(most)s characters.") % {"most": LONGEST_REASON}
-    if ends_at is not None and ends_at <= act.at:
+    if len(terms.case_number) > LONGEST_CASE or "\0" in terms.case_number:
+        errors["case_number"] = _("A case has at most %(most)s characters.") % {"most": LONGEST_CASE}
+    if terms.ends_at is not None and terms.ends_at <= act.at:
         errors["ends_at"] = _("The end must be in the future.")
     if memory is None:
         try:
@@ -181,7 +221,7 @@ def _told(hold: Hold) -> dict[str, object]:
     ends = chain.moment(hold.ends_at) if hold.ends_at else None
     return {"kind": str(hold.kind), "reason": hold.reason, "ends_at": ends, "owner": hold.owner_id} | (
         {"freezes": True} if hold.freezes else {}
-    )  # fmt: skip
+    ) | ({"case_number": hold.case_number} if hold.case_number else {})  # fmt: skip
 
 
 def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:

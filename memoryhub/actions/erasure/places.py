@@ -148,7 +148,7 @@ ENTRIES_JSON = Place("entry", AuditEntry.objects.of_chain, ENTRY_JSON, escaped=T
 GROWING = (TEXTS, PATHS, MEMORIES, ENTRIES, ENTRIES_JSON)
 PLAIN = (
     Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
-    Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "path")),
+    Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "case_number", "path")),
     Place("comment", Comment.objects.of_store, ("text",)),
     Place("finding", lambda store: Finding.objects.filter(store_id=store), ("note",)),
     Place("proposal", lambda store: Proposal.objects.filter(store_id=store), ("reason",)),

@@ -336,7 +336,9 @@ def _hold(values: Values, command: Command) -> str:
         words = _("released the legal hold on %(where)s") if is_hold else _("removed the pin from %(where)s")
         return words % {"where": where}
     words = _("put a legal hold on %(where)s: %(reason)s") if is_hold else _("pinned %(where)s: %(reason)s")
-    return words % {"where": where, "reason": values.side("reason", 1) or ""}
+    said = words % {"where": where, "reason": values.side("reason", 1) or ""}
+    case = values.side("case_number", 1)
+    return f"{said} ({_('case %(number)s') % {'number': case}})" if case else said
 
 
 def _decided_findings(values: Values, command: Command) -> str:

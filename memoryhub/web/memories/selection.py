@@ -22,7 +22,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.common.undo_banner import tell_done
-from memoryhub.web.memories import branches, selection_restore
+from memoryhub.web.memories import branches, selection_holds, selection_restore
 from memoryhub.web.memories.selection_forms import DeleteForm, MoveForm, Posted
 from memoryhub.web.transfer import exports as web_exporting
 
@@ -130,6 +130,7 @@ _ACTS: dict[str, Callable[[Request, MemoryStore, Posted], HttpResponse]] = {
     "delete": _delete,
     "export": _export,
     "restore": selection_restore.answer,
+    "hold": selection_holds.answer,
 }
 
 

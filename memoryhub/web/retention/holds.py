@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.core import holds
@@ -56,7 +56,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     """List holds, and place one on POST; `path`, `memory` and `kind` in the query prefill the form."""
     if request.method == "POST":
         return _place(request, store)
-    kinds = _kinds(request)
+    kinds = kinds_for(request)
     wanted = request.GET.get("kind", "")
     kind = wanted if wanted in kinds else kinds[0] if kinds else ""
     form = HoldForm(store, kinds, initial={"place": _asked(request, store), "kind": kind})
@@ -73,23 +73,42 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
     if not _role(request).includes(LEAST[HoldKind(hold.kind)]):
         raise PermissionDenied
     (row,) = _rows(request, store, [hold])
+    now, kind = timezone.now(), HoldKind(hold.kind)
     if request.method != "POST":
-        return render(
-            request,
-            "retention/release_hold.html",
-            pages.context(request, store, row=row, hold=hold, is_over=_is_over(hold, timezone.now())),
+        together = Hold.objects.of_case(store.pk, kind, hold.case_number).active(now) if hold.case_number else None
+        shown = {"row": row, "hold": hold, "is_over": _is_over(hold, now), "together": together and together.count()}
+        return render(request, "retention/release_hold.html", pages.context(request, store, **shown))
+    _release(request, store, hold)
+    return see_other(list_url(store))
+
+
+def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
+    """Release a hold, or all holds of its case, and say what was done."""
+    by, is_legal = act(request, request.POST.get("note", "")[:1000]), hold.kind == HoldKind.HOLD
+    if "together" in request.POST and hold.case_number:
+        count = holds.release_case(store.pk, HoldKind(hold.kind), hold.case_number, by)
+        said = (
+            ngettext("%(count)s legal hold was released.", "%(count)s legal holds were released.", count)
+            if is_legal
+            else ngettext("%(count)s pin was removed.", "%(count)s pins were removed.", count)
         )
+        messages.success(request, said % {"count": count})
+        return
     try:
-        holds.release(store.pk, hold.pk, act(request, request.POST.get("note", "")[:1000]))
+        holds.release(store.pk, hold.pk, by)
     except holds.Released:
         messages.info(request, _("It had already ended."))
     else:
-        messages.success(request, _("The legal hold was released.") if row.is_legal else _("The pin was removed."))
-    return see_other(reverse("holds", args=[store.pk]) + "#main")  # else the browser keeps the fragment of the form
+        messages.success(request, _("The legal hold was released.") if is_legal else _("The pin was removed."))
+
+
+def list_url(store: MemoryStore) -> str:
+    """Return the address of the list, from its top: else the browser keeps the fragment of a form."""
+    return reverse("holds", args=[store.pk]) + "#main"
 
 
 def _place(request: Request, store: MemoryStore) -> HttpResponse:
-    kinds = _kinds(request)
+    kinds = kinds_for(request)
     if not kinds:
         raise PermissionDenied
     form = HoldForm(store, kinds, request.POST)
@@ -98,16 +117,7 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
     given = form.cleaned_data
     kind = HoldKind(given["kind"])
     try:
-        hold = holds.place(
-            store.pk,
-            act(request),
-            kind=kind,
-            reason=given["reason"].replace("\r\n", "\n"),
-            memory=form.memory,
-            path=form.path,
-            ends_at=given["until"],
-            freezes=bool(given.get("freezes")),
-        )
+        (hold,) = holds.place_several(store.pk, act(request), [(form.memory, form.path)], form.terms())
     except (ValidationError, Memory.DoesNotExist) as error:
         form.add_error("place", _problem(error))
         return _page(request, store, form)
@@ -116,7 +126,7 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
         said = _("%(path)s is on legal hold, and its text is frozen.")
     messages.success(request, said % {"path": isolated(given["place"])})
     back = reverse("memory", args=[store.pk, hold.memory]) if hold.memory and request.POST.get("back") else ""
-    return see_other(back) if back else see_other("holds", store.pk)
+    return see_other(back or list_url(store))
 
 
 def _problem(error: ValidationError | Memory.DoesNotExist) -> str:
@@ -142,7 +152,7 @@ def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:
             most=MOST,
             is_cut=len(active) > MOST,
             ended=_rows(request, store, over),
-            may_place=bool(_kinds(request)),
+            may_place=bool(kinds_for(request)),
             now=now,
             is_asked=bool(form.is_bound or form.initial.get("place")),
         ),
@@ -180,7 +190,8 @@ def _asked(request: Request, store: MemoryStore) -> str:
     return (request.GET["path"][:2000].replace("\0", "").rstrip("/") + "/") or WHOLE_STORE
 
 
-def _kinds(request: Request) -> list[HoldKind]:
+def kinds_for(request: Request) -> list[HoldKind]:
+    """Return the kinds of hold that a person may place."""
     return [kind for kind, least in LEAST.items() if _role(request).includes(least)]
 
 

@@ -1,4 +1,4 @@
-"""The form that places a pin or a legal hold."""
+"""The forms that place pins or legal holds."""
 
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -7,6 +7,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
+from memoryhub.actions.core.holds import LONGEST_CASE, Terms
 from memoryhub.models import Directory, Hold, HoldKind, Memory, MemoryStore
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
@@ -16,15 +17,9 @@ MOST_REASON = 1000
 WHOLE_STORE = "/"
 
 
-class HoldForm(forms.Form):
-    """What to hold, why and until when; `kinds` are the kinds of hold that the person may place."""
+class TermsForm(forms.Form):
+    """Why, how and until when something is held; `kinds` are the kinds of hold that the person may place."""
 
-    place = forms.CharField(
-        label=_("What must stay"), max_length=2000, strip=False,
-        widget=forms.TextInput(attrs={"class": "input-mono", "autocomplete": "off", "spellcheck": "false"}),
-        help_text=_("The path of a memory, the path of a directory (with everything in it, now and later), or / "
-                    "for the whole memory store. A memory stays protected when it is renamed."),
-    )  # fmt: skip
     kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
         label=_("Freeze the text too"), required=False,
@@ -35,23 +30,69 @@ class HoldForm(forms.Form):
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("Everyone who sees the hold can read the reason, and the audit keeps it."),
     )  # fmt: skip
+    case_number = forms.CharField(
+        label=_("Case"), required=False, max_length=LONGEST_CASE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=_("For example the number of a dispute. Everything with the same case can be released together."),
+    )  # fmt: skip
     until = forms.DateField(
         label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}),
         help_text=_("If you leave this empty, the hold stays until someone releases it."),
     )  # fmt: skip
 
-    def __init__(self, store: MemoryStore, kinds: list[HoldKind], data: Any = None, **more: Any) -> None:
+    def __init__(self, kinds: list[HoldKind], data: Any = None, **more: Any) -> None:
         super().__init__(data, **more)
-        self.store = store
-        self.memory: str | None = None
-        self.path: str | None = None
         words = {
             HoldKind.PIN: gettext("Pin: no retention policy can remove it. People and agents still can."),
             HoldKind.HOLD: gettext("Legal hold: no policy, agent or person can remove it or any of its versions."),
         }
         if HoldKind.HOLD not in kinds:
             del self.fields["freezes"]
+        self.kinds = [kind.value for kind in kinds]
         self.fields["kind"].choices = [(kind.value, words[kind]) for kind in kinds]  # type: ignore[attr-defined]
+
+    def terms(self) -> Terms:
+        """Return what a valid form says."""
+        given = self.cleaned_data
+        reason = given["reason"].replace("\r\n", "\n")
+        freezes = bool(given.get("freezes"))
+        return Terms(HoldKind(given["kind"]), reason, given["until"], freezes, given["case_number"])
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("freezes") and given.get("kind") == HoldKind.PIN:
+            self.add_error("freezes", gettext("Only a legal hold can freeze the text."))
+        return given
+
+    def clean_until(self) -> datetime | None:
+        """Return the end of the last day in the current time zone."""
+        last = self.cleaned_data["until"]
+        if last is None:
+            return None
+        try:
+            end = timezone.make_aware(datetime.combine(last + timedelta(days=1), time()))
+        except OverflowError:
+            raise forms.ValidationError(gettext("That day is too far away. Leave the field empty instead.")) from None
+        if end <= timezone.now():
+            raise forms.ValidationError(gettext("That day is in the past."))
+        return end
+
+
+class HoldForm(TermsForm):
+    """What to hold, and its terms."""
+
+    place = forms.CharField(
+        label=_("What must stay"), max_length=2000, strip=False,
+        widget=forms.TextInput(attrs={"class": "input-mono", "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("The path of a memory, the path of a directory (with everything in it, now and later), or / "
+                    "for the whole memory store. A memory stays protected when it is renamed."),
+    )  # fmt: skip
+    field_order = ("place",)
+
+    def __init__(self, store: MemoryStore, kinds: list[HoldKind], data: Any = None, **more: Any) -> None:
+        super().__init__(kinds, data, **more)
+        self.store = store
+        self.memory: str | None = None
+        self.path: str | None = None
 
     def clean_place(self) -> str:
         """Look up the memory or the directory at the path; a directory that does not exist needs a trailing slash."""
@@ -77,25 +118,6 @@ class HoldForm(forms.Form):
             )
         self.path = path
         return f"{path}/" if is_directory else path
-
-    def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        if given.get("freezes") and given.get("kind") == HoldKind.PIN:
-            self.add_error("freezes", gettext("Only a legal hold can freeze the text."))
-        return given
-
-    def clean_until(self) -> datetime | None:
-        """Return the end of the last day in the current time zone."""
-        last = self.cleaned_data["until"]
-        if last is None:
-            return None
-        try:
-            end = timezone.make_aware(datetime.combine(last + timedelta(days=1), time()))
-        except OverflowError:
-            raise forms.ValidationError(gettext("That day is too far away. Leave the field empty instead.")) from None
-        if end <= timezone.now():
-            raise forms.ValidationError(gettext("That day is in the past."))
-        return end
 
 
 def place_of(hold: Hold) -> str:

@@ -118,9 +118,10 @@ def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
     """Yield groups of the pages and the pages of settings whose names contain all words."""
     if not words:
         return
-    kinds = {_("Pages"): places.pages(user, store_id), _("Settings"): places.settings(user, store_id)}
+    plain = ((url, name, "") for url, name in places.pages(user, store_id))
+    kinds = {_("Pages"): plain, _("Settings"): places.settings(user, store_id)}
     for label, pages in kinds.items():
-        if found := [(url, name) for url, name in pages if names.has_words(name, words)]:
+        if found := [(url, name) for url, name, also in pages if names.has_words(f"{name} {also}", words)]:
             yield Group(label, _rows(found[:MOST_PAGES], words))
 
 

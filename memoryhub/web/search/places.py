@@ -38,6 +38,12 @@ SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
 }  # fmt: skip
 
 
+ALSO: dict[str, str | Promise] = {
+    "holds": gettext_lazy("legal hold pin freeze case"),
+}  # fmt: skip
+"""Other words by which the palette finds a page."""
+
+
 def pages(user: User, store_id: str) -> Iterator[tuple[str, str]]:
     """Yield (address, name) of the pages. The pages of the memory store come first."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
@@ -50,15 +56,21 @@ def pages(user: User, store_id: str) -> Iterator[tuple[str, str]]:
         yield reverse("people"), _("People")
 
 
-def settings(user: User, store_id: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, name) of the pages of settings. If the person is an admin of the memory store, its pages come
-    first."""
+def settings(user: User, store_id: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (address, name, other words for it) of the pages of settings.
+
+    If the person is an admin of the memory store, its pages come first.
+    """
     store = MemoryStore.objects.filter(pk=store_id).first() if store_id else None
     if store is not None and user.role_in(store) == Role.ADMIN:
         for route, name in SETTINGS_OF_A_STORE.items():
-            yield reverse(route, args=[store.pk]), _("Settings of this memory store: %(page)s") % {"page": name}
+            yield (
+                reverse(route, args=[store.pk]),
+                _("Settings of this memory store: %(page)s") % {"page": name},
+                str(ALSO.get(route, "")),
+            )
     if user.is_superuser:
         for route, name in SETTINGS_OF_THE_HUB.items():
-            yield reverse(route), _("Settings of the hub: %(page)s") % {"page": name}
+            yield reverse(route), _("Settings of the hub: %(page)s") % {"page": name}, ""
     for route, name in OWN.items():
-        yield reverse(route), str(name)
+        yield reverse(route), str(name), ""

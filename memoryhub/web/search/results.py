@@ -52,6 +52,7 @@ class Result:
     """A memory with its matching versions."""
 
     store: MemoryStore
+    memory: str
     path: SafeString
     url: str
     in_trash: bool
@@ -94,6 +95,7 @@ def _result(
     url = reverse("memory", args=[newest.store, newest.memory])
     return Result(
         store=stores[newest.store],
+        memory=newest.memory,
         path=marked_path(newest.path or "", words),
         url=url,
         in_trash=newest.in_trash,

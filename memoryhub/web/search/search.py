@@ -1,6 +1,6 @@
 """The search page: the first matches immediately, and the position at which the search continues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -93,6 +93,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
+        **_holdable(stores, wanted.masked),
         **_erasable(user, query, list(stores)),
     }
 
@@ -100,6 +101,12 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 def _is_empty(query: Query, part: Part) -> bool:
     """Return whether a search for words has ended and found nothing."""
     return part.ended and not part.place.found and bool(query.text)
+
+
+def _holdable(stores: Collection[str], not_mine: Collection[str]) -> dict[str, Any]:
+    """Return the memory store in which the results can be held, or that they could be held if there were only one."""
+    mine = [store for store in stores if store not in not_mine]
+    return {"held_in": mine[0]} if len(stores) == len(mine) == 1 else {"may_hold": bool(mine)}
 
 
 def _is_by_last_author(query: Query) -> bool:

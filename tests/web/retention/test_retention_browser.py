@@ -84,7 +84,7 @@ def test_a_guard_is_answered_and_a_memory_is_held(desk: Page, live_server: LiveS
     desk.get_by_role("link", name="Hold", exact=True).click()
     expect(desk.get_by_label(re.compile("Legal hold"))).to_be_checked()
     desk.get_by_label("Why", exact=True).fill("Case 17")
-    desk.get_by_role("button", name="Pin or hold it").click()
+    desk.get_by_role("button", name="Put a legal hold").click()
     expect(desk.get_by_text("/old/0.md is on legal hold.")).to_be_visible()
     is_sound(desk)
     desk.get_by_role("link", name="Release /old/0.md").click()
