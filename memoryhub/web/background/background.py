@@ -1,17 +1,21 @@
 """The state of the hub's background tasks, and the hour at which a large database file is rewritten."""
 
+import shutil
 from dataclasses import dataclass
 from datetime import datetime
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub.actions.core import background
+from memoryhub.actions.core import background, disk_space
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.models import BackgroundTask
 from memoryhub.web.common.access import act, superuser_only
@@ -58,6 +62,17 @@ class Row:
     task: BackgroundTask
 
 
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The database with its version, its newest migration, and the space of the disk with the data directory."""
+
+    database: str
+    migration: str
+    free: int
+    total: int
+    is_full: bool
+
+
 class HourForm(forms.Form):
     """The hour at which a large database file is rewritten."""
 
@@ -79,7 +94,13 @@ def hub_background(request: Request) -> HttpResponse:
         messages.success(request, _("The hour was saved."))
         return see_other("hub_background")
     found = rows(timezone.now())
-    shown = {"rows": found, "several": len({row.node for row in found}) > 1, "remains": remains, "form": form}
+    shown = {
+        "rows": found,
+        "health": _health(),
+        "several": len({row.node for row in found}) > 1,
+        "remains": remains,
+        "form": form,
+    }
     return render(request, "background/page.html", {**shown, "section": "settings"})
 
 
@@ -95,6 +116,19 @@ def scrub_now(request: Request) -> HttpResponse:
 def rows(now: datetime) -> list[Row]:
     """Return every kind of background work on every node, with its state."""
     return [_row(task, now) for task in background.states()]
+
+
+def _health() -> Health:
+    disk = shutil.disk_usage(settings.DATA_DIR)
+    version = ".".join(str(part) for part in connection.get_database_version())
+    newest = MigrationRecorder(connection).migration_qs.filter(app="memoryhub").order_by("-name").first()
+    return Health(
+        f"{connection.display_name} {version}",
+        newest.name if newest else "",
+        disk.free,
+        disk.total,
+        disk_space.is_full(),
+    )
 
 
 def _row(task: BackgroundTask, now: datetime) -> Row:

@@ -53,11 +53,12 @@ def palette(request: Request) -> HttpResponse:
         return _shown(request, {"groups": found, "typed": query, "store_id": store_id})
     only = "paths" if request.GET.get("only") == "paths" else ""
     words = words_of(query)
+    pages = [] if only else list(_pages(user, words, store_id))
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
     if not only:
         groups = [
             *_keys(user, query),
-            *_pages(user, words, store_id),
+            *pages,
             *_names(user, words),
             *_by_id(user, query.strip()),
             *groups,
@@ -66,7 +67,9 @@ def palette(request: Request) -> HttpResponse:
     if query.strip() and not only:
         shown["searches"] = _searches(user, query.strip(), store_id)
     if words and not only:
-        shown |= _erasing(user, query.strip(), words, store_id)
+        erasing = _erasing(user, query.strip(), words, store_id)
+        # Who names a page does not mean a text to erase.
+        shown |= erasing if not pages or erasing.get("erase_first") or "ask_to_erase" in erasing else {}
     return _shown(request, shown)
 
 
@@ -115,14 +118,22 @@ def _keys(user: User, query: str) -> Iterable[Group]:
 
 
 def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
-    """Yield groups of the pages and the pages of settings whose names contain all words."""
+    """Yield groups of the pages and the pages of settings whose names contain all words; other words for a page count
+    if they begin as typed. Those named by what is typed come first."""
     if not words:
         return
-    plain = ((url, name, "") for url, name in places.pages(user, store_id))
-    kinds = {_("Pages"): plain, _("Settings"): places.settings(user, store_id)}
+    kinds = {_("Pages"): places.pages(user, store_id), _("Settings"): places.settings(user, store_id)}
     for label, pages in kinds.items():
-        if found := [(url, name) for url, name, also in pages if names.has_words(f"{name} {also}", words)]:
+        found = [(url, name) for url, name, also in pages if _is_meant(name, also, words)]
+        if found:
+            found.sort(key=lambda page: not names.has_words(page[1], words))
             yield Group(label, _rows(found[:MOST_PAGES], words))
+
+
+def _is_meant(name: str, also: str, words: Sequence[str]) -> bool:
+    """Return whether each word is in the name of a page, or begins another word for it."""
+    others = words_of(also)
+    return all(names.has_words(name, [word]) or any(other.startswith(word) for other in others) for word in words)
 
 
 def _names(user: User, words: Sequence[str]) -> Iterable[Group]:

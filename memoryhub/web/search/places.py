@@ -36,41 +36,57 @@ SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
     "erase": gettext_lazy("Erase a text"), "receipts": gettext_lazy("Receipts of erasures"),
     "scans": gettext_lazy("Scans of the history"),
 }  # fmt: skip
-
-
 ALSO: dict[str, str | Promise] = {
+    "limits": gettext_lazy("rate limited 429 quota full size too many calls"),
+    "hub_limits": gettext_lazy("rate limited 429 quota full size too many calls"),
+    "hub_background": gettext_lazy("is healthy health status livez readyz healthz disk database monitor jobs running"),
+    "store_keys": gettext_lazy("tokens api secret connect agents mcp"),
+    "agents": gettext_lazy("keys tokens api secret connect mcp"),
+    "webhooks": gettext_lazy("chat slack teams discord notifications alerts"),
+    "store_webhooks": gettext_lazy("chat slack teams discord notifications alerts"),
+    "members": gettext_lazy("people roles invite access permissions"),
+    "people": gettext_lazy("users invite administrators"),
+    "retention": gettext_lazy("expire expiry policies cleanup ttl"),
+    "hub_retention": gettext_lazy("expire expiry policies cleanup ttl"),
+    "rules": gettext_lazy("secrets pii masking privacy"),
+    "hub_rules": gettext_lazy("secrets pii masking privacy"),
+    "audit": gettext_lazy("log history entries"),
+    "store_audit": gettext_lazy("log history entries"),
     "holds": gettext_lazy("legal hold pin freeze case"),
+    "trash": gettext_lazy("deleted recycle bin"),
+    "account": gettext_lazy("password profile theme time zone sign out"),
 }  # fmt: skip
-"""Other words by which the palette finds a page."""
+"""Other words with which people look for a page; its name does not contain them."""
+
+Place = tuple[str, str, str]
+"""The address of a page, its name, and other words for it."""
 
 
-def pages(user: User, store_id: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, name) of the pages. The pages of the memory store come first."""
+def pages(user: User, store_id: str) -> Iterator[Place]:
+    """Yield the pages. The pages of the memory store come first."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
         for route, name in OF_A_STORE.items():
-            yield reverse(route, args=[store.pk]), _("This memory store: %(page)s") % {"page": name}
+            yield _place(route, _("This memory store: %(page)s") % {"page": name}, store.pk)
     for route, name in OF_THE_HUB.items():
-        yield reverse(route), str(name)
+        yield _place(route, str(name))
     if user.is_superuser:
-        yield reverse("people"), _("People")
+        yield _place("people", _("People"))
 
 
-def settings(user: User, store_id: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (address, name, other words for it) of the pages of settings.
-
-    If the person is an admin of the memory store, its pages come first.
-    """
+def settings(user: User, store_id: str) -> Iterator[Place]:
+    """Yield the pages of settings. If the person is an admin of the memory store, its pages come
+    first."""
     store = MemoryStore.objects.filter(pk=store_id).first() if store_id else None
     if store is not None and user.role_in(store) == Role.ADMIN:
         for route, name in SETTINGS_OF_A_STORE.items():
-            yield (
-                reverse(route, args=[store.pk]),
-                _("Settings of this memory store: %(page)s") % {"page": name},
-                str(ALSO.get(route, "")),
-            )
+            yield _place(route, _("Settings of this memory store: %(page)s") % {"page": name}, store.pk)
     if user.is_superuser:
         for route, name in SETTINGS_OF_THE_HUB.items():
-            yield reverse(route), _("Settings of the hub: %(page)s") % {"page": name}, ""
+            yield _place(route, _("Settings of the hub: %(page)s") % {"page": name})
     for route, name in OWN.items():
-        yield reverse(route), str(name), ""
+        yield _place(route, str(name))
+
+
+def _place(route: str, name: str, *parts: str) -> Place:
+    return reverse(route, args=parts), name, str(ALSO.get(route, ""))

@@ -43,6 +43,16 @@ def test_every_kind_of_work_has_words() -> None:
     assert WORDS.keys() == background.EVERY.keys()
 
 
+@pytest.mark.both_databases
+def test_it_answers_whether_the_hub_is_healthy(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = page(client)
+    for told in ("Is the hub healthy?", 'href="/livez"', 'href="/readyz"', " free of ", "00"):
+        assert told in shown
+    assert ("SQLite 3." in shown or "PostgreSQL 1" in shown) and "The disk is full" not in shown
+    monkeypatch.setattr("memoryhub.actions.core.disk_space._reserve.is_full", True)
+    assert "The disk is full" in page(client)
+
+
 def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> None:
     now = timezone.now()
     assert "Nothing is recorded yet" in page(client)

@@ -37,11 +37,23 @@ def test_stores_paths_and_agents_are_found(store: MemoryStore, alice: User, agen
 
 
 def test_erasing_is_offered_first_only_to_who_asks_for_it(store: MemoryStore, alice: User) -> None:
-    for typed in ("is the hub healthy", "ab"):
+    for typed in ("Jane Doe", "ab"):
         found = groups(alice, q=typed)
         assert found.index("Search memories for") < found.index(" everywhere…")
+    found = groups(alice, q="limits", store=store.id)
+    assert "/limits" in found and " everywhere…" not in found, "who names a page erases nothing"
     found = groups(alice, q="erase a person")
     assert found.index("Erase a person everywhere…") < found.index("Search memories for")
+
+
+@pytest.mark.parametrize(("typed", "address"), [
+    ("rate limit", "/settings/limits"), ("limited", "/settings/limits"), ("429", "/stores/{}/limits"),
+    ("is the hub healthy", "/settings/background"), ("health", "/settings/background"),
+    ("status", "/settings/background"), ("readyz", "/settings/background"), ("key", "/stores/{}/keys"),
+    ("slack", "/stores/{}/webhooks"), ("password", "/account"),
+])  # fmt: skip
+def test_pages_are_found_by_other_words(store: MemoryStore, superuser: User, typed: str, address: str) -> None:
+    assert f'href="{address.format(store.id)}"' in groups(superuser, q=typed, store=store.id)
 
 
 @pytest.mark.both_databases
