@@ -6,7 +6,7 @@ import memoryhub.models.fields
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0033_approved_memories_stay'),
+        ('memoryhub', '0034_cases_of_holds'),
     ]
 
     operations = [
