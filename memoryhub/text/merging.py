@@ -82,15 +82,16 @@ def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Mer
     return Merge(tuple(parts))
 
 
-def overruled(conflict: Conflict) -> str:
+def overruled(conflict: Conflict, work: Work | None = None) -> str:
     """Return both sides' changes line by line: lines that either removed are gone, lines that either added are kept.
 
-    Where both replaced the same lines, only those of `theirs` are kept.
+    Where both replaced the same lines, only those of `theirs` are kept. The cost of matching lines is taken from
+    `work`.
     """
     base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
-    right = changes(base, theirs)
+    right = changes(base, theirs, work)
     replaced = {i for area in right for i in range(area[0], area[1])}
-    left = [part for area in changes(base, mine) for part in _by_line(area)]
+    left = [part for area in changes(base, mine, work) for part in _by_line(area)]
     removed = replaced | {i for area in left for i in range(area[0], area[1])}
     added: dict[int, list[str]] = {}
     for first, end, start, stop in left:

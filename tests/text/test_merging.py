@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memoryhub.text import merging
-from memoryhub.text.matching import Budget
-from memoryhub.text.merging import Conflict, Merge, beside, joined, lines_of, mark_for, merge, unmarked
+from memoryhub.text.matching import Budget, Work
+from memoryhub.text.merging import Conflict, Merge, beside, joined, lines_of, mark_for, merge, overruled, unmarked
 from tests.durations import is_within
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "# h", "東京", "x\r", " \x0b\u2028"]), max_size=9)
@@ -247,3 +247,10 @@ def test_large_texts_are_merged_in_little_time(alike: bool) -> None:
 
 def test_the_budget_is_each_sides_own() -> None:
     assert Budget(merging.MATCHING_PAIRS).left == merging.MATCHING_PAIRS
+
+
+def test_what_overrules_a_conflict_counts_as_work() -> None:
+    base, mine, theirs = ("".join(f"{(number * step) % 20}\n" for number in range(1_000)) for step in (1, 3, 7))
+    work = Work(1_000_000)
+    overruled(Conflict(base, mine, theirs), work)
+    assert 1_000_000 - work.left > 2 * 1_000 * 50 // 4

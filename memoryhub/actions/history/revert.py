@@ -6,6 +6,7 @@ from memoryhub import ids
 from memoryhub.actions.core import plans, tree
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Plan
 from memoryhub.actions.review import decisions
@@ -23,14 +24,14 @@ class NeedsChoice(Exception):
 
 def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
     """Undo one version that awaits review. Raises decisions.Decided if it does not, and NeedsChoice."""
-    with tree.locked(store_id, act):
+    with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
         if version is None or version.review_state != ReviewState.UNREVIEWED:
             raise decisions.Decided(decisions.last_decision(store_id, version_id))
         plan = apply_plan.undo_plan(store_id, [version_id])
         if plan.has_problems:
             raise NeedsChoice(plan)
-        return _revert(store_id, [version_id], plan, act)
+        return _revert(store, [version_id], plan)
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
@@ -38,14 +39,14 @@ def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decis
 
     The result is None if nothing was undone. The number left counts the versions for which a person has to choose.
     """
-    with tree.locked(store_id, act):
+    with tree.locked(store_id, act) as store:
         waiting = dict(_waiting(store_id, versions))
         left: set[str] = set()
         while waiting:
             plan = apply_plan.undo_plan(store_id, sorted(waiting))
             met = {change.memory for change in plan.changes if change.problem}
             if not met:
-                return _revert(store_id, sorted(waiting), plan, act), len(left)
+                return _revert(store, sorted(waiting), plan), len(left)
             left.update(pk for pk, memory in waiting.items() if memory in met)
             waiting = {pk: memory for pk, memory in waiting.items() if memory not in met}
         return None, len(left)
@@ -59,10 +60,11 @@ def _waiting(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _revert(store_id: str, versions: Sequence[str], plan: Plan, act: Act) -> decisions.Done:
+def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
+    """Apply a plan that was made in the transaction."""
     choices = {change.memory: Choice.APPLY for change in plan.changes}
     details = {"versions": list(versions)}
-    done = apply_plan.undo(store_id, versions, choices, plan.digest, act, command="revert", told=details)
+    done = apply_plan.carry_out(store, plan, versions, choices, plan.digest, command="revert", told=details, flagged=())
     return decisions.Done(done.seq, tuple(versions))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from itertools import zip_longest
 
@@ -22,8 +23,9 @@ MOST_STEPS = 300
 """The most versions of a memory that are merged one by one: a merge is slow, and writers wait for it."""
 
 
-PLAN_WORK = 5_000_000
-"""The most work for all merges of one plan, in units of matching.Work.
+PLAN_WORK = 2_000_000
+"""The most work for all merges of one plan, in units of matching.Work: some seconds. A press makes the plan once more
+while it holds the lock of the store, so other writers wait for it.
 
 Work is counted, not timed, so that the applied plan equals the shown one. For memories beyond it, no lines are undone:
 a person keeps the memory or restores its earlier state.
@@ -280,7 +282,7 @@ def _merged(history: _History, left: State, real: State, now: State) -> State:
     if not merged.is_clean and history.had(now):
         return replace(now, path=left.path)
     history.conflict |= not merged.is_clean
-    content = merged.settled(overruled)
+    content = merged.settled(partial(overruled, work=history.work))
     if not _is_ended(theirs if _is_ended(theirs) != _is_ended(base) else mine):
         content = content.removesuffix("\n")
     encoded = content.encode()

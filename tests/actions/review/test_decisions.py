@@ -8,7 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.history import revert
+from memoryhub.actions.core.plans import Plan
+from memoryhub.actions.history import apply_plan, revert
 from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
 from memoryhub.actions.verification import verify
@@ -129,6 +130,23 @@ def test_reverting_takes_one_version_out_and_leaves_the_others(caller: Caller, a
     assert states(memory) == ["unreviewed", "reverted", "unreviewed", None]
     assert (caller.last.seq, caller.last.command, caller.last.note) == (done.seq, "revert", "wrong")
     assert is_right(caller.store)
+
+
+@pytest.mark.both_databases
+def test_a_revert_makes_the_plan_once_while_the_store_is_locked(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, plan_of = [], apply_plan.undo_plan
+
+    def counted(*arguments: Any) -> Plan:
+        made.append(arguments)
+        return plan_of(*arguments)
+
+    monkeypatch.setattr(apply_plan, "undo_plan", counted)
+    _memory, versions = three(caller)
+    revert.revert(caller.store.id, versions[2].pk, by(alice))
+    revert.revert_many(caller.store.id, [versions[1].pk], by(alice))
+    assert len(made) == 2
 
 
 def test_reverting_what_later_changes_met_needs_a_choice(caller: Caller, alice: User) -> None:
