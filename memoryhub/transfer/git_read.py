@@ -114,6 +114,7 @@ class _Stream:
     def _comment(self, line: bytes) -> None:
         if not line.startswith(b"# memoryhub "):
             return
+        jsonl_read.require_bounds(line, "The stream's description of itself")
         try:
             line_json = strict_json.loads(line.removeprefix(b"# memoryhub "))
         except strict_json.Malformed:

@@ -1,6 +1,7 @@
 """Reads the hub's own export in JSON Lines, line by line."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +24,11 @@ MOST_PROPOSALS, MOST_CHANGES = 1_000, 100
 """The most proposals of an export, and the most changes of each."""
 SHORT, MOST_SHORT = 256, 1_000_000
 """A line of fewer bytes is short. An export with more short lines takes long to read, however small it is packed."""
+LONGEST_LINE, MOST_VALUES = 40 * 1024 * 1024, 200_000
+"""The most bytes of a line, and the most texts and values in it: each of these takes more memory than in the file."""
 ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "")
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 Line = dict[str, Any]
 
@@ -54,6 +59,7 @@ def objects(data: Data) -> Iterator[Line]:
         short += len(line) < SHORT
         if short > MOST_SHORT:
             raise Refused(f"It has more than {MOST_SHORT:,} lines of less than {SHORT} bytes.")
+        require_bounds(line, f"Line {number}")
         try:
             value = strict_json.loads(line)
         except strict_json.Malformed as error:
@@ -69,6 +75,22 @@ def _lines(data: Data) -> Iterator[bytes]:
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
         start = end + 1
+
+
+def require_bounds(line: bytes, named: str) -> None:
+    """Raise Refused if a line of JSON is too long, or has too many values."""
+    if len(line) > LONGEST_LINE:
+        raise Refused(f"{named} has more than {LONGEST_LINE:,} bytes.")
+    if _has_too_many(line):
+        raise Refused(f"{named} has more than {MOST_VALUES:,} values.")
+
+
+def _has_too_many(line: bytes) -> bool:
+    """Return whether a line has more than MOST_VALUES texts or other values."""
+    if len(line) < 2 * MOST_VALUES:
+        return False
+    rest, strings = _STRING.subn(b"", line, MOST_VALUES)
+    return strings == MOST_VALUES or sum(map(rest.count, (b",", b"[", b"{"))) > MOST_VALUES
 
 
 def header_of(line: Line | None, format: str) -> Line:
@@ -203,7 +225,7 @@ def _text_or_none(value: Line, name: str) -> str | None:
     if value.get(name) is None:
         return None
     found = text(value, name)
-    if "\0" in found or any("\ud800" <= character <= "\udfff" for character in found):
+    if strict_json.doubtful(found):
         raise Refused("A proposal has a text with a NUL or an unpaired surrogate.")
     return found
 

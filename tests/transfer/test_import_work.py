@@ -107,6 +107,7 @@ import resource, sys
 from memoryhub.transfer import recognition
 from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Bounds
+HEADER = b'{"type":"header","format":"memoryhub","version":1}\\n'
 data = eval(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
@@ -121,6 +122,10 @@ except Refused as refused:
     [
         ("b'\\n' * 5_000_000", "not a git stream"),
         ("b'#\\n' * 2_500_000", "not a git stream"),
+        ('HEADER + b\'{"type":"x",\' + b\'"k":0,\' * 2_000_000 + b\'"j":0}\\n\'', "200,000 values"),
+        ("HEADER + b'{\"type\":\"x\",\"v\":[' + b'[],' * 5_000_000 + b'0]}\\n'", "200,000 values"),
+        ('HEADER + b\'{"type":"x","v":"\' + b\'a\' * 42_000_000 + b\'"}\\n\'', "Line 2 has more than 41,943,040 bytes"),
+        ("b'# memoryhub {' + b'\"k\":0,' * 2_000_000 + b'\"j\":0}\\n'", "200,000 values"),
         (f"{COMMIT!r} + b'M 644 inline \"' + b'\\\\141' * 1_000_000 + b'\"\\n'", "longer than 4,096 bytes"),
     ],
 )
