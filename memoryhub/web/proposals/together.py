@@ -3,6 +3,7 @@
 Each proposal is decided about by itself, with its own entry; the entries share a group, and are taken back together.
 """
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,8 @@ from memoryhub.web.proposals.trust import query_of, rules_of
 from memoryhub.web.undo.form import MOST_NOTE
 
 MERGE, REFUSE = "merge", "refuse"
+SECONDS = 4.0
+"""How long one press decides; proposals that it does not reach stay open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,11 @@ def _seen(values: Sequence[str]) -> dict[int, str]:
 
 
 def _decided(store: MemoryStore, seen: Mapping[int, str], decision: str, doing: Act) -> Done:
-    entries, left = dict[int, int](), dict[int, str]()
+    entries, left, until = dict[int, int](), dict[int, str](), time.monotonic() + SECONDS
     for number, saw in seen.items():
+        if time.monotonic() > until:
+            left[number] = _("there was no time left for it")
+            continue
         try:
             if decision == MERGE:
                 entries[number] = decide.merge(store.pk, number, {}, saw, doing).seq

@@ -13,7 +13,7 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, MemoryStore, User
-from memoryhub.web.proposals import listing
+from memoryhub.web.proposals import listing, together
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (
@@ -107,6 +107,20 @@ def test_several_are_merged_with_an_entry_each_and_taken_back_with_one_press(
     assert "undone" in decided and 'name="entries"' not in decided
     assert texts(store) == before and verify.verify(store.pk)[1] is None
     assert "undone" in curator.get(url_of(store, 1)).content.decode()
+
+
+def test_what_a_press_has_no_time_for_stays_open(
+    caller: Caller, store: MemoryStore, curator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adds(caller, "x", "y", "z")
+    monkeypatch.setattr(together, "SECONDS", -1.0)
+    for decision in ("merge", "refuse"):
+        page = press(curator, store, decision, 1, 2, 3).content.decode()
+        assert "#3: there was no time left for it." in page
+    assert states(store, 1, 2, 3) == ["open"] * 3
+    monkeypatch.setattr(together, "SECONDS", 60.0)
+    press(curator, store, "refuse", 1, 2, 3)
+    assert states(store, 1, 2, 3) == ["refused"] * 3
 
 
 def test_what_later_edits_overlap_is_not_taken_back(
