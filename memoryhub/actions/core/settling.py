@@ -6,7 +6,7 @@ can set a finding to resolved.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record
 from memoryhub.actions.core.plans import in_parts, named_ids
 from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
 from memoryhub.models.findings import FindingQuerySet
+
+TEXTS_AT_ONCE = 50
+"""How many texts of versions are in memory at once while values are read from them."""
 
 LOOK = 1_000
 """How many resolved findings of a memory, the newest, each act looks for in its text."""
@@ -209,18 +212,21 @@ def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Plac
 
 
 def _values(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    versions: dict[str, tuple[str | None, str | None]] = {}
-    for part in in_parts(sorted({finding.version_id for finding in findings})):
-        rows = MemoryVersion.objects.among(store_id, part).values_list("pk", "path", "text_id")
-        versions |= {pk: (path, text) for pk, path, text in rows}
-    texts = _texts(store_id, [text for _, text in versions.values()])
-    found = {}
+    """Return {finding id: value}. The texts of very many versions may be needed: only a few are in memory at once."""
+    by_version: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
-        path, text = versions.get(finding.version_id, (None, None))
-        content = path if finding.in_path else texts.get(text or "")
-        value = (content or "")[finding.start : finding.end]
-        if value and marks.fingerprint(finding.kind, value) == finding.fingerprint:
-            found[finding.pk] = value
+        by_version[finding.version_id].append(finding)
+    found = {}
+    for part in in_parts(sorted(by_version), TEXTS_AT_ONCE):
+        rows = MemoryVersion.objects.among(store_id, part).values_list("pk", "path", "text_id")
+        versions = {pk: (path, text) for pk, path, text in rows}
+        texts = _texts(store_id, [text for _, text in versions.values()])
+        for pk, (path, text) in versions.items():
+            for finding in by_version[pk]:
+                content = path if finding.in_path else texts.get(text or "")
+                value = (content or "")[finding.start : finding.end]
+                if value and marks.fingerprint(finding.kind, value) == finding.fingerprint:
+                    found[finding.pk] = value
     return found
 
 

@@ -1,6 +1,7 @@
 """When findings are open and when they are resolved."""
 
 import json
+from collections.abc import Collection
 
 import pytest
 
@@ -66,6 +67,29 @@ def test_a_dismissed_finding_stays_so_while_its_text_stands_and_opens_where_it_i
     assert findings_of(hub) == [("card", 2, "dismissed")]
     hub.call(command="insert", path="/memories/1.md", insert_line=0, insert_text=f"do use {CARD}")
     assert findings_of(hub) == [("card", 2, "open")]
+
+
+@pytest.mark.both_databases
+def test_the_texts_of_few_versions_are_in_memory_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write that adds a value makes a version whose text a later act needs."""
+    hub, _rows = found(*[f"{name}\n" for name in "abcd"])
+    for number in range(4):
+        for value in ("Zx7u1qq", "Yw8v2rr", "Xv9w3ss"):
+            line = f"password: {value}{number}"
+            hub.call(command="insert", path=f"/memories/{number}.md", insert_line=0, insert_text=line)
+    read, texts_of = [], settling._texts
+
+    def counted(store_id: str, ids: Collection[str | None]) -> dict[str, str]:
+        read.append(len({text for text in ids if text}))
+        return texts_of(store_id, ids)
+
+    monkeypatch.setattr(settling, "_texts", counted)
+    monkeypatch.setattr(settling, "TEXTS_AT_ONCE", 2)
+    hub.call(command="rename", old_path="/memories/0.md", new_path="/memories/d/0.md")
+    hub.call(command="delete", path="/memories/d")
+    assert findings_of(hub).count(("password", 1, "resolved")) == 3
+    assert len(read) > 4 and max(read[1:]) <= 2
+    assert_audit_is_right(hub.store)
 
 
 def test_a_deletion_resolves_and_bringing_it_back_opens() -> None:
