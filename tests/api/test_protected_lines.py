@@ -179,3 +179,22 @@ def test_texts_that_take_much_work_to_compare_protect_more_and_hold_nobody_up(
     monkeypatch.setattr(protected_lines, "MOST_CHARACTERS", 1_000)
     assert writes(hub, text(3))[0] == "ok", "of long texts, the first and the last one are compared"
     assert writes(hub, text(4).replace("5 days", "6 days"))[0] == "err"
+
+
+def test_texts_of_many_memories_are_not_kept_together(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {}
+    for number in range(6):
+        path = f"/many/{number}.md"
+        writes(hub, TEXT, path)
+        named[path] = Lines(str(memory(hub, path).head_id), 2, 3)
+        for line in range(4):
+            writes(hub, f"line {line}\n{TEXT}", path)
+        writes(hub, TEXT.replace("5 days", "6 days"), path)
+    monkeypatch.setattr(protected_lines, "MOST_CHARACTERS", 4 * len(TEXT))
+    protected, newest, of_page = ProtectedLines(hub.store.pk), ProtectedLines(hub.store.pk), []
+    for path, lines in named.items():
+        whose, changing = protected.past_of(lines)
+        assert (whose, changing) == (memory(hub, path).pk, {memory(hub, path).head_id})
+        assert newest.in_newest(whose, lines)[1] == [2, 3]
+        of_page += [sum(map(len, one._contents.values())) for one in (protected, newest)]
+    assert max(of_page) <= 2 * protected_lines.MOST_CHARACTERS

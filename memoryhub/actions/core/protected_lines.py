@@ -1,7 +1,7 @@
 """Protected lines: where the lines that a path rule names are in the newest text of a memory, and what changes them."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from memoryhub.actions.core import sql
 from memoryhub.actions.core.sql import Statement
@@ -28,7 +28,10 @@ _TEXT = Statement("select content from memoryhub_memorytext where store_id = %s 
 
 
 class ProtectedLines:
-    """The protected lines of a memory store, during one act or for one page. Each text is read once."""
+    """The protected lines of a memory store, during one act or for one page.
+
+    Each text is read once, unless those read before have more than MOST_CHARACTERS: these are read again.
+    """
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -54,12 +57,15 @@ class ProtectedLines:
 
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
         """Return the id of the memory whose lines they are ("" if its version is gone), and the ids of those of its
-        later versions that changed, removed or separated the lines, among the newest MOST_STEPS."""
+        later versions that changed, removed or separated the lines, among the newest ones: at most MOST_STEPS, with
+        MOST_CHARACTERS."""
         named = self._named(lines)
         if named is None or named[2] is None:
             return "", set()
         newest = sql.rows(_LATER, self._store, named[0], named[1], MOST_STEPS)
-        later = [(pk, text) for pk, text, _size in reversed(newest) if text]
+        sizes = accumulate(size or 0 for _pk, _text, size in newest)
+        near = [row for row, characters in zip(newest, sizes, strict=True) if characters <= MOST_CHARACTERS]
+        later = [(pk, text) for pk, text, _size in reversed(near) if text]
         texts = self._texts([named[2], *(text for _pk, text in later)])
         found, now = set(), list(_numbers(lines, texts[0]))
         for (version, _text), (old, new) in zip(later, pairwise(texts), strict=True):
@@ -73,6 +79,8 @@ class ProtectedLines:
         return sql.one(_NAMED, self._store, lines.version)
 
     def _texts(self, ids: Sequence[str]) -> list[str]:
+        if sum(map(len, self._contents.values())) > MOST_CHARACTERS:
+            self._contents.clear()
         for text in ids:
             if text not in self._contents:
                 row = sql.one(_TEXT, self._store, text)
