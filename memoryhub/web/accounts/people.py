@@ -11,14 +11,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.models import Invitation, Key, User, Webhook
-from memoryhub.models.access import fold_email
+from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, rows_of, webhooks_of
 from memoryhub.web.accounts.people_forms import InviteForm
@@ -100,14 +100,20 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     webhooks = webhooks_of(Webhook.objects.order_by("store__name", "name", "id"), user)
     if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
         return _deactivated(request, user, ending)
-    invitations = Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user)).newest()[:ROWS]
+    invitations = _links_of(user).newest()[:ROWS]
     roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
     shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
     shown["more_roles"] = max(0, roles.count() - ROWS)
     return render(request, "accounts/deactivate.html", shown)
 
 
+def _links_of(user: User) -> InvitationQuerySet:
+    """Return the open invitations that a deactivation withdraws: those that a person made, and links to a password."""
+    return Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user))
+
+
 def _deactivated(request: Request, user: User, ending: Chosen) -> HttpResponse:
+    links = _links_of(user).count()
     try:
         actions.set_active(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
     except LastAdministrator:
@@ -116,7 +122,18 @@ def _deactivated(request: Request, user: User, ending: Chosen) -> HttpResponse:
             _("The last administrator of the hub cannot be deactivated. Make another person an administrator first."),
         )
         return see_other(request, "people")
-    messages.success(request, _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))})
+    said = [_("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))}]
+    for words, count in (
+        (ngettext("%(count)s key was revoked.", "%(count)s keys were revoked.", len(ending.keys)), len(ending.keys)),
+        (ngettext("%(count)s invitation was withdrawn.", "%(count)s invitations were withdrawn.", links), links),
+        (
+            ngettext("%(count)s webhook was paused.", "%(count)s webhooks were paused.", len(ending.webhooks)),
+            len(ending.webhooks),
+        ),
+    ):
+        if count:
+            said.append(words % {"count": count})
+    messages.success(request, " ".join(said))
     if user == person(request):
         return see_other(request, "sign_in")
     return see_other(request, "people")

@@ -3,9 +3,12 @@
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -19,8 +22,9 @@ from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.responses import asked, fresh_form, see_other, spend_form
+from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, spend_form
 from memoryhub.web.path_rules.naming import rules_naming
+from memoryhub.web.search.keys import ending_of
 
 LOOK = 50
 """How many entries of an agent are searched in each store for the first call with a new key."""
@@ -61,6 +65,24 @@ def issued(request: Request, key: Key, secret: str) -> HttpResponse:
     connect = clients(settings.MEMORYHUB_URL, store.id, secret) if store else None
     shown = {"key": key, "row": row, "secret": secret, "store": store, "snippets": copyable, "clients": connect}
     return render(request, "agents/issued.html", shown)
+
+
+@superuser_only
+@require_safe
+def every_key(request: Request) -> HttpResponse:
+    """List all keys of the hub, newest first, in pages; `q` is a part of an agent's name, or the end of a key."""
+    query, before = asked(request, "q").strip(), asked(request, "before")
+    found = Key.objects.select_related("agent", "created_by").order_by("-pk")
+    if query:
+        named = Q(agent__folded_name__contains=keys_and_roles.fold_name(query))
+        found = found.filter(named | Q(hint=ending_of(query) or None))
+    page = list((found.filter(pk__lt=before) if before else found)[: ROWS + 1])
+    shown = {
+        "rows": key_rows(page[:ROWS], person(request), timezone.now()),
+        "query": query,
+        "before": page[ROWS - 1].pk if len(page) > ROWS else "",
+    }
+    return render(request, "agents/keys.html", shown)
 
 
 @never_cache
@@ -116,7 +138,10 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
     if form.is_valid():
         if keys_and_roles.fold_name(form.cleaned_data["name"]) == key.agent.folded_name:
             keys_and_roles.revoke_key(key, **by(request))
-            messages.success(request, _("The key …%(hint)s is revoked.") % {"hint": key.hint})
+            link = '{} <a class="button button-small banner-undo" href="{}?key={}">{}</a>'
+            said = _("The key …%(hint)s is revoked.") % {"hint": key.hint}
+            seen = _("See what was done with it")
+            messages.success(request, format_html(link, said, reverse("audit"), key.pk, seen))
             return see_other(request, "agent", key.agent_id)
         form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
     row = key_rows([key], user, timezone.now())[0]

@@ -237,7 +237,13 @@ def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
     page = text(client.get(address))
     assert "They issued 1 key that still works. If it stays ticked below, it is revoked permanently" in page
     assert "They keep their roles" in page and re.search(r"Support</a> <span[^>]*>Admin<", page)
-    client.post(address, {"shown": [Key.objects.get().id], "key": [Key.objects.get().id]})
+    people.invite(email="new@example.com", store=store, role=Role.VIEWER, **by(alice))
+    html = text(client.get(address)).partition("Invitations that will be withdrawn too")[2]
+    assert re.search(r"new@example.com, Support <span[^>]*>Viewer<", html)
+    ending = {"shown": [Key.objects.get().id], "key": [Key.objects.get().id]}
+    page = text(client.post(address, ending, follow=True))
+    assert "1 key was revoked. 1 invitation was withdrawn." in page and "webhook was paused" not in page
+    assert f'href="/audit?person={alice.id}"' in page
     people.set_active(alice, True, **by(superuser))
     assert alice.role_in(store) == Role.ADMIN  # as the page said
     page = text(client.get(f"/people/{superuser.id}/deactivate"))

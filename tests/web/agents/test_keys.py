@@ -1,0 +1,30 @@
+"""The list of all keys of the hub, and what follows a revocation."""
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.stores import stores
+from memoryhub.models import Agent, MemoryStore, User
+from tests.fixtures import BY, signed_in
+from tests.web.agents.test_agents import issue, text
+
+
+def test_administrators_of_the_hub_see_all_keys(store: MemoryStore, agent: Agent, superuser: User, alice: User) -> None:
+    other = stores.create_store(stores.StoreSettings(name="Salaries"), **BY)
+    second = keys_and_roles.create_agent(name="importer", description="", **BY)
+    first, key = issue(agent, store), issue(second, other)
+    keys_and_roles.revoke_key(first, **BY)
+    html = text(signed_in(superuser).get("/keys"))
+    assert f"mh_…{first.hint}" in html and f"mh_…{key.hint}" in html and "revoked" in html and "Salaries" in html
+    assert html.index(key.hint) < html.index(first.hint)
+    for query in ("IMPORTER", f"mh_…{key.hint}"):
+        html = text(signed_in(superuser).get("/keys", {"q": query}))
+        assert f"mh_…{key.hint}" in html and f"mh_…{first.hint}" not in html
+    assert "No key matches" in text(signed_in(superuser).get("/keys", {"q": "nobody"}))
+    assert 'href="/keys"' in text(signed_in(superuser).get("/agents"))
+    assert 'href="/keys"' not in text(signed_in(alice).get("/agents"))
+    assert signed_in(alice).get("/keys").status_code == 403
+
+
+def test_a_revocation_leads_to_what_was_done_with_the_key(store: MemoryStore, agent: Agent, superuser: User) -> None:
+    key = issue(agent, store)
+    html = text(signed_in(superuser).post(f"/keys/{key.pk}/revoke", {"name": agent.name}, follow=True))
+    assert f'href="/audit?key={key.pk}"' in html and "See what was done with it" in html
