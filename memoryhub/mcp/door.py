@@ -25,6 +25,7 @@ from memoryhub.mcp.methods import Incoming
 from memoryhub.models import Door
 
 PREFIX = "/mcp"
+CONNECTION = "Mcp-Session-Id"
 LONGEST_IDEMPOTENCY_KEY = 255
 TAKEN = frozenset(("application/json", "application/*", "*/*"))
 
@@ -80,7 +81,7 @@ def _answer(request: HttpRequest) -> HttpResponse:
         message = messages.read(body)
         if message.is_response:
             return HttpResponse(status=202)
-        asked = Asked(caller, Door.MCP, at, requests.session_of(request), elapsed)
+        asked = Asked(caller, Door.MCP, at, _session_of(request), elapsed)
         return _answer_to(request, message, store_id, asked)
 
 
@@ -104,14 +105,24 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
         key = requests.visible_header(request, "Idempotency-Key", LONGEST_IDEMPOTENCY_KEY)
     except (Refused, Problem) as refused:
         return _refusal(message.id, refused)
+    incoming = Incoming(message, version, store_id, asked, key)
     try:
-        value = methods.call(Incoming(message, version, store_id, asked, key))
+        value = methods.call(incoming)
     except Refused as refused:
         refused.status = versions.status_of(refused, version)
         return _refusal(message.id, refused)
     except Problem as problem:
         return _refusal(message.id, problem)
-    return HttpResponse(messages.result(message.id, value), content_type="application/json")
+    response = HttpResponse(messages.result(message.id, value), content_type="application/json")
+    if session := methods.session_begun(incoming):
+        response.headers[CONNECTION] = session
+    return response
+
+
+def _session_of(request: HttpRequest) -> str | None:
+    """Return the name of the agent's session: the one that it gives itself, or that of the connection."""
+    given = requests.session_of(request)
+    return requests.visible_header(request, CONNECTION, requests.LONGEST_SESSION) if given is None else given
 
 
 def _store_named(path: str) -> str | None:

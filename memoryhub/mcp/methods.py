@@ -1,5 +1,7 @@
 """The methods of the protocol: initialization or discovery, the list of tools, and their calls."""
 
+import re
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +57,19 @@ def _initialize(incoming: Incoming) -> Json:
         "serverInfo": SERVER,
         "instructions": tools.INSTRUCTIONS,
     }
+
+
+def session_begun(incoming: Incoming) -> str | None:
+    """Return the name of the session that a connection begins with `initialize`; None for any other method.
+
+    Nothing is stored: the client sends the name back with each call, in the header `Mcp-Session-Id`.
+    """
+    if incoming.version == versions.STATELESS or incoming.message.method != "initialize":
+        return None
+    info = incoming.params.get("clientInfo")
+    given = info.get("name") if isinstance(info, dict) else None
+    name = re.sub(r"[^a-z0-9]+", "-", str(given or "").lower())[:40].strip("-") or "mcp"
+    return f"{name}-{incoming.asked.at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def _discover(incoming: Incoming) -> Json:

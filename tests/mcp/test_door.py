@@ -1,13 +1,14 @@
 """The MCP door over HTTP: what it asks of a request, in both versions, and what malformed ones are told."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
-from memoryhub.models import HUB, Access, AuditEntry
+from memoryhub.models import HUB, Access, AuditEntry, Session
 from tests.api.harness import BY, Answer, Hub, new_agent, new_secret, new_store, newest_entry, row_counts
 from tests.mcp.messages import AGREED, META, STATELESS, call, called, message, send, text_of
 
@@ -215,6 +216,28 @@ def test_cookies_mean_nothing_and_none_are_set(hub: Hub, superuser: Any) -> None
     hub.client.force_login(superuser)
     assert error(send(hub, PING, authorization="")) == (401, -32600)
     assert not send(hub, PING).headers.keys() & {"set-cookie", "mcp-session-id"}
+
+
+def test_a_connection_is_a_session_unless_the_agent_names_one(hub: Hub) -> None:
+    begun = {
+        "protocolVersion": "2025-11-25",
+        "clientInfo": {"name": "Claude <Code>", "version": "1"},
+        "capabilities": {},
+    }
+    first, second = (send(hub, message("initialize", begun), None).headers["mcp-session-id"] for _ in range(2))
+    assert re.fullmatch(r"claude-code-\d{8}-\d{6}-[0-9a-f]{4}", first) and first != second
+    look = {"command": "view", "path": "/memories"}
+    called(hub, "memory", look, mcp_session_id=first)
+    called(hub, "search", {"query": "x"}, mcp_session_id=first)
+    called(hub, "memory", look, mcp_session_id=first, memoryhub_session="own")
+    called(hub, "memory", look)
+    assert sorted(Session.objects.values_list("name", flat=True)) == sorted([first, "own"])
+    assert AuditEntry.objects.filter(chain=hub.store.pk, session=Session.objects.get(name=first).pk).count() == 2
+    assert (
+        send(hub, message("initialize", {"protocolVersion": "2025-11-25"}), None).headers["mcp-session-id"][:4]
+        == "mcp-"
+    )
+    assert error(send(hub, message("tools/list"), mcp_session_id="é"))[0] == 400
 
 
 def test_the_hub_that_fails_says_so_as_json(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Examples for an agent's author to copy: complete calls, one with curl and two with Python."""
+"""Examples for an agent's author to copy: complete calls, one with curl and three with Python. Each names a session."""
 
 import json
 import shlex
@@ -13,15 +13,17 @@ FIRST_LOOK = {
 
 _CALL = '''\
 import json
+import time
 import urllib.request
 
 URL = {url}
 KEY = {secret}
+SESSION = time.strftime("run-%Y%m%d-%H%M%S")  # one name for each run: people see what it did, and can undo it
 
 
 def call(message):
     """Runs the memory tool calls of a tool_use block or an assistant message; gives what to send back to Claude."""
-    headers = {{"Authorization": "Bearer " + KEY, "Content-Type": "application/json"}}
+    headers = {{"Authorization": "Bearer " + KEY, "Content-Type": "application/json", "Memoryhub-Session": SESSION}}
     request = urllib.request.Request(URL, data=json.dumps(message).encode(), headers=headers)
     with urllib.request.urlopen(request) as response:
         return json.load(response)
@@ -54,16 +56,33 @@ while True:
 print("".join(block.text for block in answer.content if block.type == "text"))
 """
 
-MODEL = "claude-sonnet-4-5"
+_STORES = """\
+import time
+
+import anthropic  # pip install anthropic
+
+SESSION = time.strftime("run-%Y%m%d-%H%M%S")  # one name for each run: people see what it did, and can undo it
+hub = anthropic.Anthropic(
+    base_url={hub},
+    api_key={secret},
+    default_headers={{"Memoryhub-Session": SESSION}},
+)
+memories = hub.beta.memory_stores.memories
+for memory in memories.list({store}, path_prefix="/", view="full"):
+    print(memory.path, memory.content)
+"""
+
+MODEL = "claude-sonnet-5-5"
 
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """Three examples of using a key."""
+    """Four examples of using a key; `stores` uses the memory_stores API."""
 
     curl: str
     python: str
     loop: str
+    stores: str
 
 
 def snippets(hub: str, store_id: str, secret: str) -> Snippets:
@@ -71,7 +90,10 @@ def snippets(hub: str, store_id: str, secret: str) -> Snippets:
     url = f"{hub.rstrip('/')}/v1/memory_stores/{store_id}/tool_calls"
     call = _CALL.format(url=json.dumps(url), secret=json.dumps(secret))
     return Snippets(
-        _curl(url, secret), call + _LOOK.format(block=json.dumps(FIRST_LOOK)), call + _LOOP.format(model=repr(MODEL))
+        _curl(url, secret),
+        call + _LOOK.format(block=json.dumps(FIRST_LOOK)),
+        call + _LOOP.format(model=repr(MODEL)),
+        _STORES.format(hub=json.dumps(hub.rstrip("/")), secret=json.dumps(secret), store=json.dumps(store_id)),
     )
 
 
@@ -80,6 +102,7 @@ def _curl(url: str, secret: str) -> str:
         f"curl --silent --show-error {shlex.quote(url)}",
         f"--header {shlex.quote('Authorization: Bearer ' + secret)}",
         "--header 'Content-Type: application/json'",
+        "--header 'Memoryhub-Session: first-look'",
         f"--data {shlex.quote(json.dumps(FIRST_LOOK))}",
     )
     return " \\\n  ".join(parts)

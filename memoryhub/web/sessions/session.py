@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, MemoryStore, Role, Session, User
+from memoryhub.models.audit import ActorKind
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.paging import BadPlace
@@ -23,7 +24,8 @@ from memoryhub.web.sessions.before import sessions_before
 from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, is_proposal, stores_of
 from memoryhub.web.sessions.story import story_of
 
-PAGE = 30
+PAGE, LOOKED_AT = 30, 500
+"""The sessions of a page, and the newest entries among which calls without a session are counted."""
 COUNTED = 100
 """The most calls of a session that its row counts."""
 
@@ -73,8 +75,16 @@ def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
             newer=shown[0] if shown and (more if forward else bool(before)) else None,
             older=shown[-1] if shown and (True if forward else more) else None,
             is_first=not (before or after),
+            without=_without_session(store),
+            looked_at=LOOKED_AT,
         ),
     )
+
+
+def _without_session(store: MemoryStore) -> int:
+    """Return how many of the newest LOOKED_AT entries are calls of agents that named no session."""
+    newest = AuditEntry.objects.of_chain(store.pk).newest().values_list("actor_kind", "session")[:LOOKED_AT]
+    return sum(kind == ActorKind.KEY and not session for kind, session in newest)
 
 
 def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:

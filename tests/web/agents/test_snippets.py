@@ -14,9 +14,11 @@ import pytest
 from django.conf import settings as hub_settings
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.memories import curation
 from memoryhub.models import Agent, AuditEntry, MemoryStore, User
 from memoryhub.web.agents.snippets import snippets
-from tests.fixtures import signed_in
+from tests.fixtures import BY, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -76,7 +78,12 @@ def test_the_snippets_work_as_they_stand(
         run = [*command, snippet_in(html, name)]
         done = subprocess.run(run, capture_output=True, text=True, timeout=60, env=environment, check=False)
         assert "0B\t/memories" in done.stdout.replace("\\t", "\t"), (name, done)
-    assert AuditEntry.objects.of_chain(store.id).filter(command="view", ok=True).count() == 3
+    curation.create(store.id, "/a.md", "What the agent knows", Act(**BY))
+    run = [sys.executable, "-c", snippet_in(html, "stores")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    assert "/a.md What the agent knows" in done.stdout, done
+    calls = AuditEntry.objects.of_chain(store.id).filter(actor_kind="key")
+    assert calls.filter(command="view", ok=True).count() == 4 and calls.filter(session=None).count() == 0
 
 
 def test_snippets_quote_what_they_are_given() -> None:
