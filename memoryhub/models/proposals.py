@@ -112,6 +112,7 @@ class ProposedChange(Sealed, RowOfStore):
 
     `memory` and `base`, the newest version at the time of the call, are ids; both are null if the memory did not exist.
     `content` is the memory's whole new text (null: the text stays), `new_path` its new path (null: the path stays).
+    `rule` is the number of the path rule that held it back, from 1, in the rules as they were then (null: unknown).
     """
 
     HOME: ClassVar = "store_id"
@@ -127,6 +128,7 @@ class ProposedChange(Sealed, RowOfStore):
     new_path = PathField(null=True)
     content = models.TextField(null=True)
     deletes = models.BooleanField(default=False)
+    rule = models.BigIntegerField(null=True)
 
     objects = ProposedChangeQuerySet.as_manager()
 

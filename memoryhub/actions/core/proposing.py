@@ -6,7 +6,7 @@ from typing import NamedTuple, NoReturn
 
 from django.db.models import Max
 
-from memoryhub import ids
+from memoryhub import ids, path_rules
 from memoryhub.actions.core import disk_space, tree
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
@@ -58,8 +58,9 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     elif new:
         proposal.changed_at = max(store.at, proposal.changed_at + timedelta(microseconds=1))
         proposal.save(update_fields=["changed_at"])
+    number_of_rule = path_rules.of_text(store.path_rules).rules.index(rule) + 1
     for number, change in enumerate(new, len(before) + 1):
-        row(store, proposal, number, change).save(force_insert=True)
+        row(store, proposal, number, change, rule=number_of_rule).save(force_insert=True)
     is_error = not (store.proposes_without_error and store.act.door.has_tool)
     raise ProposedByRule(results.proposed(proposal.number, rule.reason, is_error=is_error))
 
@@ -146,8 +147,11 @@ def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
     )
 
 
-def row(store: Tree, proposal: Proposal, number: int, change: Wanted, base: str | None = None) -> ProposedChange:
-    """Return the row of a change; `base` is the version that the agent saw, if it is not the newest one."""
+def row(
+    store: Tree, proposal: Proposal, number: int, change: Wanted, base: str | None = None, rule: int | None = None
+) -> ProposedChange:
+    """Return the row of a change; `base` is the version that the agent saw, if it is not the newest one. `rule` is the
+    number of the rule that holds it back, if one does."""
     memory = change.memory
     return ProposedChange(
         id=ids.new_id(ids.PROPOSED_CHANGE, store.at),
@@ -161,4 +165,5 @@ def row(store: Tree, proposal: Proposal, number: int, change: Wanted, base: str 
         new_path=change.new_path,
         content=change.content,
         deletes=change.deletes,
+        rule=rule,
     )

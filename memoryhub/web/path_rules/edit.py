@@ -50,9 +50,10 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     names = names_in(store, saved, seen_by=person(request))
     seen = request.POST.get("opened", path_rules.digest(saved))
     if request.method != "POST":
-        return _page(
-            request, store, names, forms.unbound(forms.of_rules(_draft(request, store, saved)), names, store), seen
-        )
+        draft = _draft(request, store, saved)
+        is_complete = bool(request.GET.getlist("allow")) and draft != saved
+        form = forms.unbound(forms.of_rules(draft), names, store)
+        return _page(request, store, names, form, seen, tried=[*draft] if is_complete else None)
     asked = request.POST.get("act", TRY)
     if asked not in (SAVE, TRY):
         rows, shown = forms.rearranged(forms.typed(request.POST), asked, is_first=not saved)

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
@@ -146,6 +146,15 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
     entry = _entries(store).filter(seq=int(seq)).first()
     change = _change(entry) if entry else None
     return change[1] if change else None
+
+
+def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[PathRule, ...]]:
+    """Return {seq: the rules as they were at that entry}, without those that MOST_EARLIER newer lists have replaced
+    since the last one, or that an erasure has masked."""
+    entries = list(_entries(store).filter(seq__lt=max(seqs))[:MOST_EARLIER])
+    changes = {entry.seq: _change(entry) for entry in entries}
+    newest = {seq: next((one for one in changes if one < seq), 0) for seq in seqs}
+    return {seq: change[1] for seq, one in newest.items() if (change := changes.get(one))}
 
 
 def _change(entry: AuditEntry) -> Change | None:

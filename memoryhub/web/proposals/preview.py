@@ -54,7 +54,8 @@ class Row:
     `outcome` says what a decision did with the change: `merged`, `part` of it, `left`, or `there` if the memory already
     had it. `heads` are above its hunks, `lined` at its lines, and `beside` has comments on lines that are not shown.
     `may_edit` is true for a text that the page shows whole, `editor` is open. `is_screened` is false for a text for
-    which the page has no room: the rules were not asked about it.
+    which the page has no room: the rules were not asked about it. `stopped` says which limit stops its merge, and
+    `others` are the numbers of other open proposals about the memory.
     """
 
     row: plan_rows.Row
@@ -67,6 +68,8 @@ class Row:
     lined: Lined | None = None
     beside: str = ""
     is_screened: bool = False
+    stopped: str = ""
+    others: Sequence[int] = ()
 
     @property
     def diff(self) -> Diff | None:

@@ -38,6 +38,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
 from memoryhub.web.proposals.afterwards import MERGED, undone_of
+from memoryhub.web.proposals.checks import checked
 from memoryhub.web.proposals.drafts import OPEN, Drafts
 from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
 from memoryhub.web.proposals.hunks import Outcomes, ticks
@@ -228,25 +229,25 @@ def _page(
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of([proposal], person(request))
-    texts = with_texts(plan, parts.texts)
-    found, rows = preview.shown(store, texts, heading.outlines, given, request.GET, request.path)
+    new = with_texts(plan, parts.texts)
+    found, rows = preview.shown(store, new, heading.outlines, given, request.GET, request.path)
     if was:
         rows = _with_outcomes(rows, details, was)
     elif may_decide:
         rows = _with_choices(proposal, rows, parts, opened)
+    rows, held = checked(store, proposal, heading.outlines, plan, rows)
     drafts, agent = Drafts.of(request.POST), Agent.objects.filter(pk=proposal.agent).first()
     rows, talks = with_lines(request, store, rows, of_proposal(proposal), drafts, may_write=may_write, agent=agent)
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
-        may_decide=may_decide, entry=entry,
+        may_decide=may_decide, entry=entry, held=held,
         may_reopen=may_write and (proposal.state == ProposalState.REFUSED or bool(undone and undone.is_whole)),
-        undone=undone, calls=heading.seqs[:MOST_CALLS],
-        more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
+        undone=undone, calls=heading.seqs[:MOST_CALLS], more_calls=len(heading.seqs[MOST_CALLS:]),
+        found_in=sum(bool(row.found) for row in rows), trust=None if undone else _trust(store, heading),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
-        trust=None if undone else _trust(store, heading),
         next=came_from(request), here=request.path, anyway=request.method == "POST" and heading.looking,
         why=_why(request), drafts=drafts, talks=talks, agent=agent, **for_forms(request, store),
     )  # fmt: skip

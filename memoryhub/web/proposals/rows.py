@@ -23,8 +23,8 @@ FEW = 3
 class Outline:
     """What a proposal changes in one memory. `name` is the memory's name in the plan, `to` its new path, or "".
 
-    `kind` is one of KINDS, `calls` are {id of a change: the number of its call's entry}, and `number` is that of the
-    newest change.
+    `kind` is one of KINDS, `calls` are {id of a change: the number of its call's entry}, `number` is that of the newest
+    change, and `rule` that of the path rule that held the newest change back (None: unknown).
     """
 
     name: str
@@ -33,6 +33,7 @@ class Outline:
     to: str
     calls: Mapping[str, int]
     number: int
+    rule: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +136,4 @@ def _outline(name: str, steps: Sequence[Any]) -> Outline:
         kind = "created" if is_new else "modified"
     to = str(moves[-1].new_path) if "moved" in kind else ""
     path = str(moves[-1].path) if to else str(last.path)
-    return Outline(name, kind, path, to, {step.pk: step.seq for step in steps}, last.number)
+    return Outline(name, kind, path, to, {step.pk: step.seq for step in steps}, last.number, last.rule)

@@ -1,0 +1,92 @@
+"""What a person should know about a proposal besides its lines: the rules that held it back, the limits that stop its
+merge, and other proposals about the same memories. Each takes a few queries, whatever the memory store holds."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memoryhub.actions.core import limits
+from memoryhub.actions.core.limits import Limits
+from memoryhub.actions.core.plans import Plan
+from memoryhub.models import HubSettings, MemoryStore, Proposal, ProposalState, ProposedChange
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.path_rules.rules import rules_before
+from memoryhub.web.path_rules.sentences import names_in, sentence
+from memoryhub.web.proposals.preview import Row
+from memoryhub.web.proposals.rows import Outline
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A rule that held changes back: its number and its sentence as it was then, and how many memories it held."""
+
+    number: int
+    sentence: str
+    count: int
+
+
+def checked(
+    store: MemoryStore, proposal: Proposal, outlines: Sequence[Outline], plan: Plan, rows: Sequence[Row]
+) -> tuple[list[Row], list[Held]]:
+    """Return the rows of a proposal, if it is open with limits and other proposals, and the rules that held it back."""
+    held = _held(store, outlines)
+    if not proposal.is_open:
+        return [*rows], held
+    stopped, others = _stopped(store, plan), _others(proposal, plan)
+    names = [row.row.change.memory for row in rows]
+    return [
+        replace(row, stopped=stopped.get(name, ""), others=others.get(name, ()))
+        for row, name in zip(rows, names, strict=True)
+    ], held
+
+
+def _held(store: MemoryStore, outlines: Sequence[Outline]) -> list[Held]:
+    known = {max(one.calls.values()): one.rule for one in outlines if one.rule}
+    then = rules_before(store, known) if known else {}
+    counts: dict[tuple[int, str], int] = defaultdict(int)
+    names = names_in(store, {rule for rules in then.values() for rule in rules}) if then else {}
+    for one in outlines:
+        rules = then.get(max(one.calls.values()), ())
+        if one.rule and one.rule <= len(rules):
+            counts[one.rule, sentence(rules[one.rule - 1], names)] += 1
+    return [Held(number, words, count) for (number, words), count in sorted(counts.items())]
+
+
+def _stopped(store: MemoryStore, plan: Plan) -> dict[str, str]:
+    """Return why limits stop changes, if all before them are merged, as sentences."""
+    hub, found = HubSettings.current(), dict[str, str]()
+    most = Limits(*(_limit(store, hub, name) for name in Limits._fields))
+    memories, total = store.memory_count, store.total_bytes
+    for change in plan.changes:
+        now, then = change.now, change.chosen(change.choices[0])
+        old, new = (state.size if state.is_there else None for state in (now, then))
+        if new is None or (old is not None and then.sha256 == now.sha256):
+            continue
+        try:
+            limits.check(most, then.path or "", old_size=old, new_size=new, memories=memories, total_bytes=total)
+        except ToolError as error:
+            found[change.memory] = in_words(error)
+            continue
+        memories, total = memories + (old is None), total + new - (old or 0)
+    return found
+
+
+def _limit(store: MemoryStore, hub: HubSettings, name: str) -> int | None:
+    own: int | None = getattr(store, f"limit_{name}")
+    return hub.limit(name) if own is None else own
+
+
+def _others(proposal: Proposal, plan: Plan) -> dict[str, list[int]]:
+    memories = [change.memory for change in plan.changes if change.now.is_there]
+    if not memories:
+        return {}
+    of_memories = ProposedChange.objects.filter(store_id=proposal.store_id, memory__in=memories)
+    pairs = set(of_memories.exclude(proposal=proposal.pk).values_list("proposal", "memory"))
+    waiting = Proposal.objects.of_store(proposal.store_id).of_state(ProposalState.OPEN)
+    numbers = dict(waiting.filter(pk__in={pk for pk, _ in pairs}).values_list("pk", "number")) if pairs else {}
+    found: dict[str, list[int]] = defaultdict(list)
+    for pk, memory in pairs:
+        if pk in numbers:
+            found[str(memory)].append(numbers[pk])
+    return {memory: sorted(some) for memory, some in found.items()}

@@ -1,0 +1,89 @@
+"""Beside a proposal: the rule that held it back, the limits that stop its merge, other proposals about its memories."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.stores import path_rules, stores
+from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.models import MemoryStore, User
+from memoryhub.path_rules import Effect, PathRule
+from tests.fixtures import BY, signed_in
+from tests.web.history.versions import Caller
+from tests.web.proposals.proposing import begun, proposes, replaces, send, url_of
+
+pytestmark = pytest.mark.django_db
+
+RULE = "Agents may only propose to create, change, delete or rename any memory under /policies/: a person decides."
+
+
+@pytest.fixture
+def curator(alice: User) -> Client:
+    return signed_in(alice)
+
+
+def limit(store: MemoryStore, **limits: int) -> None:
+    stores.edit_store(MemoryStore.objects.get(pk=store.pk), StoreSettings(store.name, limits=limits), **BY)
+
+
+def shown(client: Client, store: MemoryStore, number: int = 1) -> str:
+    return str(client.get(url_of(store, number)).content.decode())
+
+
+@pytest.mark.both_databases
+def test_the_rule_that_held_it_back_is_named_as_it_was_then(store: MemoryStore, key: str, curator: Client) -> None:
+    caller = begun(store, key, "/policies/a.md")
+    replaces(caller, "/policies/a.md", "two", "2")
+    assert f"Held back by rule 1, as the rules were then: {RULE}" in shown(curator, store)
+    now = MemoryStore.objects.get(pk=store.pk)
+    rules = (PathRule(Effect.ALLOW, "/notes/"), PathRule(Effect.PROPOSE, ""), *path_rules.of_store(now))
+    path_rules.save(store.pk, rules, path_rules.digest(path_rules.of_store(now)), Act(**BY))
+    proposes(caller, "create", "/b.md", file_text="x")
+    html = shown(curator, store)
+    assert f"Held back by rule 1, as the rules were then: {RULE} (1 memory)" in html
+    assert "Held back by rule 2, as the rules were then: Agents may only propose to" in html
+    send(curator, store)
+    assert "Held back by rule 1" in shown(curator, store), "after the decision, too"
+
+
+@pytest.mark.both_databases
+def test_other_open_proposals_about_a_memory_are_named(store: MemoryStore, key: str, curator: Client) -> None:
+    caller = begun(store, key, "/policies/a.md")
+    for number in range(1, 4):
+        replaces(Caller(store, key, session=f"run-{number}"), "/policies/a.md", "two", f"{number}")
+    proposes(caller, "create", "/policies/new.md", file_text="x")
+    html = shown(curator, store)
+    assert "Other proposals are about this memory, too:" in html
+    assert url_of(store, 2) in html and url_of(store, 3) in html
+    send(curator, store, 3)
+    assert url_of(store, 3) not in shown(curator, store)
+    assert "Other proposals" not in shown(curator, store, 4)
+
+
+def test_a_limit_that_stops_the_merge_is_named_before_it(store: MemoryStore, key: str, curator: Client) -> None:
+    caller = begun(store, key, "/policies/a.md")
+    proposes(caller, "create", "/policies/new.md", file_text="x" * 50)
+    proposes(caller, "create", "/policies/b.md", file_text="x")
+    assert "It cannot be merged as it is" not in shown(curator, store)
+    limit(store, limit_memory_bytes=40)
+    html = shown(curator, store)
+    assert html.count("It cannot be merged as it is:") == 1
+    assert "50" in html and "40" in html
+    limit(store, limit_memories=2)
+    assert shown(curator, store).count("It cannot be merged as it is:") == 1, "the second new memory"
+
+
+def test_the_checks_take_a_fixed_number_of_queries(store: MemoryStore, key: str, curator: Client) -> None:
+    def asked(number: int) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            shown(curator, store, number)
+        return len(queries)
+
+    paths = [f"/policies/{number}.md" for number in range(8)]
+    caller = begun(store, key, *paths)
+    replaces(caller, paths[0], "two", "2")
+    for path in paths[1:]:
+        replaces(Caller(store, key, session="run-8"), path, "two", "2")
+    assert asked(2) <= asked(1) + 1
