@@ -5,7 +5,7 @@ In this form the root directory is `""`, and any other path is `/name/name`. Onl
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -74,6 +74,16 @@ def from_api(value: str) -> str:
     if is_sync_marker(path):
         raise _refused(ROOT + value, MARKED)
     return path
+
+
+def require_moved(moved: Sequence[str]) -> None:
+    """Raise ToolError unless memories under a directory may have these paths, to which a move would bring them.
+
+    What they have in common is the directory's new path, so the longest and the deepest of them decide for all.
+    """
+    if moved:
+        from_tool(ROOT + max(moved, key=lambda path: len(path.encode())))
+        from_tool(ROOT + max(moved, key=lambda path: path.count("/")))
 
 
 def is_sync_marker(path: str) -> bool:

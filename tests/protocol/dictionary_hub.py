@@ -207,6 +207,8 @@ class DictionaryHub:
             raise Refused(f"Error: Cannot rename {old} to {new}: a path cannot be moved inside itself")
         if parent := self._memory_above(new):
             raise Refused(f"Error: Cannot rename {old} to {new}: {parent} is a file, not a directory")
+        for path in self._beneath(old):
+            path_of({"new_path": new + path[len(old) :]}, "new_path", "rename")
         for path in [old, *self._beneath(old)]:
             if path in self.memories:
                 self.memories[new + path[len(old) :]] = self.memories.pop(path)

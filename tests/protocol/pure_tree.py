@@ -102,6 +102,7 @@ class PureTree:
         if (above := self._above(new_path)) is not None:
             raise ToolError(results.cannot_rename(path, new_path, above))
         moved = [path] if path in self.memories else self._beneath(path)
+        paths.require_moved([new_path + other[len(path) :] for other in moved])
         for other in moved:
             self.memories[new_path + other[len(path) :]] = self.memories.pop(other)
         return results.renamed(path, new_path)

@@ -170,6 +170,7 @@ def rename(store: Tree, command: Rename) -> Record:
     moves = [(one, new + one.path[len(old) :]) for one in moved]
     if not all(tree.sees(store, new_path) for _, new_path in moves):
         raise path_rules.hidden_place(new)
+    paths.require_moved([new_path for _, new_path in moves])
     rule = path_rules.require_may_move(store, moves)
     holds.require_may_move(store, [(one.path, new_path) for one, new_path in moves] if store.sight else [(old, new)])
     place = findings.screen_path(store, new)

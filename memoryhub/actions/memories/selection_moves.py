@@ -1,7 +1,7 @@
 """Moves a selection into another directory. The plan is shown first, and then applied as it was shown."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,13 +13,14 @@ from memoryhub.actions.memories import selection
 from memoryhub.actions.memories.selection import Chosen, Done, Item, NotDone, Selected
 from memoryhub.models import Directory, Memory
 from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
 
 
 class Obstacle(StrEnum):
     """Why an item cannot move to its target. STAYS is no obstacle: the item is already there.
 
     TAKEN: something is at the target. TWICE: another selected item has the same name. INSIDE: the directory would be
-    inside itself. LONG: a path would be too long or too deep.
+    inside itself. LONG: a path would be too long or too deep, or in a directory in which no memory can be, as `/a..`.
     """
 
     NONE = ""
@@ -154,15 +155,16 @@ def _obstacle(store_id: str, item: Item, to: str, taken: set[str], times: Counte
 
 
 def _is_too_long(store_id: str, item: Item, to: str) -> bool:
-    """Return whether the move would make the item's path, or a path under it, too long or too deep."""
-    longer, deeper = len(to.encode()) - len(item.path.encode()), to.count("/") - item.path.count("/")
+    """Return whether the item's new path, or a path under it, would be too long or too deep, or not allowed there."""
     if not item.is_directory:
-        return not _fits(item.path, longer, deeper)
-    if longer <= 0 and deeper <= 0:
-        return False
+        return not _are_allowed([to])
     beneath = Memory.objects.filter(store_id=store_id).under(item.path).values_list("path", flat=True)
-    return not all(_fits(path, longer, deeper) for path in beneath)
+    return not _are_allowed([to + path[len(item.path) :] for path in beneath])
 
 
-def _fits(path: str, longer: int, deeper: int) -> bool:
-    return len(path.encode()) + longer <= paths.MOST_BYTES and path.count("/") + deeper <= paths.MOST_NAMES
+def _are_allowed(moved: Sequence[str]) -> bool:
+    try:
+        paths.require_moved(moved)
+    except ToolError:
+        return False
+    return True

@@ -106,6 +106,8 @@ class TestMove:
             ("/" + "/".join("x" * 20), "/a/two.md", Obstacle.LONG),
             ("/" + "/".join("x" * 19), "/a/dir", Obstacle.LONG),
             ("/" + "/".join(["x" * 250] * 4), "/a/" + "y" * 50, Obstacle.LONG),
+            ("/b..", "/a/two.md", Obstacle.LONG),
+            ("/b..", "/a/dir", Obstacle.LONG),
         ],
     )
     def test_nothing_moves_where_one_of_them_cannot(

@@ -216,6 +216,7 @@ def test_a_directory_is_renamed_with_all_beneath_it(curator: User, store: Memory
     ("", "required"), ("/b", "is already at"), ("/", "is already at"), ("/a/inside", "inside itself"),
     ("/x.md/a", "/x.md is a memory"), ("/../a", "lead out"), ("/a\\b", "backslashes"), ("/c/./d", "single dot"),
     ("/\u202eevil", "invisible"), ("/" + "n" * 300, "longer"), ("/" + "d/" * 30, "deeper"),
+    ("/a..", "lead out"), ("/" + "/".join("d" * 20), "deeper"), ("/" + "/".join(["n" * 204] * 5), "longer"),
 ])  # fmt: skip
 def test_a_directory_goes_to_no_bad_place(curator: User, store: MemoryStore, new_path: str, said: str) -> None:
     for path in ("/a/1.md", "/b/2.md", "/x.md"):
