@@ -12,6 +12,7 @@ from django.urls import reverse
 from memoryhub.actions.core import proposing
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.findings import rules
+from memoryhub.actions.memories import curation
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
@@ -23,6 +24,7 @@ from tests.fixtures import BY, signed_in
 from tests.transfer import trips
 from tests.transfer.exported import export, lines_of, of_type
 from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
 from tests.web.proposals.proposing import (
     begun,
     edit,
@@ -138,6 +140,16 @@ def test_what_others_changed_in_the_target_is_a_conflict(caller: Caller, store: 
     again, (item,) = brought(data, target)
     assert (again, item.outcome) == (target, "taken")
     assert states(target, 2)[A][1] == "conflict"
+
+
+@pytest.mark.parametrize("history", [True, False])
+def test_what_others_moved_before_the_export_stays_a_conflict(
+    caller: Caller, store: MemoryStore, alice: User, history: bool
+) -> None:
+    curation.rename(store.pk, C, "/kept.md", act(alice))
+    assert states(store)["/kept.md"] == ("/kept.md", "conflict")
+    target, _items = brought(carried(store, history=history))
+    assert states(target) == states(store)
 
 
 def test_what_it_is_about_has_to_be_there(caller: Caller, store: MemoryStore, alice: User) -> None:

@@ -69,7 +69,8 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Bases, work
     now, last = plans.of_memory(memory), steps[-1]
     is_newest = last.base == memory.head_id
     if last.deletes:
-        is_as_seen = is_newest or (now.path == last.path and bases.texts.get(last.base or "") == _text_of(memory))
+        is_same = is_newest or bases.texts.get(last.base or "") == _text_of(memory)
+        is_as_seen = is_same and now.path == last.path
         problem = Problem.NONE if is_as_seen or not now.is_there else Problem.CONFLICT
         return replace(_of(memory, now, NOWHERE, problem, over=NOWHERE), **replaced_of(steps, {}, None)._asdict())
     path, moved = _place(now, steps)
