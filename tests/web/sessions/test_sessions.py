@@ -397,13 +397,3 @@ def test_many_calls_are_counted_as_far_as_it_is_quick(
     assert "more than 3 calls" in session_list(bob, caller.store).content.decode()
     assert found().last_seen_at - found().first_seen_at == timedelta(minutes=4)
     assert AuditEntry.objects.of_session(found().pk).count() == 5
-
-
-def test_calls_without_a_session_are_counted_with_what_to_do(store: MemoryStore, key: str, bob: User) -> None:
-    address = reverse("store_sessions", args=[store.pk])
-    assert "without a session" not in signed_in(bob).get(address).content.decode()
-    caller = Caller(store, key)
-    for name in "ab":
-        caller.create(f"/{name}.md", "x")
-    shown = " ".join(signed_in(bob).get(address).content.decode().split())
-    assert "2 are calls without a session" in shown and "#before-you-start" in shown
