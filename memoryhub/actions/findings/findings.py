@@ -66,6 +66,19 @@ class NeedsReason(Exception):
 # ------------------------------------------------------------------------------------------------ screening
 
 
+def screen_written(
+    store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None
+) -> Screened:
+    """Return what `screen` returns for a text that an actor writes now.
+
+    Raises the ToolError of the limit, before it is screened, for a text of which too much would be left in any case.
+    """
+    most = store.limits.memory_bytes
+    if most is not None and len(new) > max(2 * most, len(old or "")):
+        raise ToolError(results.memory_too_large(path, len(new.encode("utf-8", "surrogatepass")), most))
+    return screen(store, path, old, new, written=written)
+
+
 def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None) -> Screened:
     """Return what may be stored of a new text. Only lines that are not in the old text are screened.
 

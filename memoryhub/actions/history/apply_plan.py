@@ -275,7 +275,7 @@ def _place(store: Tree, change: Change, state: State) -> None:
 
 
 def _create(store: Tree, path: str, content: str, place: ScreenedPath) -> None:
-    screened = findings.screen(store, path, None, content)
+    screened = findings.screen_written(store, path, None, content)
     tree.check_limits(store, path, old_size=None, new_size=len(screened.text.encode()))
     memory = tree.add_memory(store, path, screened.text)
     findings.note(store, memory, store.made[-1].id, screened, place)
@@ -289,4 +289,4 @@ def _kept(store: Tree, change: Change, state: State) -> Kept:
     old = findings.text_of(store, now.text) if now.is_there else None
     if state.text:
         return findings.screen_stored(store, change.memory, path, old, state.text, state.size, state.sha256)
-    return findings.add_screened(store, change.memory, findings.screen(store, path, old, state.content or ""))
+    return findings.add_screened(store, change.memory, findings.screen_written(store, path, old, state.content or ""))

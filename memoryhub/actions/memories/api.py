@@ -197,7 +197,7 @@ def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
     require_free_path(store, path, results.already_exists(path), lambda above: results.cannot_create(path, above))
     rule = path_rules.require(store, Verb.CREATE, [path_rules.Change(path)])
     place = findings.screen_path(store, path)
-    screened = findings.screen(store, path, None, content)
+    screened = findings.screen_written(store, path, None, content)
     if rule:
         proposing.propose(store, rule, [Wanted(None, path, screened.text)])
     encoded = screened.text.encode()
@@ -266,7 +266,7 @@ def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) ->
 def _screened(store: Tree, memory: StoredMemory, path: str, content: str | None) -> Screened:
     if content is None or content == memory.content:
         return Screened(memory.content)
-    return findings.screen(store, path, memory.content, content)
+    return findings.screen_written(store, path, memory.content, content)
 
 
 def _propose(store: Tree, rule: PathRule, memory: StoredMemory, path: str, screened: Screened) -> NoReturn:

@@ -73,14 +73,14 @@ def create(store: Tree, command: Create) -> Record:
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
         rule = _require_may_edit(store, memory, lambda: command.file_text)
-        screened = findings.screen(store, command.path, memory.content, command.file_text)
+        screened = findings.screen_written(store, command.path, memory.content, command.file_text)
         return _changed(store, command.name, memory, screened, results.created(command.path), rule=rule)
     if memory or tree.directory_at(store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
     rule = path_rules.require(store, Verb.CREATE, [Change(command.path)])
     place = findings.screen_path(store, command.path)
-    screened = findings.screen(store, command.path, None, command.file_text)
+    screened = findings.screen_written(store, command.path, None, command.file_text)
     if rule:
         proposing.propose(store, rule, [Wanted(None, command.path, screened.text)])
     tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
@@ -106,7 +106,7 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     edit = replaced()
     start = memory.content.find(command.old_str)
     written = (start, start + len(command.new_str))
-    screened = findings.screen(store, command.path, memory.content, edit.text, written=written)
+    screened = findings.screen_written(store, command.path, memory.content, edit.text, written=written)
     answer = rendering.edited_again(screened.text, edit.first, edit.last)
     record = _changed(store, command.name, memory, screened, answer, rule=rule)
     if screened.masked:
@@ -131,7 +131,7 @@ def insert(store: Tree, command: Insert) -> Record:
     inserted = partial(text.insert, command.path, memory.content, command.insert_line, command.insert_text)
     rule = _require_may_edit(store, memory, inserted)
     content = inserted()
-    screened = findings.screen(store, command.path, memory.content, content)
+    screened = findings.screen_written(store, command.path, memory.content, content)
     return _changed(store, command.name, memory, screened, results.edited(command.path), rule=rule)
 
 

@@ -87,7 +87,8 @@ def edit(
         if memory is None or (memory.sha256 != expected_sha256 and memory.content != content):
             raise Conflict(memory)
         store.asks, store.reason = _is_person(act), override
-        version = commands.write(store, memory, findings.screen(store, memory.path, memory.content, content))
+        screened = findings.screen_written(store, memory.path, memory.content, content)
+        version = commands.write(store, memory, screened)
         record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
         details: dict[str, object] = {"path": memory.path}
         details |= decisions.mark_with_edit(store, memory.id, reviewed)

@@ -3,21 +3,24 @@
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
+from django.urls import reverse
 
+from memoryhub import sensitive
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import NeedsReason
 from memoryhub.actions.history import apply_plan, revert as reverting
 from memoryhub.actions.memories import curation, selection, selection_moves, selection_restore
 from memoryhub.actions.review import decisions
-from memoryhub.models import AuditEntry, Door, Finding, FindingState, Memory, MemoryVersion
+from memoryhub.models import AuditEntry, Door, Finding, FindingState, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.protocol.errors import ToolError
 from tests.actions.core.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, contents, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, findings_of, found, hub_with, set_rules, where_stored
-from tests.fixtures import new_person
+from tests.fixtures import new_person, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -286,3 +289,28 @@ def test_one_value_that_is_there_many_times_hides_none(monkeypatch: pytest.Monke
     again = "the password is hunter1!Xy\n" * 9
     hub.call(command="create", path="/memories/a.md", file_text=f"{again}the password is hunter2!Xy\n")
     assert sorted(line for _, line, _ in findings_of(hub)) == [1, 10]
+
+
+@pytest.mark.both_databases
+def test_a_text_far_beyond_the_limit_is_refused_before_it_is_screened(
+    store: MemoryStore, key: str, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Screening a text of hidden characters takes some microseconds for each of them, with the store locked."""
+    hub, texts, find = Hub(store, key), [], sensitive.find
+    hub.call(command="create", path="/memories/a.md", file_text="one\n")
+
+    def counted(text: str, *kinds: Any) -> list[sensitive.Span]:
+        texts.append(len(text))
+        return find(text, *kinds)
+
+    monkeypatch.setattr(sensitive, "find", counted)
+    hidden, client = "a\u200b" * 120_000, signed_in(alice)
+    for call in (
+        {"command": "create", "path": "/memories/b.md", "file_text": hidden},
+        {"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": hidden},
+        {"command": "str_replace", "path": "/memories/a.md", "old_str": "one", "new_str": hidden},
+    ):
+        assert "the limit of this memory store is 102400" in hub.call(**call)[1]
+    new = client.post(reverse("new_memory", args=[store.pk]), {"path": "/b.md", "text": hidden, "newlines": "lf"})
+    assert "the limit of this memory store is 102400" in new.content.decode()
+    assert not [size for size in texts if size > 200_000]
