@@ -27,6 +27,7 @@ MOST_WRITES = 50
 """The most writes of all readers together; MOST_OF_ONE of one reader."""
 
 MOST_OF_ONE = 12
+_THEN = "then-"
 POISON = [name for name, kind in KINDS.items() if kind.group == FindingGroup.POISON]
 
 
@@ -41,7 +42,10 @@ class Ticks:
 
     @classmethod
     def of(cls, given: QueryDict, *, is_chosen: bool) -> "Ticks":
-        return cls(_seqs(given.getlist("too")), _seqs(given.getlist("flag")), is_chosen)
+        """Return what is chosen in the fields `then-` with the number of an entry; a link has `too` and `flag`."""
+        chosen = [(name.removeprefix(_THEN), given[name]) for name in given if name.startswith(_THEN)]
+        too, flag = ([seq for seq, then in chosen if then == wanted] for wanted in ("too", "flag"))
+        return cls(_seqs([*given.getlist("too"), *too]), _seqs([*given.getlist("flag"), *flag]), is_chosen)
 
     @property
     def told(self) -> dict[str, object]:

@@ -1,10 +1,13 @@
 // Previews of restoring and undoing: the summary and the button follow the choices. The excluded items are sent in one
 // field, because a server limits the number of fields.
 
+// What readers of the lines wrote is chosen with `then-` fields, which load the preview again.
+const CHOICES = 'input[type=radio]:not([name^="then-"])';
+
 const forms = () => document.querySelectorAll("form[data-undo]");
 
 function changing(form) {
-  const groups = new Set([...form.querySelectorAll("input[type=radio]")].map((radio) => radio.name));
+  const groups = new Set([...form.querySelectorAll(CHOICES)].map((radio) => radio.name));
   const left = form.querySelectorAll("input[name=leave_out]:checked").length;
   let count = Number(form.dataset.count) - left;
   for (const name of groups) {
@@ -30,7 +33,7 @@ function effects(form) {
 
 // Return whether a choice differs from the page's proposal.
 const isChosen = (form) =>
-  [...form.querySelectorAll("input[type=radio], input[name=leave_out]")].some((box) => box.checked !== box.defaultChecked);
+  [...form.querySelectorAll(`${CHOICES}, input[name=leave_out]`)].some((box) => box.checked !== box.defaultChecked);
 
 function tellSummary(form, count) {
   const summary = document.querySelector(".undo-summary");

@@ -62,7 +62,7 @@ def test_from_signing_in_to_the_proof_that_poison_and_its_spread_are_undone_are_
     memory = Memory.objects.at("/refund_policies.xml").get()
     presses = 0
 
-    def press(role: Literal["button", "checkbox", "link"], name: str) -> None:
+    def press(role: Literal["button", "radio", "link"], name: str) -> None:
         nonlocal presses
         presses += 1
         page.get_by_role(role, name=name).first.click()
@@ -75,9 +75,9 @@ def test_from_signing_in_to_the_proof_that_poison_and_its_spread_are_undone_are_
     expect(page.locator("#main")).to_contain_text("The webhook “Nightly report” was paused")
     press("link", "Undo the session")
     expect(page.locator(".spread-readers")).to_contain_text("ticket-4503")
-    press("checkbox", "Undo too")
+    press("radio", "Undo too")
     expect(page.get_by_role("button", name="Undo 3 changes")).to_be_visible()
-    expect(page.get_by_role("checkbox", name="Undo too")).to_be_focused()
+    expect(page.get_by_role("radio", name="Undo too").first).to_be_focused()
     expect(page.locator("#undo-summary")).to_contain_text("1 memory goes to the trash")
     for width in (320, 390, 1440):
         page.set_viewport_size({"width": width, "height": 900})

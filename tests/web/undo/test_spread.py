@@ -106,7 +106,7 @@ def test_who_read_the_lines_is_told_with_what_they_wrote(bad: Session, store: Me
     assert found == [("reader", ["/refund.md", "/plan.md"]), ("quiet", [])]
     html = page.content.decode()
     assert "/rules.md, line 5" in html and "It wrote nothing afterwards." in html
-    assert 'name="too"' not in html, "a viewer ticks nothing"
+    assert 'name="then-' not in html, "a viewer ticks nothing"
 
 
 @pytest.mark.both_databases
@@ -170,6 +170,11 @@ def test_a_tick_shows_what_it_adds_and_one_press_undoes_it_all(
     before, too = texts(store), [seq_of("/refund.md"), seq_of("/plan.md", 2)]
     page = curator.get(url_of(store, bad), {"too": too})
     assert b"Undo 3 changes" in page.content and texts(store) == before
+    chosen = curator.get(url_of(store, bad), {f"then-{too[0]}": "too", f"then-{too[1]}": "too", "shown": ""})
+    assert b"Undo 3 changes" in chosen.content
+    left = curator.get(url_of(store, bad), {f"then-{too[0]}": "flag", f"then-{too[1]}": "leave", "shown": ""})
+    assert b"Undo 1 change and flag 1 memory" in left.content
+    assert re.search(rf'id="leave-{too[1]}"[^>]* checked', left.content.decode())
     seq = newest(store).seq
     response = send(curator, url_of(store, bad), too=too)
     entry = newest(store)
