@@ -31,6 +31,16 @@ class SizeField(forms.IntegerField):
             raise forms.ValidationError(gettext("Write a number of bytes, or one with KB, MB or GB, as in 200 MB."))
         return int(Decimal(match[1].replace(",", "") + (match[2] or "")) * UNITS[match[3].lower()])
 
+    def prepare_value(self, value: Any) -> Any:
+        """Return a stored number of bytes with the largest unit that divides it, as it can be typed."""
+        return sized(value) if isinstance(value, int) else value
+
+
+def sized(count: int) -> str:
+    """Return a number of bytes exactly, such as `5 MB`, or `5,000 B`."""
+    unit = next(unit for unit in reversed(UNITS) if not count % UNITS[unit])
+    return f"{number_format(count // UNITS[unit], use_l10n=True, force_grouping=True)} {unit.upper()}"
+
 
 class LimitsForm(forms.Form):
     """All limits, each a number or empty.
@@ -50,7 +60,9 @@ class LimitsForm(forms.Form):
         return [
             (
                 str(field.label),
-                field.widget.attrs["placeholder"] if self.initial[name] is None else _shown(self.initial[name]),
+                field.widget.attrs["placeholder"]
+                if self.initial[name] is None
+                else _shown(self.initial[name], COLUMNS[name]),
             )
             for name, field in self.fields.items()
         ]
@@ -65,10 +77,10 @@ class LimitsForm(forms.Form):
             required=False,
             min_value=limit.least,
             max_value=settings.MEMORYHUB_BODY_BYTES if limit.name == "body_bytes" else LARGEST,
-            help_text=f"{gettext(limit.sentence)} {self.empty % {'limit': _shown(default)}}",
+            help_text=f"{gettext(limit.sentence)} {self.empty % {'limit': _shown(default, limit)}}",
         )
         inputmode = "text" if limit.is_bytes else "numeric"
-        field.widget.attrs |= {"placeholder": _shown(default), "inputmode": inputmode, "autocomplete": "off"}
+        field.widget.attrs |= {"placeholder": _shown(default, limit), "inputmode": inputmode, "autocomplete": "off"}
         return field
 
 
@@ -82,5 +94,7 @@ def of_hub(data: Any = None) -> LimitsForm:
     return LimitsForm(data, HubSettings.current(), settings.MEMORYHUB_LIMITS.__getitem__)
 
 
-def _shown(limit: int | None) -> str:
-    return gettext("no limit") if limit is None else number_format(limit, use_l10n=True, force_grouping=True)
+def _shown(value: int | None, limit: Limit) -> str:
+    if value is None:
+        return gettext("no limit")
+    return sized(value) if limit.is_bytes else number_format(value, use_l10n=True, force_grouping=True)

@@ -71,12 +71,12 @@ class TestTheLimitsOfAStore:
     @pytest.mark.both_databases
     def test_an_empty_field_is_the_hubs_limit_which_the_page_tells(self, admin: Client, store: MemoryStore) -> None:
         limit(store, limit_memory_bytes=5)
-        assert "Empty: the hub’s, 102,400." in page(admin, url(store))
+        assert "Empty: the hub’s, 100 KB." in page(admin, url(store))
         hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memory_bytes": 2048}, ACT)
         shown = page(admin, url(store))
-        assert "Empty: the hub’s, 2,048." in shown
+        assert "Empty: the hub’s, 2 KB." in shown
         fields = form_with(shown, "limit_memory_bytes")
-        assert fields["limit_memory_bytes"] == "5"
+        assert fields["limit_memory_bytes"] == "5 B"
         admin.post(url(store), fields | {"limit_memory_bytes": ""})
         assert MemoryStore.objects.get(pk=store.pk).limit("memory_bytes") == 2048
 
@@ -101,7 +101,7 @@ class TestTheLimitsOfAStore:
     def test_a_viewer_sees_what_is_used_and_what_holds_but_sets_nothing(self, bob: User, store: MemoryStore) -> None:
         client = signed_in(bob)
         shown = page(client, url(store))
-        assert "of 10,000" in shown and "Save limits" not in shown and "102,400" in shown
+        assert "of 10,000" in shown and "Save limits" not in shown and "100 KB" in shown
         assert client.post(url(store), {"limit_calls": "5"}).status_code == 403
         assert page(client, f"/stores/{store.id}/").count("<meter") == 2
 
@@ -221,10 +221,21 @@ class TestTheLimitsOfTheHub:
 
 
 @pytest.mark.parametrize(
-    ("typed", "bytes"), [("200 MB", 200 * 1024**2), ("1.5GB", 1536 * 1024**2), ("12 kb", 12_288), ("1,000,000", 10**6)]
-)
-def test_a_limit_in_bytes_is_typed_with_a_unit(store: MemoryStore, alice: User, typed: str, bytes: int) -> None:
+    ("typed", "bytes", "again"),
+    [
+        ("200 MB", 200 * 1024**2, "200 MB"), ("1.5GB", 1536 * 1024**2, "1,536 MB"), ("12 kb", 12_288, "12 KB"),
+        ("1,000,000", 10**6, "1,000,000 B"),
+    ],
+)  # fmt: skip
+def test_a_limit_in_bytes_is_typed_with_a_unit(
+    store: MemoryStore, alice: User, typed: str, bytes: int, again: str
+) -> None:
     signed_in(alice).post(url(store), {"limit_total_bytes": typed})
+    store.refresh_from_db()
+    assert store.limit_total_bytes == bytes
+    shown = page(signed_in(alice), url(store)).partition('name="limit_total_bytes"')[2].partition(">")[0]
+    assert f'value="{again}"' in shown
+    signed_in(alice).post(url(store), {"limit_total_bytes": again})
     store.refresh_from_db()
     assert store.limit_total_bytes == bytes
 
