@@ -21,6 +21,8 @@ from memoryhub.web.today.first_steps import Step, first_steps
 
 HIDDEN = "first-steps-hidden"
 """The cookie of a person who has hidden the first steps."""
+ROLES = 6
+"""The most memory stores of which the empty page says the person's role."""
 _YEAR = 365 * 24 * 3600
 
 
@@ -34,8 +36,10 @@ def today(request: Request) -> HttpResponse:
             return HttpResponse()  # hidden meanwhile, in another tab
         return render(request, "today/_first_steps.html", {"steps": _first_steps(request, stores, now)})
     events = changed.events(stores, user, now)
+    roles = user.memberships.filter(store__in=stores).select_related("store")
     shown = {
         "has_stores": bool(stores),
+        "roles": roles.order_by("store__name", "pk")[:ROLES],
         "steps": _first_steps(request, stores, now),
         "for_you": for_you.for_you(stores, user),
         "dangers": dangerous.worst(stores, user, now),
