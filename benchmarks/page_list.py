@@ -32,6 +32,7 @@ HUB = (
 STORE = (
     store("store"), store("edit_store", who=ADA), store("archive_store", who=ADA), store("new_memory"),
     store("delete_store", who=ADA), store("export_store"), store("imports"), store("new_import"),
+    store("copy_store", who=ADA),
     store("members", who=ADA), Line("leaving", "leaving", {"store_id": "store", "user_id": "ben"}, who=ADA),
     store("store_keys", who=ADA), store("limits"), store("trash"),
     store("trash", "?before={trash_middle}", "trash: middle"), store("trash", "?before={trash_last}", "trash: last"),

@@ -79,7 +79,7 @@ def _walk(resolver: URLResolver, prefix: str) -> Iterator[Address]:
 
 
 OF_A_STORE = {"store_id", "chain", "memory_id", "version_id", "policy_id", "run_id", "webhook_id"}
-OF_SUPERUSERS = {"delete_store"}
+OF_SUPERUSERS = {"copy_store", "delete_store"}
 """What the admin of a store may see the address of, and not do."""
 
 IN_A_STORE = [address for address in addresses() if address.parts() & OF_A_STORE]

@@ -13,7 +13,7 @@ LONGEST_WAIT = 50.0
 LONGEST_WORK = 300.0
 """Seconds of the processor after which an export or an upload is stopped."""
 
-_ENDINGS = ("/export", "/imports/new", "/selection")
+_ENDINGS = ("/export", "/imports/new", "/copy", "/selection")
 
 
 def is_heavy(path: str) -> bool:

@@ -76,7 +76,7 @@ def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     for name in ("directory", "rename_directory", "delete_directory"):
         yield page(name, store_id=store.id, path="tickets")
     yield page("export_store", store_id=store.id)
-    for name in ("imports", "new_import"):
+    for name in ("imports", "new_import", "copy_store"):
         yield page(name, store_id=store.id)
     yield page("new_import", "?from=store", store_id=store.id, called="new-import-store")
     for job in Import.objects.filter(store=store).order_by("-pk")[:1]:

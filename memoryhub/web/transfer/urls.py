@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from memoryhub.web.transfer import exports, import_actions, imports
+from memoryhub.web.transfer import copy, exports, import_actions, imports
 
 urlpatterns = [
     path("stores/<slug:store_id>/export", exports.export_store, name="export_store"),
+    path("stores/<slug:store_id>/copy", copy.copy_store, name="copy_store"),
     path("stores/<slug:store_id>/imports", imports.listing, name="imports"),
     path("stores/<slug:store_id>/imports/new", imports.new, name="new_import"),
     path("stores/<slug:store_id>/imports/<slug:import_id>", imports.page, name="import_"),

@@ -1,0 +1,87 @@
+"""Copying a memory store within the hub: an export of one that is imported into a new one, in one act of a person."""
+
+import tempfile
+import time
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.actions.transfer import exporting, importing, sources
+from memoryhub.actions.transfer.exporting import NotDone, Wanted
+from memoryhub.actions.transfer.importing import Brought
+from memoryhub.models import Import, ImportState, MemoryStore, Role
+from memoryhub.transfer.bundle import Refused
+from memoryhub.web.common.access import act, by, in_store, person, superuser_only
+from memoryhub.web.common.pages import context, see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import fresh_form, spend_form
+
+AT_ONCE = 8.0
+"""Seconds spent on the preview while the browser waits; in a larger store, the person starts the import."""
+
+
+class CopyForm(forms.Form):
+    """The name of the copy, and whether it has the history."""
+
+    name = forms.CharField(label=gettext_lazy("Name of the copy"), max_length=255)
+    history = forms.BooleanField(
+        label=gettext_lazy("With history"), required=False, initial=True,
+        help_text=gettext_lazy("Every version with its time and author, and the memories in the trash."),
+    )  # fmt: skip
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.ADMIN)
+@superuser_only
+def copy_store(request: Request, store: MemoryStore) -> HttpResponse:
+    """Ask for a name, and copy the memories of a store into a new one."""
+    initial = {"name": _("Copy of %(name)s") % {"name": store.name[:200]}}
+    form = CopyForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        try:
+            brought = _read(request, store, history=form.cleaned_data["history"])
+        except (NotDone, Refused) as refused:
+            form.add_error(None, _("It cannot be copied. %s") % (refused if isinstance(refused, Refused) else ""))
+        else:
+            if not spend_form(request):
+                return see_other("stores")
+            return _copied(request, store, brought, form.cleaned_data["name"])
+    return render(request, "transfer/copy.html", context(request, store, form=form, form_once=fresh_form()))
+
+
+def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
+    """Export the memories into a temporary file and read them; the export has its entry."""
+    export = exporting.begin(store.pk, Wanted("jsonl", history=history), act(request))
+    with tempfile.TemporaryFile() as file:
+        file.writelines(export.body())
+        file.flush()
+        brought = sources.of_file(file, f"{store.name}.jsonl")
+    if not brought.read.bundle.memories:
+        raise Refused(_("There is no memory in it."))
+    return brought
+
+
+def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -> HttpResponse:
+    """Create the copy with the settings of the store, and import what was read."""
+    general = StoreSettings.of(store)
+    wanted = StoreSettings(
+        name, general.description, general.overwrite_on_create, general.proposes_without_error, general.limits
+    )
+    made = stores.create_store(wanted, admin=person(request), **by(request))
+    job = importing.prepare(made.pk, brought, "", act(request))
+    end = time.monotonic() + AT_ONCE
+    while time.monotonic() < end and importing.step(job.pk, timezone.now()):
+        pass
+    if Import.objects.get(pk=job.pk).state == ImportState.PREVIEW:
+        importing.start(job.pk, act(request))
+        messages.success(request, _("The memory store is being copied. Members, keys and rules are not copied."))
+    else:
+        messages.info(request, _("The memories are being read. Start the import when the preview is there."))
+    return see_other("import_", made.pk, job.pk)

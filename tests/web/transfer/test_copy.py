@@ -1,0 +1,75 @@
+"""Copying a memory store within the hub: who may, what the copy has, and what the audits say."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.transfer import importing
+from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, MemoryVersion, User
+from tests.fixtures import signed_in
+from tests.web.browser_forms import form_with
+from tests.web.history.versions import Caller
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    caller = Caller(store, key)
+    caller.create("/notes/a.md", "one\n")
+    caller.replace("/notes/a.md", "one", "two")
+    caller.create("/gone.md", "x\n")
+    caller.delete("/gone.md")
+    return caller
+
+
+def copy(person: User, store: MemoryStore, **given: str) -> MemoryStore:
+    client, address = signed_in(person), reverse("copy_store", args=[store.pk])
+    fields = form_with(client.get(address).content.decode(), "name")
+    fields.pop("history", None)
+    answer = client.post(address, fields | given)
+    assert answer.status_code == 303
+    job = Import.objects.get()
+    assert answer.headers["Location"] == reverse("import_", args=[job.store_id, job.pk])
+    while importing.step(job.pk, timezone.now()):
+        pass
+    return job.store
+
+
+@pytest.mark.both_databases
+def test_one_press_copies_the_memories_with_their_history_and_both_audits_say_so(
+    caller: Caller, store: MemoryStore, superuser: User
+) -> None:
+    store.description = "What we know"
+    made = copy(superuser, store, history="on")
+    assert made.name == f"Copy of {store.name}" and made.pk != store.pk
+    live = Memory.objects.filter(store=made, deleted_at=None)
+    assert [(memory.path, memory.text and memory.text.content) for memory in live] == [("/notes/a.md", "two\n")]
+    assert MemoryVersion.objects.filter(store=made).count() == MemoryVersion.objects.filter(store=store).count() == 4
+    assert AuditEntry.objects.filter(chain=store.pk, command="export").count() == 1
+    assert AuditEntry.objects.filter(chain=made.pk, command="import").exists()
+    assert not made.keystore_set.exists()
+
+
+@pytest.mark.both_databases
+def test_without_history_the_copy_has_the_newest_versions_alone(
+    caller: Caller, store: MemoryStore, superuser: User
+) -> None:
+    made = copy(superuser, store, name="Trial")
+    assert made.name == "Trial" and MemoryVersion.objects.filter(store=made).count() == 1
+
+
+def test_only_administrators_of_the_hub_may(caller: Caller, store: MemoryStore, alice: User, charlie: User) -> None:
+    address = reverse("copy_store", args=[store.pk])
+    for person in (alice, charlie):
+        assert signed_in(person).get(address).status_code in (403, 404)
+        assert signed_in(person).post(address, {"name": "x"}).status_code in (403, 404)
+    assert address not in signed_in(alice).get(f"/stores/{store.pk}/settings").content.decode()
+    assert MemoryStore.objects.count() == 1
+
+
+def test_an_empty_store_is_not_copied_and_the_form_says_why(store: MemoryStore, superuser: User) -> None:
+    answer = signed_in(superuser).post(reverse("copy_store", args=[store.pk]), {"name": "x"})
+    assert (
+        "It cannot be copied. There is no memory in it." in answer.content.decode() and MemoryStore.objects.count() == 1
+    )
