@@ -1,6 +1,7 @@
 """Lists of audit entries, newest first and filtered: of all chains that a person may see, or of one store."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -15,6 +16,7 @@ from memoryhub.web.audit.guesses import guesses_of
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
+from memoryhub.web.audit.unknown_authors import Unknown, unknown_author
 from memoryhub.web.audit.verified import VerificationRun, command_for
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
@@ -47,23 +49,17 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
         problem, guesses = str(malformed), guesses_of(parameters.get("q", ""), user)
     except BadPlace:
         problem = _("This link is out of date. Start again from the newest entries.")
-    context = pages.context(request, store) if store else {}
+    hidden, words = ("store",) if store else (), named(wanted, chains)
+    bar = bar_of(wanted, parameters, words, user=user, here=request.path, hidden=hidden, with_hub=user.is_superuser)
+    context = (pages.context(request, store) if store else {}) | bar
     context |= {
-        **bar_of(
-            wanted,
-            parameters,
-            named(wanted, chains),
-            user=user,
-            here=request.path,
-            hidden=("store",) if store else (),
-            with_hub=user.is_superuser,
-        ),
         "here": request.path,
         "exports_unmasked": bool(set(chains) - not_curated(user, chains)),
         "rows": rows_of(page.entries, wanted),
         "newer": page.newer and _on(wanted, "after", page.newer, page),
         "older": page.older and _on(wanted, "before", page.older, page),
         "problem": problem,
+        "unknown": _unknown(wanted, chains) if not page.entries and not problem else None,
         "guesses": guesses,
         "reached": page.reached,
         "is_newer": "after" in request.GET,
@@ -76,6 +72,11 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
         "audit/entries.html",
         context | {"run": VerificationRun.last(user), "verify_command": command_for() if user.is_superuser else ""},
     )
+
+
+def _unknown(wanted: Filter, chains: Sequence[str]) -> Unknown | None:
+    found = unknown_author(wanted.values, chains)
+    return found and replace(found, query=wanted.query(**{found.key: found.near}))
 
 
 def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:

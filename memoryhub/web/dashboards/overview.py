@@ -70,9 +70,9 @@ def overview(request: Request) -> HttpResponse:
             **_shown(board, _agents(request, board.stores)),
             "one": one,
             "stores": mine.by_name()[:SUGGESTED],
-            "pictures": [*_pictures(board, one), dashboards_lists.never_read(board.stores)],
+            "pictures": _pictures_of_all(board, one),
             "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else "", chosen.agent),
-            "acts": dashboards_stores.acts_of_people(board.stores, board.today),
+            "acts": [] if chosen.agent else dashboards_stores.acts_of_people(board.stores, board.today),
             "most": MOST_STORES,
             "is_cut": len(board.stores) == MOST_STORES,
         },
@@ -104,7 +104,7 @@ def export_overview(request: Request) -> HttpResponse:
     """Download the table of one chart as CSV or JSON, with the parameters of the page."""
     mine = MemoryStore.objects.visible_to(person(request)).active()
     board, one = _of_person(mine, Chosen.of(request.POST.dict(), default="7"), timezone.now())
-    return _export(request, board, [*_pictures(board, one), dashboards_lists.never_read(board.stores)], None)
+    return _export(request, board, _pictures_of_all(board, one), None)
 
 
 @require_POST
@@ -148,17 +148,27 @@ def _of_stores(stores: Sequence[str], chosen: Chosen, now: datetime) -> Board:
     return Board(stores, chosen, now, more, found, start)
 
 
+def _pictures_of_all(board: Board, one: MemoryStore | None) -> list[Picture]:
+    found = _pictures(board, one)
+    return found if board.chosen.agent else [*found, dashboards_lists.never_read(board.stores)]
+
+
 def _pictures(board: Board, store: MemoryStore | None) -> list[Picture]:
     store_id = store.pk if store else ""
     among, links = columns(board.start, board.today), Links(store_id, board.chosen.agent)
+    of_author = [
+        charts.commands_over_time(board.figures, among, links),
+        charts.reads_and_writes(board.figures, among, links),
+        charts.errors(board.figures, board.start, links),
+    ]
+    if board.chosen.agent:  # the other charts are of everyone's memories
+        return of_author
     names = _names({author for author, _ok in board.figures.authors})
     before, by_day = dashboards_figures.growth_of(board.stores, board.more, among[0].start)
     whole = Links(store_id)
     found = [findings.over_time(store, among, whole)] if store else []
     return [
-        charts.commands_over_time(board.figures, among, links),
-        charts.reads_and_writes(board.figures, among, links),
-        charts.errors(board.figures, board.start, links),
+        *of_author,
         ages.over_time(board.stores, among, board.now, whole),
         *found,
         *charts.growth(before, by_day, among, whole),

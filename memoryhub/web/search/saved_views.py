@@ -48,7 +48,9 @@ class Row:
 class NameForm(forms.Form):
     """The name of a view."""
 
-    name = forms.CharField(label=_("Name"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = forms.CharField(
+        label=_("Name"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True})
+    )
 
 
 class SaveForm(NameForm):

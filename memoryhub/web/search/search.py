@@ -17,6 +17,7 @@ from memoryhub.text.spellings import is_long_enough
 from memoryhub.text.word_endings import texts_of
 from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.masking import not_curated
+from memoryhub.web.audit.unknown_authors import Unknown, unknown_author
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.erasers import who_erases
 from memoryhub.web.common.filter_bar import bar_of
@@ -76,7 +77,8 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         if written and not goes_on_by_itself:
             bounds = (SECONDS_OF_A_PRESS, MOST_VERSIONS)
         part = scan(wanted, list(stores), began, *bounds)
-    going = "" if part.ended else "?" + query.query(at=str(part.place))
+    unknown = _unknown(query, list(stores))
+    going = "" if part.ended or unknown else "?" + query.query(at=str(part.place))
     return {
         "results": results(part.hits, stores, texts_of(wanted.words)),
         "part": part,
@@ -87,6 +89,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "old": intcomma(part.place.old),
         "spent": _("%(seconds)s s") % {"seconds": f"{part.place.spent:.1f}"},
         "not_found": not_found.of(query, wanted, list(stores), part.place) if _is_empty(query, part) else None,
+        "unknown": unknown,
         "without_filters": urlencode({"q": " ".join(query.text)}),
         "with_everything": query.query(versions="all", trash="yes"),
         "with_earlier_changes": query.query(versions="all") if _is_by_last_author(query) else "",
@@ -96,6 +99,12 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         **_holdable(stores, wanted.masked),
         **_erasable(user, query, list(stores)),
     }
+
+
+def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
+    """Return the author that a filter names and who does not exist, with the query of a similar name."""
+    found = unknown_author(query.values, stores)
+    return found and replace(found, query=query.query(**{found.key: found.near}))
 
 
 def _is_empty(query: Query, part: Part) -> bool:
