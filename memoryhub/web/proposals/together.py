@@ -177,7 +177,7 @@ def _trust(store: MemoryStore, numbers: Collection[int]) -> SafeString:
     wanted = [(some[0].agent, rules_of(*some)) for some in by_agent.values()]
     form, words = reverse("edit_path_rules", args=[store.pk]), _("Let %(agent)s do this without asking…")
     links = [
-        (f"{form}?{query_of(rules)}", words % {"agent": agent})
+        (f"{form}?{query_of(rules)}#outcome", words % {"agent": agent})
         for agent, rules in wanted
         if rules and not {*rules} <= saved
     ]

@@ -188,3 +188,23 @@ def test_ticked_proposals_are_merged_together_and_taken_back(
     desk.get_by_role("button", name="Undo the decisions").click()
     expect(desk.get_by_text("The decision was undone.")).to_be_visible()
     assert texts(store) == before
+
+
+def test_what_was_merged_together_becomes_a_rule_by_one_press(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = begun(store, key, A)
+    for name in ("x", "y"):
+        caller.session = name
+        proposes(caller, "create", f"/policies/faq/{name}.md", file_text="x\n")
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(live_server.url + listed(store))
+    page.get_by_role("link", name="All 2 additions under").click()
+    press(page, "a")
+    page.get_by_role("link", name="do this without asking").click()
+    expect(page.get_by_role("heading", name="What these rules would have done")).to_be_in_viewport()
+    fits(page)
+    axe(page)
+    page.get_by_role("button", name="Save the rules").click()
+    expect(page.get_by_text("The 2 rules were saved.")).to_be_visible()
+    assert not caller.call("create", path="/memories/policies/faq/z.md", file_text="x").is_error
