@@ -16,6 +16,9 @@ from memoryhub.web.path_rules.sentences import names_in, sentence
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Outline
 
+MOST_OTHERS = 20
+"""The most other proposals that are named for one memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -81,12 +84,12 @@ def _others(proposal: Proposal, plan: Plan) -> dict[str, list[int]]:
     memories = [change.memory for change in plan.changes if change.now.is_there]
     if not memories:
         return {}
-    of_memories = ProposedChange.objects.filter(store_id=proposal.store_id, memory__in=memories)
-    pairs = set(of_memories.exclude(proposal=proposal.pk).values_list("proposal", "memory"))
-    waiting = Proposal.objects.of_store(proposal.store_id).of_state(ProposalState.OPEN)
+    waiting = Proposal.objects.of_store(proposal.store_id).of_state(ProposalState.OPEN).exclude(pk=proposal.pk)
+    changes = ProposedChange.objects.filter(store_id=proposal.store_id, memory__in=memories)
+    pairs = set(changes.filter(proposal__in=waiting.values("pk")).values_list("proposal", "memory"))
     numbers = dict(waiting.filter(pk__in={pk for pk, _ in pairs}).values_list("pk", "number")) if pairs else {}
     found: dict[str, list[int]] = defaultdict(list)
     for pk, memory in pairs:
         if pk in numbers:
             found[str(memory)].append(numbers[pk])
-    return {memory: sorted(some) for memory, some in found.items()}
+    return {memory: sorted(some)[:MOST_OTHERS] for memory, some in found.items()}
