@@ -10,7 +10,8 @@ from memoryhub.actions.core.plans import Change, Choice, Plan, PlanChanged, Stat
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done
 from memoryhub.actions.history.emptied import emptied_by
-from memoryhub.actions.history.undo_plan import content_of, undo_plan
+from memoryhub.actions.history.replay import content_of
+from memoryhub.actions.history.undo_plan import undo_plan
 from memoryhub.models import Finding, Memory
 from memoryhub.text.line_removal import without_lines
 

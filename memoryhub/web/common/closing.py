@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.core import settling
 from memoryhub.actions.core.plans import State, in_parts
-from memoryhub.actions.history.undo_plan import content_of
+from memoryhub.actions.history.replay import content_of
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, Role
 from memoryhub.sensitive import Group
 from memoryhub.templatetags.visible import isolated

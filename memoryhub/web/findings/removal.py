@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.history import apply_plan, taking_out
 from memoryhub.actions.history.apply_plan import Done, PlanChanged
+from memoryhub.actions.history.replay import content_of
 from memoryhub.actions.history.taking_out import TakeOut
-from memoryhub.actions.history.undo_plan import content_of
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, ReviewState, Role, User
 from memoryhub.protocol.errors import ToolError

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from memoryhub.actions.core.audit import Actor
-from memoryhub.actions.history import apply_plan, undo_plan
+from memoryhub.actions.history import apply_plan, replay, undo_plan
 from memoryhub.actions.history.apply_plan import Change, Choice, Plan
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
@@ -370,9 +370,9 @@ def test_of_very_many_later_versions_the_last_is_merged_and_a_person_is_asked(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merges: list[None] = []
-    monkeypatch.setattr(undo_plan, "merge", lambda *texts, **how: (merges.append(None), merge(*texts, **how))[1])
+    monkeypatch.setattr(replay, "merge", lambda *texts, **how: (merges.append(None), merge(*texts, **how))[1])
     edit(history, 0, "3\n", "poison\n")
-    for number in range(undo_plan.MOST_STEPS + 1):
+    for number in range(replay.MOST_STEPS + 1):
         added = {"command": "insert", "path": "/memories/a", "insert_line": 9, "insert_text": f"line {number}\n"}
         history.call(added, history.sessions[1])
     _, plan = plan_of(history, 0)
@@ -380,7 +380,7 @@ def test_of_very_many_later_versions_the_last_is_merged_and_a_person_is_asked(
     assert (only(plan).problem, only(plan).choices[0]) == ("conflict", Choice.KEEP)
     undo(history, 0, Choice.APPLY)
     assert "poison" not in lines(history)
-    assert len(lines(history)) == 9 + undo_plan.MOST_STEPS + 1
+    assert len(lines(history)) == 9 + replay.MOST_STEPS + 1
 
 
 def test_where_a_plan_has_no_work_left_for_a_merge_a_person_keeps_the_memory_or_takes_it_back(

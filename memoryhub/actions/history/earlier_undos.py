@@ -1,0 +1,90 @@
+"""Keeps earlier undos in force when a memory's history is replayed for another undo.
+
+In a replay, an undo by a person is an edit like any other: it removes the lines that were there then, and adds those
+that it brought back. So a line of an undone version could come back with a later undo of the version that had removed
+it, and a line that an undo had brought back could stay when the version that wrote it is undone. Where a replay without
+what the undos in force undid explains the current text, it is used instead.
+"""
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import replace
+
+from memoryhub.actions.core import plans
+from memoryhub.actions.history import undone
+from memoryhub.actions.history.replay import MOST_STEPS, History, replayed
+from memoryhub.models import Memory, MemoryVersion
+from memoryhub.text.matching import Work
+
+MOST_REPLAYED = 1_000
+"""The most versions of one memory that are replayed in all: each undo costs a replay of the versions before it."""
+
+Undos = Mapping[str, Collection[str]]
+"""{version that an undo made: the versions of the same memory that it undid}, in order."""
+
+
+def with_earlier_undos(told: History, steps: Sequence[MemoryVersion], versions: Set[str], work: Work) -> History:
+    """Return the history of a memory without `versions`, and without what other undos in force undid.
+
+    `told` is its replay from the first of `versions` on, and `steps` are the replayed versions. `told` is returned if
+    there are no other undos, if nothing changes, or if the current state is not what the undos explain.
+    """
+    memory = told.memory
+    undos = _undos(memory, steps)
+    if not undos.keys() - versions:
+        return told
+    first = min([steps[0].number, *_numbers(memory, undos)])
+    history = list(MemoryVersion.objects.of_memory(memory).filter(number__gte=first - 1).order_by("number"))
+    base, steps = (history[0], history[1:]) if first > 1 else (None, history)
+    is_whole = [step.number for step in history] == [*range(max(first - 1, 1), memory.version_count + 1)]
+    undos = _undos(memory, steps)
+    if not is_whole or len(steps) > MOST_STEPS or len(steps) * len(undos) > MOST_REPLAYED:
+        return told
+
+    def without(gone: Set[str], pure: Undos, until: int | None = None) -> History:
+        passed = _not_in_force(pure, gone)
+        return replayed(History.after(base, memory, first, work), steps[:until], passed)
+
+    pure: dict[str, Collection[str]] = {}
+    for place, step in enumerate(steps):
+        if step.pk in undos:
+            wider = {**pure, step.pk: undos[step.pk]}
+            if _is(without(frozenset(), wider, place), plans.of_version(step)):
+                pure = wider
+    now = plans.of_memory(memory)
+    if not pure or not _is(without(frozenset(), pure), now):
+        return told
+    found = without(versions, pure)
+    if found.gone or found.unmerged or found.outcome.same(told.outcome):
+        return told
+    return replace(found, conflict=found.conflict and not found.outcome.same(now))
+
+
+def _undos(memory: Memory, steps: Sequence[MemoryVersion]) -> dict[str, Collection[str]]:
+    by_people = [step for step in steps if step.review_state is None]
+    taken = undone.taken_out(memory.store_id, [step.seq for step in by_people], memory.pk)
+    return {step.pk: taken[step.seq] for step in by_people if step.seq in taken}
+
+
+def _numbers(memory: Memory, undos: Undos) -> list[int]:
+    """Return the numbers of the memory's versions that these undos undid."""
+    targets = {version for of_undo in undos.values() for version in of_undo}
+    of_memory = MemoryVersion.objects.of_memory(memory)
+    return [
+        number
+        for part in plans.in_parts(sorted(targets))
+        for number in of_memory.filter(pk__in=part).values_list("number", flat=True)
+    ]
+
+
+def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
+    """Return the versions that are not in force if those in `gone` are not. The undos are among them: what they did is
+    that others are not in force."""
+    found = set(gone)
+    for undo in reversed(list(undos)):
+        if undo not in found:
+            found.update(undos[undo])
+    return frozenset(found.union(undos))
+
+
+def _is(told: History, state: plans.State) -> bool:
+    return not (told.gone or told.unmerged) and told.outcome.same(state)
