@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from dataclasses import replace
 
 from django import forms
 from django.contrib import messages
@@ -70,11 +71,7 @@ def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
 
 def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -> HttpResponse:
     """Create the copy with the settings of the store, and import what was read."""
-    general = StoreSettings.of(store)
-    wanted = StoreSettings(
-        name, general.description, general.overwrite_on_create, general.proposes_without_error, general.limits
-    )
-    made = stores.create_store(wanted, admin=person(request), **by(request))
+    made = stores.create_store(replace(StoreSettings.of(store), name=name), admin=person(request), **by(request))
     job = importing.prepare(made.pk, brought, "", act(request))
     end = time.monotonic() + AT_ONCE
     while time.monotonic() < end and importing.step(job.pk, timezone.now()):
