@@ -79,6 +79,11 @@ class Summary:
         return sum(group.count for group in self.groups if group.name in names)
 
     @property
+    def into_trash(self) -> int:
+        """Return how many of the memories that were imported went into the trash, as they were in their source."""
+        return ImportItem.objects.filter(job=self.job, found="trash", outcome="taken").count()
+
+    @property
     def conflicts(self) -> int:
         return sum(group.count for group in self.groups if group.name == "conflict")
 

@@ -49,6 +49,10 @@ def test_one_press_copies_the_memories_with_their_history_and_both_audits_say_so
     assert AuditEntry.objects.filter(chain=store.pk, command="export").count() == 1
     assert AuditEntry.objects.filter(chain=made.pk, command="import").exists()
     assert not made.keystore_set.exists()
+    page = " ".join(
+        signed_in(superuser).get(reverse("import_", args=[made.pk, Import.objects.get().pk])).content.decode().split()
+    )
+    assert "2 memories were imported. 1 of them is in the trash, as in the source." in page
 
 
 @pytest.mark.both_databases
