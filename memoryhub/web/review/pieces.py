@@ -47,7 +47,7 @@ WALK, WALK_ALL = 5_000, 50_000
 
 _NEVER = 10**15
 
-_ENTRIES = re.compile(r"(?:\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*)?", re.ASCII)
+_ENTRY = re.compile(r"\w{1,64}:\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,6 @@ class Work:
     def of(cls, request: Request, verb: Verb) -> "Work":
         """Parse the form; what is missing or not valid has its value at the beginning."""
         form, now = request.POST, timezone.now()
-        entries = form.get("entries", "")
-        pairs = (entry.split(":") for entry in entries.split(",") if entry and _ENTRIES.fullmatch(entries))
         return cls(
             verb,
             form.get("q", ""),
@@ -83,7 +81,7 @@ class Work:
             number_in(form, "total"),
             form.get("from", ""),
             number_in(form, "done"),
-            tuple((store, int(seq)) for store, seq in pairs),
+            _entries_in(form.get("entries", "")),
         )
 
     @property
@@ -101,6 +99,14 @@ class Work:
         zone = timezone.get_current_timezone()
         found = resolved(Filter.of({"q": self.words}), stores, now=now, zone=zone, user=user)
         return replace(found, end=min(found.end or end, end))
+
+
+def _entries_in(written: str) -> tuple[tuple[str, int], ...]:
+    """Return the entries that a form names, at most MOST_ENTRIES; none if what it has is no list of entries."""
+    entries = written.split(",", MOST_ENTRIES)[:MOST_ENTRIES] if written else []
+    if not all(map(_ENTRY.fullmatch, entries)):
+        return ()
+    return tuple((store, int(seq)) for store, _colon, seq in (entry.partition(":") for entry in entries))
 
 
 def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -13,6 +14,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, Role, User
 from memoryhub.web.review import bulk, decided, pieces
+from tests.durations import is_within
 from tests.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.findings.flagged import POISON
@@ -144,3 +146,17 @@ def test_earlier_versions_that_do_not_match_are_said_before_they_are_approved_to
     assert "including 3 earlier versions of the same memories, which you did not choose" in question
     said = finished(client, press(client, question))
     assert "Approved 6 versions" in said and states(made) == ["approved"] * 3
+
+
+def test_a_form_with_thousands_of_entries_is_read_once(made: list[Memory], alice: User) -> None:
+    client, store = signed_in(alice), made[0].store_id
+    many = ",".join(f"{store}:{number}" for number in range(8_000))
+    form = {"all": "approve", "confirmed": "1", "q": "", "stop": "1", "next": "/review", "entries": many}
+    assert is_within(3, lambda: client.post(ADDRESS, form))
+    (link,) = {
+        message.message
+        for message in get_messages(client.post(ADDRESS, form).wsgi_request)
+        if "Undo all" in message.message
+    }
+    assert link.count("%3A") + link.count(":") <= pieces.MOST_ENTRIES + 10
+    assert client.post(ADDRESS, form | {"entries": f"{many},wrong"}).status_code == 303
