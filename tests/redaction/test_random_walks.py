@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.long import LONG
-from tests.redaction import walks, walks_further
+from tests.redaction import walks, walks_further, walks_people
 from tests.redaction.walks import Walk
 from tests.tampering import undone
 
@@ -22,7 +22,8 @@ FIRST = int(os.environ.get("MEMORYHUB_FIRST_WALK", "1"))
 STEPS = 35
 MANY = 1_000
 """After so many walks every act has been done, and not only been refused."""
-ACTS = walks.ACTS | walks_further.ACTS
+ACTS = walks.ACTS | walks_further.ACTS | walks_people.ACTS
+REFUSED = (*walks.REFUSED, *walks_people.REFUSED)
 
 
 def test_the_audit_is_right_after_any_walk_over_all_acts() -> None:
@@ -43,7 +44,7 @@ def walked(seed: int, *, steps: int = STEPS) -> Iterator[Walk]:
         walk = Walk(seed)
         walk.begin()
         for _ in range(steps):
-            walk.step(ACTS)
+            walk.step(ACTS, REFUSED)
         yield walk
 
 
@@ -51,7 +52,7 @@ def first_problem(seed: int) -> str:
     """What is wrong in a walk, looked for after each act, so that the last one named is the first that is wrong."""
     with walked(seed, steps=0) as walk:
         for _ in range(STEPS):
-            walk.step(ACTS)
+            walk.step(ACTS, REFUSED)
             if problems := walk.problems():
                 return f"after {walk.done}: {problems[0]}"
     return "it was right when it was gone again"

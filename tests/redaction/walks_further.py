@@ -41,14 +41,14 @@ from tests.redaction.walks import Walk
 # ------------------------------------------------------------------------------------------------ taking back
 
 
-def _choices(walk: Walk, plan: Plan) -> dict[str, Choice]:
+def choices(walk: Walk, plan: Plan) -> dict[str, Choice]:
     """One of the choices that a page offers for each memory; now and then none."""
     return {one.memory: walk.random.choice(one.choices) for one in plan.changes if walk.random.random() < 0.9}
 
 
 def _undo_versions(walk: Walk, versions: list[str], told: dict[str, object]) -> None:
     plan = apply_plan.undo_plan(walk.store.pk, versions)
-    apply_plan.undo(walk.store.pk, versions, _choices(walk, plan), plan.digest, walk.act(), told=told)
+    apply_plan.undo(walk.store.pk, versions, choices(walk, plan), plan.digest, walk.act(), told=told)
 
 
 def _undo_session(walk: Walk) -> None:
@@ -68,7 +68,7 @@ def _restore_moment(walk: Walk) -> None:
     seq = walk.random.randint(max(1, last - 15), last)
     path = walk.random.choice((None, None, "/notes"))
     plan = apply_plan.restore_plan(walk.store.pk, seq, path=path)
-    apply_plan.restore(walk.store.pk, seq, _choices(walk, plan), plan.digest, walk.act(), path=path)
+    apply_plan.restore(walk.store.pk, seq, choices(walk, plan), plan.digest, walk.act(), path=path)
 
 
 def _revert(walk: Walk) -> None:
@@ -172,7 +172,7 @@ def _prepare_import(walk: Walk) -> None:
         _go_on(walk, job)
         job.refresh_from_db()
     if job.state == ImportState.PREVIEW and walk.random.random() < 0.6:
-        _start(walk, job)
+        start_import(walk, job)
 
 
 def _go_on(walk: Walk, job: Import) -> None:
@@ -184,10 +184,10 @@ def _go_on(walk: Walk, job: Import) -> None:
 def _import(walk: Walk) -> None:
     """Brings in what the preview of an import shows, with some choices; to its end or half of it."""
     _prepare_import(walk)
-    _start(walk, walk.any(Import.objects.filter(store=walk.store, state=ImportState.PREVIEW)))
+    start_import(walk, walk.any(Import.objects.filter(store=walk.store, state=ImportState.PREVIEW)))
 
 
-def _start(walk: Walk, job: Import) -> None:
+def start_import(walk: Walk, job: Import) -> None:
     for item in ImportItem.objects.filter(job=job).order_by("number"):
         allowed = importing.CHOICES[item.found]
         if len(allowed) > 1:
