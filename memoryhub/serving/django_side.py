@@ -19,7 +19,7 @@ from django.urls import set_script_prefix
 from django.utils.functional import cached_property
 
 from memoryhub import proxies
-from memoryhub.actions.core.transactions import NotTogether, answer_together
+from memoryhub.actions.core.transactions import NotTogether, answer_together, tidy_up
 from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
@@ -64,7 +64,7 @@ class DjangoSide:
     """Answers requests in threads of the pool, which never wait for a client."""
 
     def __init__(self, answers: Answers) -> None:
-        self.keys, self.people, self.watch = KnownKeys(), Known(), Watch()
+        self.keys, self.people, self.watch = KnownKeys(), Known(), Watch(tidy_up)
         self._answers = answers
         self._handler = WSGIHandler()
 

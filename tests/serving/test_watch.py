@@ -1,5 +1,6 @@
 """A request that works too long is stopped and refused, whatever it does: nothing of it stays."""
 
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -134,12 +135,61 @@ def test_work_that_ends_in_time_is_left_alone(watched: Watch) -> None:
     assert results == list(range(300))
 
 
-def test_waiting_is_stopped_after_three_times_as_long(watched: Watch) -> None:
-    def waits() -> None:
-        while True:
-            time.sleep(0.01)
+def test_waiting_is_stopped_after_three_times_as_long_where_it_may_be_for_postgresql(watched: Watch) -> None:
+    """On SQLite it is for another request or a disk. What waits for its commit there will be committed."""
+    results: Results = []
 
-    in_thread(partial(stopped, watched, waits))
+    def waits() -> None:
+        for _ in range(150):
+            time.sleep(0.01)
+        results.append("ended")
+
+    in_thread(partial(stopped if connection.vendor == "postgresql" else Watch.run, watched, waits, 0.2))
+    assert results == ([] if connection.vendor == "postgresql" else ["ended"])
+
+
+def test_a_stop_while_a_thread_waits_for_its_turn_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python raises the stop once the thread has the lock: just before it could note that."""
+    committer_runs = threading.Event()
+    committer_runs.set()
+    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
+    watched, waiting = Watch(transactions.tidy_up), threading.Event()
+
+    def waits() -> None:
+        waiting.set()
+        with transactions.my_turn():
+            pass
+
+    with ThreadPoolExecutor(1) as other:
+        with transactions.my_turn():
+            ended = other.submit(partial(in_thread, partial(stopped, watched, waits)))
+            assert waiting.wait(10)
+            time.sleep(0.2)
+            with watched._lock:
+                next(iter(watched._running.values())).stop(time.monotonic())
+        ended.result(10)
+        assert not other.submit(transactions._turn.is_taken).result(10)
+
+
+def test_the_thread_that_commits_goes_on_after_a_stop_while_it_waited(
+    watched: Watch, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it can be where another request takes all memory."""
+    monkeypatch.setattr(transactions, "_watch", watched)
+    waiting, later = _Job(partial(_write, store)), _Job(int)
+
+    def stop_soon(*_: object) -> None:
+        watched._running[threading.get_ident()].stop(time.monotonic())
+
+    def answer() -> None:
+        with monkeypatch.context() as stopping:
+            stopping.setattr(transactions, "writing", stop_soon)
+            transactions._answer([waiting])
+        transactions._answer([later])
+
+    in_thread(answer)
+    assert isinstance(waiting.error, OperationalError)
+    assert later.error is None and later.has_ended is False
 
 
 def test_an_error_of_the_work_is_its_own(watched: Watch) -> None:

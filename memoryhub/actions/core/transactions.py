@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from memoryhub.actions.core import disk_space, remembered, seals, sql
+from memoryhub.actions.core.turn import Turn
 from memoryhub.actions.core.turns import Lines
 from memoryhub.database import connections
 from memoryhub.database.watch import LONGEST_WORK, TookTooMuch, Watch
@@ -65,7 +66,7 @@ def writing() -> Iterator[None]:
             _note_failure(error)
             raise
     elif connection.vendor == "sqlite":
-        _give_up_turn()
+        _turn.give_up()
         arrived = time.monotonic()
         with write_lock:
             _require_a_chance(arrived)
@@ -80,8 +81,7 @@ def writing() -> Iterator[None]:
 def _require_a_chance(arrived: float) -> None:
     """Raise the "database is locked" error if another thread's wait has failed while this thread waited.
 
-    So a thread waits for another process at most twice as long as SQLite does. Otherwise all queued threads would begin
-    that wait again, one after the other.
+    So a thread waits for another process at most twice as long as SQLite does, not once for each thread in the queue.
     """
     if arrived <= _Last.in_vain:
         raise OperationalError("database is locked")
@@ -225,8 +225,7 @@ class _Request(_Job[T]):
 
 
 _jobs: Lines[_Job[Any]] = Lines(slow_ones_rest=True)
-_watch = Watch()
-_turn = threading.Lock()
+_turn = Turn()
 _committer_runs = threading.Event()
 
 
@@ -235,34 +234,36 @@ def my_turn() -> Iterator[None]:
     """Let the committer and the callers run Python in turns. A caller's turn ends at `together`, or with this block.
 
     Every SQL statement releases Python's global lock. If another thread took it then, the committer would wait twice
-    per statement, and all threads together would lose a third of their throughput. A thread that waits for the disk or
-    a lock gives up its turn. Do not wait for a client inside.
+    per statement; all threads would lose a third of their throughput. A thread that waits for the disk or a lock gives
+    up its turn. Do not wait for a client inside.
     """
     if not _committer_runs.is_set() or _is_in_group():
         yield
         return
-    _turn.acquire()
-    _thread.has_turn = True
     try:
+        _turn.take()
         yield
     finally:
-        _give_up_turn()
+        _turn.give_up()
 
 
-def let_others() -> None:
-    """Give up the turn of `my_turn` before work that takes longer than a call."""
-    _give_up_turn()
+let_others = _turn.give_up  # call it before work that takes longer than a call
 
 
 def is_busy() -> bool:
     """Return whether this process is answering calls or has calls waiting."""
-    return _turn.locked() or not _jobs.empty()
+    return _turn.is_taken() or not _jobs.empty()
 
 
-def _give_up_turn() -> None:
-    if getattr(_thread, "has_turn", False):
-        _thread.has_turn = False
-        _turn.release()
+def tidy_up() -> None:
+    """Undo what work of this thread left that was stopped at any step, also in the middle of its own tidying up."""
+    _turn.give_up()
+    _thread.depth, _thread.in_group, _thread.failure = 0, False, None
+    sealed.end()
+    remembered.end(committed=False)
+
+
+_watch = Watch(tidy_up)
 
 
 def together(work: Callable[[], T], whose: object = None) -> T:
@@ -275,7 +276,7 @@ def together(work: Callable[[], T], whose: object = None) -> T:
         return work()
     job = _Job(work, whose)
     _jobs.put(job, whose)
-    _give_up_turn()
+    _turn.give_up()
     job.committed.acquire()
     if job.error is not None:
         raise job.error
@@ -344,13 +345,14 @@ def _answer(jobs: list[_Job[Any]]) -> None:
     """Commit the jobs and notify their callers. Jobs that already waited during a failed wait fail at once."""
     late = [job for job in jobs if job.arrived <= _Last.in_vain]
     _fail(late, OperationalError("database is locked"))
-    rest = [job for job in jobs if job.error is None]
+    rest, _thread.job = [job for job in jobs if job.error is None], None
     try:
         if rest:
             _watch.run(partial(_commit, rest), LONGEST_WORK)
     except TookTooMuch as error:
         _fail([job for job in rest if not job.has_ended], OperationalError("another call took too long"))
-        _thread.job.error = error
+        if _thread.job is not None:  # it is None before the first one
+            _thread.job.error = error
     except BaseException as error:  # if this thread ended, no one would be answered again
         _fail(rest, error)
     for job in late + rest:
@@ -362,7 +364,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
 def _commit(jobs: list[_Job[Any]]) -> None:
     """Commit these jobs and queued ones in one transaction; jobs that arrive in the meantime may join."""
     try:
-        with writing(), _turn:
+        with writing(), _turn.lock:
             began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
             for job in jobs:
                 _thread.job = job

@@ -126,10 +126,10 @@ def test_whoever_waits_for_a_lock_has_given_up_its_turn(monkeypatch: pytest.Monk
     committer_runs.set()
     monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
     with transactions.my_turn():
-        assert transactions._turn.locked()
+        assert transactions._turn.is_taken()
         with transactions.writing():
-            assert transactions._turn.locked() == (connection.vendor != "sqlite")
-    assert not transactions._turn.locked()
+            assert transactions._turn.is_taken() == (connection.vendor != "sqlite")
+    assert not transactions._turn.is_taken()
 
 
 def test_a_turn_ends_with_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_turn_ends_with_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
     with pytest.raises(LookupError), transactions.my_turn():
         raise LookupError
-    assert not transactions._turn.locked()
+    assert not transactions._turn.is_taken()
 
 
 def test_the_hub_is_busy_while_a_call_is_answered_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
