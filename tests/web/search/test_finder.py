@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.memories import curation
+from memoryhub.database.watch import TookTooMuch
 from memoryhub.models import HUB, AuditChain, Memory, MemoryStore, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text.path_index import Entry, found, words_of
@@ -92,6 +93,22 @@ def test_many_changes_at_once_are_read_anew(store: MemoryStore, monkeypatch: pyt
     curation.rename(store.id, "/a", "/b", act())
     assert find(store, "first") == ["/b/first.md"]
     assert find(store, "md") == naive(store, "md")
+
+
+def test_a_change_whose_reading_was_stopped_is_read_again(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last limit stops a request at any step."""
+    write(store, "/old.md")
+    assert find(store, "old") == ["/old.md"]
+    write(store, "/new.md")
+    with monkeypatch.context() as stopping:
+        stopping.setattr(finder_cache._Store, "_add", _stopped)
+        with pytest.raises(TookTooMuch):
+            find(store, "new")
+    assert find(store, "new") == ["/new.md"]
+
+
+def _stopped(*_: object) -> None:
+    raise TookTooMuch
 
 
 def test_another_process_sees_what_this_one_wrote(store: MemoryStore) -> None:
