@@ -77,6 +77,7 @@ class Watch:
         self._lock = threading.Lock()
 
     def start(self) -> None:
+        self._size = _size_of_process()
         threading.Thread(target=self._look_forever, name="watch", daemon=True).start()
 
     def run(self, work: Callable[[], object], limit: float) -> None:
