@@ -2,13 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.conf import settings
 
 from memoryhub.actions.webhooks import manage
-from memoryhub.models import Attempt, MemoryStore, User, Webhook
+from memoryhub.models import Attempt, AuditEntry, MemoryStore, User, Webhook
 from memoryhub.webhook_rules import chat
 from memoryhub.webhook_rules.events import EVENTS
 from tests.api.harness import Hub
@@ -124,3 +125,22 @@ def test_an_administrator_of_the_hub_sees_the_webhooks_of_the_stores_with_their_
     page = signed_in(superuser).get("/settings/webhooks").content.decode()
     section = page.split('id="of-stores-title"')[1]
     assert "Nightly report" in section and store.name in section and "Paused" in section
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("url", [SLACK, DISCORD, f"{TEAMS}?sig=1", "https://93.184.215.14/hooks/abc"])
+def test_the_audit_does_not_have_the_address_of_a_chat_which_lets_anybody_write_there(
+    hub: Hub, world: World, url: str
+) -> None:
+    wanted = manage.WebhookSettings("Chat", url, ["review.needed"], is_chat=True)
+    made = manage.create_webhook(hub.store.pk, wanted, act(at=world.now))
+    assert manage.edit_webhook(made.pk, replace(wanted, url=url.replace("x", "new")), act(at=world.now)) is ("x" in url)
+    manage.delete_webhook(made.pk, act(at=world.now))
+    told = (
+        AuditEntry.objects.of_chain(hub.store.pk).filter(command__endswith="_webhook").values_list("input", flat=True)
+    )
+    host = url.split("/")[2]
+    assert f'"https://{host}/' in told[0] and len(told) == (3 if "x" in url else 2)
+    assert not any(
+        secret in entry for entry in told for secret in ("T0", "webhooks/1", "webhookb2", "sig=", "hooks/abc")
+    )

@@ -16,7 +16,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import deliveries as webhooks_reading
 from memoryhub.models import HUB, Delivery, DeliveryState, Pause, Webhook
 from memoryhub.models.audit import ActorKind
-from memoryhub.webhook_rules import events as webhook_events, schedule, signing
+from memoryhub.webhook_rules import chat, events as webhook_events, schedule, signing
 
 Tell = Callable[[Record], int]
 
@@ -57,21 +57,22 @@ class WebhookSettings:
         return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private, webhook.is_chat)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings for the audit.
-
-        The address has no query there, because it may contain a receiver's secret.
-        """
+        """Return the settings for the audit, with the part of the address that is no secret."""
         return {
             "name": self.name,
-            "url": without_query(self.url),
+            "url": without_secret(self.url, is_chat=self.is_chat),
             "events": sorted(self.events),
             "may_be_private": self.may_be_private,
             "is_chat": self.is_chat,
         }
 
 
-def without_query(url: str) -> str:
+def without_secret(url: str, *, is_chat: bool) -> str:
+    """Return an address without its query, which may contain a receiver's secret. Of a chat only the host is left:
+    whoever knows the address can write there."""
     parts = urlsplit(url)
+    if is_chat or chat.is_of_chat(url):
+        return parts._replace(path="/…", query="", fragment="").geturl()
     return parts._replace(query="…").geturl() if parts.query else url
 
 
