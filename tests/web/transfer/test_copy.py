@@ -9,6 +9,7 @@ from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, MemoryVers
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
+from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 
@@ -77,3 +78,12 @@ def test_an_empty_store_is_not_copied_and_the_form_says_why(store: MemoryStore, 
     assert (
         "It cannot be copied. There is no memory in it." in answer.content.decode() and MemoryStore.objects.count() == 1
     )
+
+
+def test_the_page_says_that_rules_for_sensitive_text_are_not_copied(
+    caller: Caller, store: MemoryStore, superuser: User
+) -> None:
+    with arranging():
+        MemoryStore.objects.filter(pk=store.pk).update(rules={"card": "block"})
+    page = signed_in(superuser).get(reverse("copy_store", args=[store.pk])).content.decode()
+    assert copy(superuser, store).rules == {} and "rules for sensitive text" in page
