@@ -177,6 +177,8 @@ def test_a_directory_in_step(desk: Desk) -> None:
 
 def test_an_mcp_client(desk: Desk) -> None:
     assert "/memories/ada.md" in desk.python(block("MCP", "python").text)
+    script = "from memoryhub.models import Session; print(list(Session.objects.values_list('name', flat=True)))"
+    assert "'run-4713'" in desk.server.command("shell", "-c", script)
 
 
 def test_the_configuration_of_an_mcp_client(desk: Desk) -> None:
