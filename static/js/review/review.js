@@ -10,6 +10,7 @@ const SEQUENCE_WITHIN = 1200;
 const NEAR_THE_END = 3; // items: when one of the last has the focus, the next page loads
 let following = null;
 let asked = null;
+let replaced = null;
 let goingSince = -Infinity;
 
 const inbox = () => document.querySelector("[data-review-inbox]");
@@ -96,7 +97,10 @@ function refresh(item) {
 function dropIfReplaced(event) {
   const item = event.currentTarget;
   const isDecision = event.detail.requestConfig.elt !== item;
-  if (item.isConnected && (isDecision || !deciding.has(item))) return;
+  if (item.isConnected && (isDecision || !deciding.has(item))) {
+    if (!isDecision && item.contains(document.activeElement)) replaced = { xhr: event.detail.xhr, id: item.id };
+    return;
+  }
   event.detail.shouldSwap = false;
   const present = document.getElementById(item.id);
   if (isDecision && present?.matches("[data-review-item]")) refresh(present);
@@ -162,6 +166,11 @@ document.addEventListener("htmx:afterSettle", (event) => {
     if (asked.hadFocus) focusOn(all[all.indexOf(asked.last) + 1]);
     asked = null;
     loadMore(itemOf(document.activeElement)); // keys may have reached the end while this page was loading
+  }
+  // The focused item was refreshed: without this, the next key would begin at the first item again.
+  if (event.detail.xhr === replaced?.xhr) {
+    if (document.activeElement === document.body) focusOn(document.getElementById(replaced.id));
+    replaced = null;
   }
   if (!following || event.detail.xhr !== following.xhr) return; // another answer, for example to a claim
   const { id, next } = following;

@@ -86,3 +86,20 @@ def test_a_decision_about_all_changes_goes_on_at_the_next_row_of_the_inbox(
     press(inbox, "g", "r")
     inbox.wait_for_url("**/review")
     has_focus(inbox, "/c.md")
+
+
+def test_the_focus_stays_on_another_version_of_a_memory_whose_version_was_decided(
+    page: Page, live_server: LiveServer, made: list[Memory], store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = Caller(store, key, session="run-1")
+    caller.create("/d.md", "d\n")
+    caller.replace("/d.md", "d", "dee")
+    inbox = opened(page, live_server, alice)
+    versions = inbox.locator("[data-review-item]", has_text="/d.md")
+    versions.first.locator("h3 a").focus()
+    expect(versions.last).to_contain_text("1 earlier version")
+    press(inbox, "a")
+    expect(versions).to_have_count(1)
+    expect(versions).not_to_contain_text("1 earlier version")
+    inbox.wait_for_timeout(300)
+    has_focus(inbox, "/d.md")
