@@ -126,6 +126,14 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-review-all], [data-review-select]")) count();
 });
 
+// What is already written in the note of a decision is the first text of the flag's note.
+document.addEventListener("toggle", ({ target }) => {
+  if (!target.matches?.(".review-flagging") || !target.open) return;
+  const note = target.parentElement.querySelector(".review-form input[name=note]");
+  const wrong = target.querySelector("input[name=note]");
+  if (note && !wrong.value) wrong.value = note.value;
+}, true);
+
 // Escape leaves a field of a decision and keeps what is typed; in the note, Enter does the same: only buttons decide.
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest?.(".review-decide .review-note input");

@@ -88,6 +88,21 @@ def test_a_decision_about_all_changes_goes_on_at_the_next_row_of_the_inbox(
     has_focus(inbox, "/c.md")
 
 
+def test_a_note_that_is_written_before_the_flag_is_the_note_of_the_flag(
+    page: Page, live_server: LiveServer, made: list[Memory], alice: User
+) -> None:
+    inbox = opened(page, live_server, alice)
+    press(inbox, "j", "N")
+    inbox.keyboard.type("Mina, is this true?")
+    press(inbox, "Enter", "f")
+    field = inbox.get_by_label("What is wrong").first
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Mina, is this true?")
+    press(inbox, "Enter")
+    expect(inbox.locator("[data-review-item]").first).to_contain_text("flagged this memory")
+    assert Review.objects.get().note == "Mina, is this true?"
+
+
 def test_the_focus_stays_on_another_version_of_a_memory_whose_version_was_decided(
     page: Page, live_server: LiveServer, made: list[Memory], store: MemoryStore, key: str, alice: User
 ) -> None:
