@@ -151,6 +151,11 @@ class TestVersionPage:
         assert response.context["previous"] is None
         assert reverse("entry", args=[first.store_id, first.seq]) in body
 
+    def test_its_time_follows_what_was_done_then_and_not_the_review(self, caller: Caller, bob: User) -> None:
+        page = version_page(bob, caller.create("/a.md", "one\n").head).content.decode()
+        lead = page[page.index('<span class="badge badge-created">') :]
+        assert lead.index("<time") < lead.index(">current<") < lead.index("awaits review")
+
     def test_the_newest_version_says_that_it_is_current(self, caller: Caller, bob: User) -> None:
         response = version_page(bob, caller.create("/a.md", "one\n").head)
         assert "This is the current version." in response.content.decode()
