@@ -151,7 +151,8 @@ def test_who_has_seen_a_line_leads_to_undoing_the_version_that_wrote_it(
     assert undo in curator.get(seen_by).content.decode()
     assert undo not in signed_in(bob).get(seen_by).content.decode(), "a viewer undoes nothing"
     seq = newest(store).seq
-    send(curator, undo, too=[seq_of("/refund.md")])
+    told = curator.get(send(curator, undo, too=[seq_of("/refund.md")])["Location"]).content.decode()
+    assert "undid 1 version, and 1 later write of its readers" in told
     assert texts(store)["/rules.md"] == RULES and "/refund.md" not in texts(store)
     assert newest(store).seq == seq + 1 and is_sound(store)
 
