@@ -119,6 +119,10 @@ class TestSaving:
         assert "too long" in save(carol, query="q=" + "x" * 3000)
         assert not SavedView.objects.exists()
 
+    def test_who_sees_it_always_has_a_choice_and_is_not_called_optional(self, carol: User, store: MemoryStore) -> None:
+        html = page(signed_in(carol), reverse("save_view") + "?page=audit")
+        assert "Who sees it</label>" in html and "field-optional" not in html
+
     def test_viewers_keep_for_themselves_and_share_with_nobody(self, bob: User, store: MemoryStore) -> None:
         assert "All members of" not in page(signed_in(bob), reverse("save_view") + "?page=audit")
         html = save(bob, share=store.id)
