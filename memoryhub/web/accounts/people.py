@@ -11,6 +11,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -99,7 +101,7 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     keys = rows_of(Key.objects.all(), user, person(request))
     webhooks = webhooks_of(Webhook.objects.order_by("store__name", "name", "id"), user)
     if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
-        return _deactivated(request, user, ending)
+        return _deactivated(request, user, ending, len(keys) - len(ending.keys), len(webhooks) - len(ending.webhooks))
     invitations = _links_of(user).newest()[:ROWS]
     roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
     shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
@@ -112,7 +114,8 @@ def _links_of(user: User) -> InvitationQuerySet:
     return Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user))
 
 
-def _deactivated(request: Request, user: User, ending: Chosen) -> HttpResponse:
+def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhooks: int) -> HttpResponse:
+    """Deactivate the account; `keys` and `webhooks` of the person go on working."""
     links = _links_of(user).count()
     try:
         actions.set_active(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
@@ -130,10 +133,16 @@ def _deactivated(request: Request, user: User, ending: Chosen) -> HttpResponse:
             ngettext("%(count)s webhook was paused.", "%(count)s webhooks were paused.", len(ending.webhooks)),
             len(ending.webhooks),
         ),
+        (ngettext("%(count)s webhook goes on sending.", "%(count)s webhooks go on sending.", webhooks), webhooks),
+        (ngettext("%(count)s key of theirs goes on working.", "%(count)s keys of theirs go on working.", keys), keys),
     ):
         if count:
             said.append(words % {"count": count})
-    messages.success(request, " ".join(said))
+    told = " ".join(said)
+    if keys:
+        link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
+        told = format_html(link, told, f"{reverse('keys')}?{urlencode({'q': user.email})}", _("See the keys"))
+    messages.success(request, told)
     if user == person(request):
         return see_other(request, "sign_in")
     return see_other(request, "people")

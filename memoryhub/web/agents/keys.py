@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, User
+from memoryhub.models.access import fold_email
 from memoryhub.web.agents.clients import clients
 from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
 from memoryhub.web.agents.rows import key_rows
@@ -70,12 +71,14 @@ def issued(request: Request, key: Key, secret: str) -> HttpResponse:
 @superuser_only
 @require_safe
 def every_key(request: Request) -> HttpResponse:
-    """List all keys of the hub, newest first, in pages; `q` is a part of an agent's name, or the end of a key."""
+    """List all keys of the hub, newest first, in pages; `q` is a part of the name of an agent or of the person who
+    issued the key, a part of this person's e-mail address, or the end of a key."""
     query, before = asked(request, "q").strip(), asked(request, "before")
     found = Key.objects.select_related("agent", "created_by").order_by("-pk")
     if query:
         named = Q(agent__folded_name__contains=keys_and_roles.fold_name(query))
-        found = found.filter(named | Q(hint=ending_of(query) or None))
+        issued_by = Q(created_by__email__contains=fold_email(query)) | Q(created_by__name__icontains=query)
+        found = found.filter(named | issued_by | Q(hint=ending_of(query) or None))
     page = list((found.filter(pk__lt=before) if before else found)[: ROWS + 1])
     shown = {
         "rows": key_rows(page[:ROWS], person(request), timezone.now()),

@@ -221,7 +221,11 @@ def test_deactivating_somebody_shows_the_keys_that_they_made_and_revokes_those_t
     page = text(client.get(f"/people/{other.id}/deactivate"))
     assert f"mh_…{first.hint}" in page and f"mh_…{second.hint}" in page and kept.hint not in page
     assert len(re.findall(r'name="key" value="\w+" checked', page)) == 2
-    client.post(f"/people/{other.id}/deactivate", {"shown": [first.id, second.id], "key": [second.id, kept.id]})
+    ending = {"shown": [first.id, second.id], "key": [second.id, kept.id]}
+    page = text(client.post(f"/people/{other.id}/deactivate", ending, follow=True))
+    assert "1 key was revoked. 1 key of theirs goes on working." in page
+    link = re.search(r'href="(/keys\?q=[^"]+)">See the keys', page)
+    assert link and f"mh_…{first.hint}" in text(client.get(link[1])) and kept.hint not in text(client.get(link[1]))
     assert not User.objects.get(pk=other.pk).is_active
     assert works(first_secret, store) and works(kept_secret, store) and not works(second_secret, store)
     assert [entry["key"] for entry in told(HUB, "revoke_key")] == [second.id]
@@ -243,6 +247,7 @@ def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
     ending = {"shown": [Key.objects.get().id], "key": [Key.objects.get().id]}
     page = text(client.post(address, ending, follow=True))
     assert "1 key was revoked. 1 invitation was withdrawn." in page and "webhook was paused" not in page
+    assert "goes on" not in page
     assert f'href="/audit?person={alice.id}"' in page
     people.set_active(alice, True, **by(superuser))
     assert alice.role_in(store) == Role.ADMIN  # as the page said

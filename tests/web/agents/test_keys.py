@@ -1,5 +1,9 @@
 """The list of all keys of the hub, and what follows a revocation."""
 
+from datetime import timedelta
+
+import pytest
+
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, MemoryStore, User
@@ -7,10 +11,11 @@ from tests.fixtures import BY, signed_in
 from tests.web.agents.test_agents import issue, text
 
 
+@pytest.mark.both_databases
 def test_administrators_of_the_hub_see_all_keys(store: MemoryStore, agent: Agent, superuser: User, alice: User) -> None:
     other = stores.create_store(stores.StoreSettings(name="Salaries"), **BY)
     second = keys_and_roles.create_agent(name="importer", description="", **BY)
-    first, key = issue(agent, store), issue(second, other)
+    first, key = issue(agent, store), issue(second, other, at=BY["at"] + timedelta(seconds=1))
     keys_and_roles.revoke_key(first, **BY)
     html = text(signed_in(superuser).get("/keys"))
     assert f"mh_…{first.hint}" in html and f"mh_…{key.hint}" in html and "revoked" in html and "Salaries" in html
@@ -18,6 +23,10 @@ def test_administrators_of_the_hub_see_all_keys(store: MemoryStore, agent: Agent
     for query in ("IMPORTER", f"mh_…{key.hint}"):
         html = text(signed_in(superuser).get("/keys", {"q": query}))
         assert f"mh_…{key.hint}" in html and f"mh_…{first.hint}" not in html
+    of_alice = issue(agent, store, created_by=alice)
+    for query in (alice.name.upper(), alice.email):
+        html = text(signed_in(superuser).get("/keys", {"q": query}))
+        assert f"mh_…{of_alice.hint}" in html and f"mh_…{first.hint}" not in html
     assert "No key matches" in text(signed_in(superuser).get("/keys", {"q": "nobody"}))
     assert 'href="/keys"' in text(signed_in(superuser).get("/agents"))
     assert 'href="/keys"' not in text(signed_in(alice).get("/agents"))
