@@ -20,12 +20,16 @@ MINE, UNASSIGNED = "mine", "unassigned"
 MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, MINE, UNASSIGNED)
 """The values of the filter `is`."""
 
+WRITING = "writes"
+"""The value of the filter `command` for all commands that write memories."""
+
 PHRASES = {
     "not reviewed": ("is", UNREVIEWED), "unreviewed": ("is", UNREVIEWED), "flagged": ("is", FLAGGED),
     "pinned": ("is", PINNED), "on hold": ("is", HELD), "with findings": ("is", FINDING),
     "with open findings": ("is", FINDING), "without findings": (f"{NOT}is", FINDING),
     "without open findings": (f"{NOT}is", FINDING), "awaiting review": ("is", UNREVIEWED),
     "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
+    "changes": ("command", WRITING), "all changes": ("command", WRITING),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
 }  # fmt: skip

@@ -16,11 +16,11 @@ from memoryhub.actions.verification.entries import ANY_SESSION
 from memoryhub.models import Agent, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.protocol.kinds import Kind
-from memoryhub.text.filter_words import NOT, Term
+from memoryhub.text.filter_words import NOT, WRITING, Term
 from memoryhub.text.periods import ago, is_date, period
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.error_kinds import WORDS as ERRORS
-from memoryhub.web.common.filter_keys import ACTIVE, WRITING, base, shown
+from memoryhub.web.common.filter_keys import ACTIVE, base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
 KEYS = (

@@ -11,7 +11,7 @@ from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Door
 from memoryhub.sensitive import KINDS
-from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED
+from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED, WRITING
 from memoryhub.text.periods import NAMED, ago
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.error_kinds import WORDS
@@ -33,9 +33,6 @@ _MARKS: Mapping[str, str | Promise] = {
 _OUTCOMES: Mapping[str, str | Promise] = {
     "ok": gettext_lazy("ok"), "error": gettext_lazy("error"), "proposed": gettext_lazy("became a proposal"),
 }  # fmt: skip
-WRITING = "writes"
-"""The value of the filter `command` for all commands that write memories."""
-
 ACTIVE = "active"
 """The value of the filter `store` for all active memory stores."""
 

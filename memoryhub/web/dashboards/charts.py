@@ -14,8 +14,8 @@ from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models.figures import OK
 from memoryhub.protocol.kinds import Kind
 from memoryhub.templatetags.look import size
+from memoryhub.text.filter_words import WRITING
 from memoryhub.web.common.error_kinds import WORDS
-from memoryhub.web.common.filter_keys import WRITING
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Row, Series, number
 from memoryhub.web.dashboards.figures import ERROR, PROPOSED, READ, Figures
 from memoryhub.web.dashboards.links import Links, days

@@ -11,7 +11,8 @@ from memoryhub import charts
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Key, MemoryStore, RefusedCalls
 from memoryhub.templatetags.look import size
-from memoryhub.web.common.filter_keys import VERSION, WRITING
+from memoryhub.text.filter_words import WRITING
+from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.common.pictures import number
 from memoryhub.web.dashboards import stores as dashboards_stores
 from memoryhub.web.dashboards.figures import READ, Figures

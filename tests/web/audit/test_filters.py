@@ -147,6 +147,15 @@ def test_plain_words_lead_to_the_filters_that_they_may_mean(
     assert [guess.written for guess in guesses.filters][: len(meant) or None] == meant
 
 
+@pytest.mark.parametrize("typed", ["changes by Support bot", "all changes by Support bot"])
+def test_changes_are_all_commands_that_write_memories(typed: str, bob: User, caller: Caller) -> None:
+    caller.create("/a.md", "a\n")
+    caller.call("view", path="/memories")
+    shown = page(signed_in(bob), caller.store, q=typed).context
+    assert shown["filter"].values == {"command": "writes", "agent": "Support bot"}
+    assert [row.entry.command for row in shown["rows"]] == ["create"]
+
+
 def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Caller) -> None:
     caller.call("str_replace", path="/memories/a.md", old_str="x", new_str="y")
     caller.create("/a.md", "a\n")
