@@ -66,6 +66,7 @@ class Rules:
     choose: Chooser
     holds: Holds
     held: set[str] = field(default_factory=set)
+    approved: set[str] = field(default_factory=set)
 
     def holds_back(self, item: Item) -> bool:
         """Return whether a hold or a pin prevents a removal; if so, add the memory to `held`."""
@@ -82,15 +83,18 @@ class Rules:
 
 
 def rehearse(
-    store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None, held: set[str] | None = None
-) -> Iterator[Item]:
+    store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None, held: set[str] | None = None,
+    approved: set[str] | None = None,
+) -> Iterator[Item]:  # fmt: skip
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
     For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
-    `held` gets the ids of the memories of which only a hold or a pin prevents a removal.
+    `held` gets the ids of the memories of which only a hold or a pin prevents a removal, and `approved` those that
+    would expire if no person had written or approved them.
     """
     rules = Rules.of(store_id, at, policies)
     rules.held = rules.held if held is None else held
+    rules.approved = rules.approved if approved is None else approved
     purged: set[str] = set()
     if store_id is not None:
         yield from _expiring(rules)
@@ -162,8 +166,11 @@ def _expiring(rules: Rules) -> Iterator[Item]:
         policy = choose(row[0])
         if policy is None or not (cutoff := cutoffs[policy.id]) or not cutoff.is_due(*row[2:6]):
             continue
-        due = retention_rules.due(policy, facts_of(row), rules.at)
+        facts = facts_of(row)
+        due = retention_rules.due(policy, facts, rules.at)
         if due is None:
+            if facts.approved and retention_rules.due(policy, facts._replace(approved=False), rules.at):
+                rules.approved.add(row[1])
             continue
         item = Item(Removal.EXPIRE, row[1], row[0], policy.id, *due, 1, row[6], row[4])
         if not rules.holds_back(item):

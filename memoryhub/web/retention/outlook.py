@@ -78,11 +78,13 @@ class Outlook:
     """What policies would remove from a store at a moment, and in the weeks before and after it.
 
     `held` is the number of memories that a hold or a pin keeps from this, and `spared` the first of them by path.
+    `approved` is the number of those that stay because a person wrote or approved them.
     """
 
     at: datetime
     all: Some
     held: int
+    approved: int
     spared: Sequence[Named]
     difference: Difference | None
     pictures: Sequence[Picture]
@@ -122,7 +124,8 @@ def outlook(
     the policy with the id `policy` if it is given.
     """
     held: set[str] = set()
-    items = list(rehearsal.rehearse(store_id, at, policies=tried, held=held))
+    approved: set[str] = set()
+    items = list(rehearsal.rehearse(store_id, at, policies=tried, held=held, approved=approved))
     difference = None
     if against_saved:
         going, staying = differences(rehearsal.rehearse(store_id, at), items)
@@ -132,7 +135,7 @@ def outlook(
     shown = pictures(store_id, at, tried, against_saved=against_saved) if weeks else ()
     first = soon(store_id, at, tried, policy) if weeks else None
     everything = _some(store_id, at, items, MOST)
-    return Outlook(at, everything, len(held), _spared(store_id, held), difference, shown, first)
+    return Outlook(at, everything, len(held), len(approved), _spared(store_id, held), difference, shown, first)
 
 
 def _spared(store_id: str, held: set[str]) -> list[Named]:

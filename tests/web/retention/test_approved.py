@@ -48,6 +48,7 @@ def test_the_box_is_rehearsed_saved_shown_and_obeyed(client: Client, store: Memo
     assert "Not what a person has approved" in page(client, address)
     html = client.post(address, OLD | {"act": "rehearse"}).content.decode()
     assert STAYS in html and "<b>1</b> memory to the trash" in html and waiting.pk in html
+    assert "2 memories stay although their time is over: a person wrote or approved" in html
     seen = form_with(html, "seen")["seen"]
     html = client.post(address, OLD | {"act": "save", "seen": seen}, follow=True).content.decode()
     assert STAYS in html and RetentionPolicy.objects.get().keeps_approved
@@ -59,8 +60,17 @@ def test_the_box_is_rehearsed_saved_shown_and_obeyed(client: Client, store: Memo
     assert set(Memory.objects.live().values_list("path", flat=True)) == {"/written.md", "/approved.md"}
 
 
-def test_without_the_box_everything_goes(store: MemoryStore, waiting: Memory) -> None:
+def test_a_rehearsal_says_that_only_approval_keeps_everything(client: Client, store: MemoryStore) -> None:
+    write(store, "/written.md")
+    html = client.post(url("new_policy", store.pk), OLD | {"act": "rehearse"}).content.decode()
+    assert "Only what a person has approved" in html and "1 memory stays although its time is over" in html
+    html = client.post(url("new_policy", store.pk), OLD | {"act": "rehearse", "expire_older_days": "9000"})
+    assert "Nothing has expired yet" in html.content.decode() and "stays although" not in html.content.decode()
+
+
+def test_without_the_box_everything_goes(client: Client, store: MemoryStore, waiting: Memory) -> None:
     policy(store, expire_older_days=90)
+    assert "although their time is over" not in page(client, url("rehearsal", store.pk))
     assert ran(store).expired == 3
 
 
