@@ -96,7 +96,7 @@ class PolicyForm(forms.Form):
                 None,
                 gettext(
                     "No rule is ticked, so this policy would remove nothing. Tick at least one box and type its "
-                    "number. To keep memories from other policies, use “Pin or hold” on their directory instead."
+                    "number. To keep the memories of a directory from other policies, pin the directory instead."
                 ),
             )
         for number, _label, _suggested in RULES:

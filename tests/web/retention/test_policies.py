@@ -186,6 +186,7 @@ class TestSave:
         for acted in ("rehearse", "save"):
             html = post(client, url("new_policy", store.pk), act=acted, **typed)
             assert "No rule is ticked" in html and "Nothing expires" not in html and "Save this policy" not in html
+            assert "pin the directory" in html and f'href="{url("holds", store.pk)}#place"' in html
         assert "No rule is ticked" in post(signed_in(superuser), url("new_hub_policy"), act="save", **typed)
 
     def test_a_number_without_its_tick_does_not_count(self, client: Client, store: MemoryStore) -> None:
