@@ -85,11 +85,15 @@ def _is_at(url: str, hosts: tuple[str, ...]) -> bool:
 
 
 def _sentence(data: Mapping[str, Any], name: str) -> str:
-    """Return one sentence. Of the name, what a chat could take for a mention or a link is changed."""
+    """Return one sentence, with the kinds of what was found. What a chat could take for a mention or a link in the
+    name is changed."""
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."
-    listed = len(data.get("memories") or data.get("findings") or ())
-    words = f"{WORDS[data['type']]} ({listed})." if listed > 1 else f"{WORDS[data['type']]}."
+    findings = data.get("findings") or ()
+    listed = len(data.get("memories") or findings)
+    kinds = sorted({str(one["kind"]).replace("_", " ") for one in findings if "kind" in one})
+    counted = f"{WORDS[data['type']]} ({listed})" if listed > 1 else WORDS[data["type"]]
+    words = f"{counted}: {', '.join(kinds)}." if kinds else f"{counted}."
     plain = " ".join(name.split())[:LONGEST_NAME].replace("@", "@\u200b").translate({91: "(", 93: ")"})
     return f"{plain}: {words}" if plain else words
 

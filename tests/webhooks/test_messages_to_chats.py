@@ -58,6 +58,16 @@ def test_every_event_has_a_sentence_and_a_page(event: str) -> None:
     assert re.fullmatch(r"(Support: )?[A-Z][^<>]*\. https://hub\.example/\S+", told)
 
 
+def test_the_message_of_a_finding_names_its_kinds() -> None:
+    found = [{"id": "find_1", "kind": "url_credentials"}, {"id": "find_2", "kind": "instructions"}]
+    told = json.loads(chat.body(SLACK, payload("finding.opened", findings=found), "Support", "https://h"))["text"]
+    assert "was found in what was written (2): instructions, url credentials. https://h/" in told
+    told = json.loads(chat.body(SLACK, payload("finding.resolved", findings=[{"id": "find_1"}]), "", "https://h"))[
+        "text"
+    ]
+    assert told.startswith("Findings were resolved. https://h/")
+
+
 def test_each_chat_gets_its_own_form_and_a_name_mentions_no_one() -> None:
     name = "<!channel> @everyone [x](y) & more"
     more = payload("review.needed", memories=[{"id": "mem_1"}, {"id": "mem_2"}])
