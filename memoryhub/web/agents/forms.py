@@ -140,7 +140,7 @@ class StoreKeyForm(KeyForm):
         self.agents = {agent.id: agent for agent in agents}
         self.fields["new_agent"].required = not self.agents
         if self.agents:
-            self.fields["new_agent"].help_text = _("A new agent needs it, and no other. The audit shows this name.")
+            self.fields["new_agent"].help_text = _("Only for a new agent. The audit shows this name.")
             self.fields["new_agent"].needed_at_times = True  # type: ignore[attr-defined]
         often = Counter(agent.folded_name for agent in self.agents.values())
         shown = [(agent.id, _called(agent, often[agent.folded_name] > 1)) for agent in self.agents.values()]

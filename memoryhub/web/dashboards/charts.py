@@ -112,7 +112,7 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
     since = days(among[0].start)
     return Picture(
         "reads", "bars", _("Reads against writes"),
-        _("%(reads)s reads, above the line, and %(writes)s writes, below it. Looks at a directory are reads; "
+        _("Reads, above the line: %(reads)s. Writes, below it: %(writes)s. Looks at a directory are reads; "
           "calls that got an error are neither.") % {
             "reads": number(total[0]), "writes": number(total[1]),
         },

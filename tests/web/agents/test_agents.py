@@ -394,4 +394,4 @@ def test_the_name_of_a_new_agent_is_never_called_optional(store: MemoryStore, ag
 
     assert "optional" not in label()
     keys_and_roles.issue_key(agent, stores=[store], **BY)
-    assert "optional" not in label() and "A new agent needs it, and no other." in label("</div>")
+    assert "optional" not in label() and "Only for a new agent." in label("</div>")

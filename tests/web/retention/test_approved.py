@@ -63,7 +63,7 @@ def test_the_box_is_rehearsed_saved_shown_and_obeyed(client: Client, store: Memo
 def test_a_rehearsal_says_that_only_approval_keeps_everything(client: Client, store: MemoryStore) -> None:
     write(store, "/written.md")
     html = client.post(url("new_policy", store.pk), OLD | {"act": "rehearse"}).content.decode()
-    assert "Only what a person has approved" in html and "1 memory stays although its time is over" in html
+    assert "Only approved memories" in html and "1 memory stays although its time is over" in html
     html = client.post(url("new_policy", store.pk), OLD | {"act": "rehearse", "expire_older_days": "9000"})
     assert "Nothing has expired yet" in html.content.decode() and "stays although" not in html.content.decode()
 
