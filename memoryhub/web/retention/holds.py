@@ -124,7 +124,10 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
     said = _("%(path)s is on legal hold.") if kind == HoldKind.HOLD else _("%(path)s is pinned.")
     if hold.freezes:
         said = _("%(path)s is on legal hold, and its text is frozen.")
-    messages.success(request, said % {"path": isolated(given["place"])})
+    told = [said % {"path": isolated(given["place"])}]
+    if hold.path and not Memory.objects.filter(store=store).under(hold.path).exists():
+        told.append(_("Nothing is there yet."))
+    messages.success(request, " ".join(told))
     back = reverse("memory", args=[store.pk, hold.memory]) if hold.memory and request.POST.get("back") else ""
     return see_other(back or list_url(store))
 

@@ -1,5 +1,7 @@
 """The pages of scans: what one looks for is chosen, its progress survives a reload, it can be cancelled."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -38,6 +40,7 @@ def test_what_the_rules_look_for_is_chosen_at_first(store: MemoryStore, alice: U
     assert 'value="card" id="kind-card" checked' in html and "card" in watched
     assert 'value="email" id="kind-email">' in html and "email" not in watched
     assert "The history has not been scanned yet" in html
+    assert re.search(r'aria-current="true">Sensitive text<', html) and not re.search(r"aria-current[^>]*>Erase<", html)
 
 
 @pytest.mark.both_databases

@@ -29,6 +29,13 @@ def place(client: Client, store: MemoryStore, place: str, kind: str = "pin", **f
     return str(answer.content.decode())
 
 
+@pytest.mark.both_databases
+def test_a_directory_that_is_not_there_yet_can_be_pinned(client: Client, store: MemoryStore) -> None:
+    write(store, "/notes/a.md")
+    assert "/later/ is pinned. Nothing is there yet." in place(client, store, "/later/")
+    assert "Nothing is there yet" not in place(client, store, "/notes/") + place(client, store, "/", "hold")
+
+
 def test_a_memory_a_directory_and_a_store_are_held_with_a_reason(client: Client, store: MemoryStore) -> None:
     memory = write(store, "/notes/a.md")
     assert "Nothing is held" in page(client, url("holds", store.pk))
