@@ -286,6 +286,7 @@ def test_an_answer_that_cannot_be_sent_keeps_nobody_waiting(said: Said, caplog: 
 def test_what_comes_while_a_group_runs_is_committed_with_it(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = []
     monkeypatch.setattr(transactions.connections, "require_same_file", lambda: commits.append(1))
+    monkeypatch.setattr(transactions, "LONGEST_GROUP", 60)
     late = said.request(adding("late"))
 
     def first() -> str:
