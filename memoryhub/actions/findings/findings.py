@@ -74,7 +74,7 @@ def screen_written(
     Raises the ToolError of the limit, before it is screened, for a text of which too much would be left in any case.
     """
     most = store.limits.memory_bytes
-    if most is not None and len(new) > max(2 * most, len(old or "")):
+    if most is not None and len(new) > 2 * most and len(new) > len((old or "").encode("utf-8", "surrogatepass")):
         raise ToolError(results.memory_too_large(path, len(new.encode("utf-8", "surrogatepass")), most))
     return screen(store, path, old, new, written=written)
 
