@@ -157,6 +157,7 @@ class TestChanging:
     def delete(self, user: User, view: SavedView) -> int:
         return signed_in(user).post(reverse("delete_view", args=[view.id])).status_code
 
+    @pytest.mark.both_databases
     def test_its_owner_renames_and_deletes_it_and_the_store_has_the_entries(
         self, view: SavedView, carol: User, store: MemoryStore
     ) -> None:
