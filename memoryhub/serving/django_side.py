@@ -85,10 +85,7 @@ class DjangoSide:
             else:
                 self.watch.run(partial(self._answer, protocol, environ, body), longest_work)
         except TookTooMuch as stopped:
-            logger.error(
-                "A request took too much time or memory and was stopped: %s", environ["PATH_INFO"], exc_info=stopped
-            )
-            refuse(protocol, environ, refusals.TOO_MUCH)
+            refuse(protocol, environ, reason_of(stopped, environ))
         except Exception as error:
             refuse(protocol, environ, reason_of(error, environ))
             close_old_connections()  # without a response, no signal does it
@@ -197,6 +194,9 @@ def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
 
 def reason_of(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
     """Log an error that occurred outside Django. Return the reason for the refusal."""
+    if isinstance(error, TookTooMuch):
+        logger.error("A request took too much and was stopped: %s", environ["PATH_INFO"], exc_info=error)
+        return refusals.TOO_MUCH
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
         return refusals.NO_ROOM

@@ -10,7 +10,11 @@ BUSY = 503, "overloaded_error", "The hub has more requests in hand than it can a
 STOPPING = 503, "overloaded_error", "The hub is being stopped; try again in a moment."
 NO_ROOM = 503, "overloaded_error", "There is not enough disk space for the answer; try again later."
 NO_DATABASE = 503, "overloaded_error", "The database did not answer; try again."
-TOO_MUCH = 413, "request_too_large", "This was more work than the hub does in one request, so it was stopped."
+TOO_MUCH = (
+    413,
+    "request_too_large",
+    "This was more work than the hub does in one request, so it was stopped. See what was done before you ask again.",
+)
 """No error of the server: programs would send it again, and it would be as much work."""
 FAILED = 500, "api_error", "The hub failed to answer; its log says why."
 SLOW = 408, "timeout_error", "The body of the request came too slowly."

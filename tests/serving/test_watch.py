@@ -20,8 +20,10 @@ from memoryhub.actions.core.transactions import _Job, is_open, writing
 from memoryhub.database import watch
 from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.models import MemoryStore
+from memoryhub.serving import django_side
 from memoryhub.serving.answers import Answers
 from memoryhub.serving.django_side import DjangoSide
+from memoryhub.serving.pool import Pool
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -292,6 +294,23 @@ def test_its_client_is_told_and_is_not_asked_to_send_it_again(
         return HttpResponse()
 
     _told(path, answer, tmp_path, monkeypatch)
+
+
+def test_a_client_whose_call_was_stopped_in_the_thread_that_commits_is_told_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 500 it would send the call again."""
+    side, protocol, finished = DjangoSide(Answers(tmp_path)), Mock(), Mock()
+
+    def stopped_together(_: object, done: Callable[..., None], **__: object) -> bool:
+        done(None, TookTooMuch())
+        return True
+
+    monkeypatch.setattr(django_side, "answer_together", stopped_together)
+    environ = RequestFactory().post("/v1/memory_stores/memstore_1/tool_calls").environ
+    assert side.answer_together(protocol, environ, Mock(), finished, Pool(1))
+    assert protocol.response_bytes.call_args.args[0] == 413
+    finished.assert_called_once_with()
 
 
 def test_an_answer_that_is_made_piece_by_piece_is_stopped_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
