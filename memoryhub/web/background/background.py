@@ -97,6 +97,7 @@ def hub_background(request: Request) -> HttpResponse:
     shown = {
         "rows": found,
         "health": _health(),
+        "failing": sum(row.state != "ok" for row in found),
         "several": len({row.node for row in found}) > 1,
         "remains": remains,
         "form": form,

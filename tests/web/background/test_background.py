@@ -55,10 +55,13 @@ def test_it_answers_whether_the_hub_is_healthy(client: Client, monkeypatch: pyte
 
 def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> None:
     now = timezone.now()
-    assert "Nothing is recorded yet" in page(client)
+    assert "Nothing is recorded yet" in page(client) and "Yes: all" not in page(client)
     background.note(Outcome("figures", now))
+    assert "Yes: all background work succeeds" in page(client)
     background.note(Outcome("checkpoints", now, "/data/checkpoints.jsonl: No space left on device.", 3, now))
     background.note(Outcome("imports", now - timedelta(hours=1)))
+    assert "does not succeed: see below" in page(client) or "do not succeed: see below" in page(client)
+    assert "Yes: all" not in page(client)
     shown = page(client)
     assert "/data/checkpoints.jsonl: No space left on device." in shown
     for state in ("Succeeds", "Fails", "Silent"):
