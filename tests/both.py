@@ -1,9 +1,10 @@
 """Which tests run on both databases, and the kinds of statements that only the others send.
 
 A test of `tests/web` runs on PostgreSQL only if it has the mark `both_databases` or its module is in `ASKING`, a test
-of a module in `OTHERS` only if it has the mark. A run of all tests on SQLite fails if the hub has sent a kind of
-statement only in the tests that are left out: give the test that is then named the mark, or test what sends the
-statement in a module that runs on both databases.
+of a module in `OTHERS` only if it has the mark. Of a test with parameters, PostgreSQL runs every third case: the cases
+differ in values, rarely in statements. A case that has the mark itself, and each case of `tests/faults`, runs on both.
+A run of all tests on SQLite fails if the hub has sent a kind of statement only in the tests that are left out: give the
+test that is then named the mark, or test what sends the statement in a module that runs on both databases.
 """
 
 import re
@@ -71,7 +72,16 @@ def is_replaced(item: pytest.Item) -> bool:
     """Whether a test is left out because others send the same kinds of statements."""
     module = item.path.relative_to(TESTS).with_suffix("").as_posix()
     is_page = module.startswith("web/") and module.removeprefix("web/") not in ASKING
-    return (is_page or module in OTHERS) and item.get_closest_marker(MARK) is None
+    unmarked = (is_page or module in OTHERS) and item.get_closest_marker(MARK) is None
+    return unmarked or (not module.startswith("faults/") and _is_between(item))
+
+
+def _is_between(item: pytest.Item) -> bool:
+    """Whether a test has parameters, and this is a case between those of which each third runs on both databases."""
+    case = getattr(item, "callspec", None)
+    if case is None or any(mark.name == MARK for mark in case.marks):
+        return False
+    return bool(sum(case.indices.values()) % 3)
 
 
 def _may_ask_a_database(item: pytest.Item) -> bool:

@@ -70,11 +70,22 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On PostgreSQL, leave out the tests that show nothing more there."""
-    if os.environ.get("MEMORYHUB_TEST_DATABASE") != "postgres":
-        return
-    kept = both.on_both(items)
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+    if os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres":
+        kept = both.on_both(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+    if _is_worker(config):
+        items[:] = _longest_first(items, config.workerinput["workercount"])  # type: ignore[attr-defined]
+
+
+def _longest_first(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Each process of the run begins with some of the longest tests: one that came last would leave the others idle."""
+    long, short = [], []
+    for item in items:
+        (long if item.get_closest_marker("longest") else short).append(item)
+    size = len(short) // processes + 1
+    parts = [long[part::processes] + short[part * size : (part + 1) * size] for part in range(processes)]
+    return [item for part in parts for item in part]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -24,6 +24,7 @@ PARTS = 4
 """The pages are shared out among so many tests, so that no process has all of them to wait for."""
 
 
+@pytest.mark.longest
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_is_sound_in_both_themes(
     page: Page, console: Console, live_server: LiveServer, superuser: User, part: int
