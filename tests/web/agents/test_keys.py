@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
@@ -27,6 +28,7 @@ def test_administrators_of_the_hub_see_all_keys(store: MemoryStore, agent: Agent
     for query in (alice.name.upper(), alice.email):
         html = text(signed_in(superuser).get("/keys", {"q": query}))
         assert f"mh_…{of_alice.hint}" in html and f"mh_…{first.hint}" not in html
+    assert f'<a href="{reverse("store", args=[other.pk])}">Salaries</a>' in text(signed_in(superuser).get("/keys"))
     assert "No key matches" in text(signed_in(superuser).get("/keys", {"q": "nobody"}))
     assert 'href="/keys"' in text(signed_in(superuser).get("/agents"))
     assert 'href="/keys"' not in text(signed_in(alice).get("/agents"))
