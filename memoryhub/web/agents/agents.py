@@ -76,18 +76,16 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
         "sessions": Session.objects.visible_to(user).latest_of(found)[:SESSIONS],
         "own_stores": _administered(user),
         "naming": rules_naming(user, [found.pk, *(row.key.pk for row in rows)]),
-        "limitable": _limitable(user, rows),
+        "reached": (reached := _reached(rows)),
+        "limitable": reached if user.is_superuser else [one for one in reached if one in _administered(user)],
     }
     return render(request, "agents/agent.html", shown)
 
 
-def _limitable(user: User, rows: Iterable[KeyRow]) -> list[MemoryStore]:
-    """Return the stores that these keys can access and whose path rules the person may edit."""
-    reached = {store.pk: store for row in rows if row.status == "usable" for store in row.scope.stores}
-    if not user.is_superuser:
-        own = {store.pk for store in _administered(user)}
-        reached = {pk: store for pk, store in reached.items() if pk in own}
-    return sorted((store for store in reached.values() if store.archived_at is None), key=lambda store: store.name)
+def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:
+    """Return the active stores that usable keys among these can access, as far as the rows name them, by name."""
+    named = {store.pk: store for row in rows if row.status == "usable" for store in row.scope.stores}
+    return sorted((store for store in named.values() if store.archived_at is None), key=lambda store: store.name)
 
 
 def _administered(user: User) -> list[MemoryStore]:
