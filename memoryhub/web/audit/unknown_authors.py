@@ -1,12 +1,15 @@
-"""Agents and people that a filter names and that do not exist, with a similar name of one that does."""
+"""Agents, people and sessions that a filter names and that do not exist, with a similar name of one that does."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from django.db.models import Q
+
 from memoryhub import ids
 from memoryhub.actions.accounts.keys_and_roles import fold_name
-from memoryhub.models import Agent, User
+from memoryhub.actions.verification.entries import ANY_SESSION
+from memoryhub.models import Agent, Session, User
 from memoryhub.models.access import fold_email
 
 MOST = 500
@@ -15,7 +18,7 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The filter (`agent` or `person`), the name in it, and a similar name of one that is known ("": none)."""
+    """The filter (`agent`, `person` or `session`), the name in it, and a similar name of one that is known ("": none)."""
 
     key: str
     name: str
@@ -24,7 +27,7 @@ class Unknown:
 
 
 def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown | None:
-    """Return the agent or person of a filter, if no one of that name is known in these chains."""
+    """Return the agent, person or session of a filter, if none of that name is known in these chains."""
     if (agent := values.get("agent")) and not agent.startswith(ids.AGENT):
         known = Agent.objects.known_in(chains)
         if not known.filter(folded_name=fold_name(agent)).exists():
@@ -34,7 +37,20 @@ def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown 
         if not people.filter(email=fold_email(person)).exists():
             emails = people.order_by("email").values_list("email", flat=True)[:MOST]
             return Unknown("person", person, _similar(person, emails))
-    return None
+    session = values.get("session")
+    return _unknown_session(session, values.get("agent"), chains) if session not in (None, ANY_SESSION) else None
+
+
+def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> Unknown | None:
+    """Return the session of a filter by its id, or by its name and its agent, if these chains know none."""
+    known = Session.objects.known_in(chains)
+    if session.startswith(ids.SESSION):
+        return None if known.filter(pk=session).exists() else Unknown("session", session)
+    of_agent = Q(agent=agent) if agent and agent.startswith(ids.AGENT) else Q(agent__folded_name=fold_name(agent or ""))
+    if known.filter(of_agent, name=session).exists():
+        return None
+    names = known.filter(of_agent).newest().values_list("name", flat=True)[:MOST]
+    return Unknown("session", session, _similar(session, names))
 
 
 def _similar(name: str, known: Iterable[str]) -> str:

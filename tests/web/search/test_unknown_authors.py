@@ -33,3 +33,16 @@ def test_people_too_and_only_those_whom_the_person_may_know(store: MemoryStore, 
     start = bob.email[:3]
     assert f"Did you mean {bob.email}?" in page(bob, "/search", q=f"person:{start}")
     assert charlie.email not in page(bob, "/search", q=f"person:{charlie.email[:5]}")
+
+
+@pytest.mark.both_databases
+def test_a_session_that_does_not_exist_is_named_with_a_similar_one(
+    store: MemoryStore, agent: Agent, key: str, bob: User
+) -> None:
+    Caller(store, key, session="ticket-4478").create("/a.md", "one\n")
+    for address in ("/audit", "/search"):
+        found = page(bob, address, q=f'agent:"{agent.name}" session:ticket-447')
+        assert "No session is called ticket-447, or you may not see it." in found, address
+        assert "Did you mean ticket-4478?" in found, address
+        assert "No session is called" in page(bob, address, q="session:sesn_0000"), address
+        assert "No session is called" not in page(bob, address, q=f'agent:"{agent.name}" session:ticket-4478'), address
