@@ -55,6 +55,7 @@ class TestTimeline:
         body = response.content.decode()
         assert "a better name" in body
         assert 'title="str_replace">replaced text<' in body
+        assert body.count(">created<") == 1, "the operation and the command of the first version say the same"
         assert "unreviewed" in body
         assert reverse("entry", args=[memory.store_id, replaced.version.seq]) in body
 
