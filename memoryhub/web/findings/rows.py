@@ -27,8 +27,9 @@ from memoryhub.models import (
 )
 from memoryhub.sensitive import Group
 from memoryhub.web.audit.sentences import told_of
-from memoryhub.web.common import kinds, pages
+from memoryhub.web.common import kinds, origins, pages
 from memoryhub.web.common.highlights import excerpt
+from memoryhub.web.common.origins import Origin
 from memoryhub.web.review.items import roles_in
 
 MOST_BYTES = 2_000_000
@@ -52,7 +53,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A finding as a row; `shown` is None if its text no longer exists or was not read."""
+    """A finding as a row; `shown` is None if its text no longer exists or was not read.
+
+    `origin` is the author of an imported version, which `entry` brought.
+    """
 
     finding: Finding
     store: MemoryStore
@@ -63,6 +67,7 @@ class Item:
     icon: str
     shown: SafeString | None
     entry: AuditEntry | None
+    origin: Origin | None
     session: str | None
     standing: Standing | None
     may_decide: bool
@@ -117,7 +122,7 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
     texts = _Texts()
     texts.read(versions[f.version_id] for f in findings if f.version_id in versions)
     standing = _standing(findings, memories, versions, texts)
-    entries = _entries(findings, versions)
+    entries, imported = _entries(findings, versions), origins.of_versions(versions.values())
     closers = _closers(findings)
     named = {entry.session for entry in entries.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("id", "name"))
@@ -134,6 +139,7 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
             finding=finding, store=finding.store, memory=memory, version=version,
             group=kinds.group_of(finding.kind), label=kinds.label(finding.kind),
             icon=kinds.icon_of(finding.kind), shown=_shown(finding, version, texts), entry=entry,
+            origin=imported.get(finding.version_id),
             session=sessions.get(entry.session or "", entry.session) if entry else None,
             standing=standing.get(finding.pk), may_decide=user.is_superuser or role.includes(Role.CURATOR),
             may_erase=user.is_superuser or role.includes(Role.ADMIN), frozen=frozen,

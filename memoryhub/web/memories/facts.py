@@ -5,16 +5,22 @@ from dataclasses import dataclass
 from django.http import Http404
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion
-from memoryhub.web.common import pages
+from memoryhub.web.common import origins, pages
+from memoryhub.web.common.origins import Origin
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The audit entries of a memory's first version, newest version and last read by an agent; None if missing."""
+    """The audit entries of a memory's first version, newest version and last read by an agent; None if missing.
+
+    `creator` and `changer` are the authors of the first and the newest version if these were imported.
+    """
 
     created: AuditEntry | None
     changed: AuditEntry | None
     read: AuditEntry | None
+    creator: Origin | None = None
+    changer: Origin | None = None
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
@@ -34,9 +40,17 @@ def content(memory: Memory) -> str | None:
 def of(memory: Memory) -> Facts:
     """Return the facts of a memory loaded by `find`."""
     versions = MemoryVersion.objects.of_memory(memory)
-    first = versions.filter(number=1).values_list("seq", flat=True).first()  # None if that version was removed
-    by_seq = pages.entries(memory.store, first, memory.head.seq, memory.last_read_seq)
-    return Facts(by_seq.get(first or 0), by_seq.get(memory.head.seq), by_seq.get(memory.last_read_seq or 0))
+    first = versions.filter(number=1).first()  # None if that version was removed
+    seq, head = first.seq if first else 0, memory.head
+    by_seq = pages.entries(memory.store, seq, head.seq, memory.last_read_seq)
+    imported = origins.of_versions([first, head])
+    return Facts(
+        by_seq.get(seq),
+        by_seq.get(head.seq),
+        by_seq.get(memory.last_read_seq or 0),
+        imported.get(first.pk) if first else None,
+        imported.get(head.pk),
+    )
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:

@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from memoryhub.models import Directory, Memory
 from memoryhub.protocol import paths
-from memoryhub.web.common import addresses
+from memoryhub.web.common import addresses, origins
 from memoryhub.web.common.marks import UNMARKED, Marks, OfStore, marks_of, of_store
+from memoryhub.web.common.origins import Origin
 
 SIZE = 200
 _DIRECTORY, _MEMORY = "d/", "m/"
@@ -80,8 +81,9 @@ def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
     )
 
 
-def memory_item(memory: Memory, marks: Marks) -> Item:
-    """Return a memory as an item of its directory's list; `changed_by` needs `with_last_change()` on the query."""
+def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) -> Item:
+    """Return a memory as an item of its directory's list; `changed_by` needs `with_last_change()` on the query, or is
+    the author of an `imported` version."""
     return Item(
         key=_MEMORY + memory.name,
         id=memory.id,
@@ -92,7 +94,7 @@ def memory_item(memory: Memory, marks: Marks) -> Item:
         count=None,
         changed_at=memory.updated_at,
         changed_seq=getattr(memory, "changed_seq", None),
-        changed_by=getattr(memory, "changed_by", None),
+        changed_by=imported.label if imported else getattr(memory, "changed_by", None),
         hidden=memory.is_hidden,
         marks=marks,
     )
@@ -116,4 +118,5 @@ def _memories(directory: Directory, name: str, limit: int, known: OfStore) -> li
         rows = rows.filter(name__gt=name)
     memories = list(rows[:limit])
     marks = marks_of(memories, timezone.now(), {directory.store_id: known.holds})
-    return [memory_item(memory, marks[memory.pk]) for memory in memories]
+    imported = origins.of_ids(directory.store_id, {memory.head_id for memory in memories if memory.head_id})
+    return [memory_item(memory, marks[memory.pk], imported.get(memory.head_id or "")) for memory in memories]

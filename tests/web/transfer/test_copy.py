@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.transfer import importing
-from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import Agent, AuditEntry, Import, Memory, MemoryStore, MemoryVersion, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
@@ -54,6 +54,23 @@ def test_one_press_copies_the_memories_with_their_history_and_both_audits_say_so
         signed_in(superuser).get(reverse("import_", args=[made.pk, Import.objects.get().pk])).content.decode().split()
     )
     assert "2 memories were imported. 1 of them is in the trash, as in the source." in page
+
+
+@pytest.mark.both_databases
+def test_the_pages_of_a_copy_name_who_wrote_its_memories(
+    caller: Caller, store: MemoryStore, agent: Agent, superuser: User
+) -> None:
+    caller.create("/notes/b.md", "Card 4111 1111 1111 1111\n")
+    made = copy(superuser, store, history="on")
+    written = f"{agent.name} (imported)"
+    memory = Memory.objects.get(store=made, path="/notes/b.md")
+    for address in (
+        reverse("directory", args=[made.pk, "notes"]),
+        reverse("memory", args=[made.pk, memory.pk]),
+        reverse("store_findings", args=[made.pk]),
+    ):
+        page = signed_in(superuser).get(address).content.decode()
+        assert written in page, address
 
 
 @pytest.mark.both_databases
