@@ -78,7 +78,15 @@ def page(request: Request, run: Run) -> HttpResponse:
     return render(
         request,
         "retention/run.html",
-        _context(request, run.store, items=items, back=runs_rows.way_back(run), after=after, **shown),
+        _context(
+            request,
+            run.store,
+            items=items,
+            back=runs_rows.way_back(run),
+            undone=runs_rows.undone(run),
+            after=after,
+            **shown,
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub import ids
-from memoryhub.models import Guard, Memory, Removal, Run, RunItem, RunState
+from memoryhub.models import AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState
 from memoryhub.web.retention import rows, sentences
 
 SIZE = 200
@@ -103,6 +103,15 @@ def _figures(run: Run) -> list[tuple[int, str]]:
         (run.skipped, _("kept")),
     )
     return [(count, words) for count, words in found if count]
+
+
+def undone(run: Run) -> AuditEntry | None:
+    """Return the newest entry that undid a run, or None.
+
+    Entries that undo runs are few, so the scan of their inputs is short.
+    """
+    entries = AuditEntry.objects.of_chain(run.store_id or "").of_command("undo_run")
+    return entries.filter(ok=True, input__contains=run.pk).newest().first()
 
 
 def items(run: Run, after: int) -> Lines:

@@ -110,11 +110,14 @@ class TestUndo:
         run = ran(store)
         assert Memory.objects.live().count() == 12
         html = page(client, url("run", run.pk))
+        assert "This run was undone" not in html
         assert "3 memories of this run are still in the trash" in html and "Undo this run" in html
         assert "3 memories are back." in post(client, "undo_run", run.pk)
         assert Memory.objects.live().count() == 15 and newest(store).command == "undo_run"
         html = page(client, url("run", run.pk))
         assert "restored since then" in html and "Undo this run" not in html
+        entry = newest(store)
+        assert f"This run was undone by {entry.label}" in html and url("entry", store.pk, entry.seq) in html
 
     def test_names_the_paths_that_are_taken(self, client: Client, store: MemoryStore, many: list[Memory]) -> None:
         run = ran(store)
