@@ -75,6 +75,9 @@ def test_a_store_inherits_what_a_superuser_sets_for_the_hub(store: MemoryStore, 
     assert "1 kind" in messages(response)
     assert HubSettings.current().rules == {"card": "block"}
     assert chosen(signed_in(alice).get(of(store)), "card") == "Hub’s: block"
+    to_hub = f'<a href="{reverse("hub_rules")}">Rules of the hub</a>'
+    assert to_hub in signed_in(superuser).get(of(store)).content.decode()
+    assert to_hub not in signed_in(alice).get(of(store)).content.decode(), "only administrators of the hub see them"
 
 
 def test_who_may_see_and_set_rules(store: MemoryStore, alice: User, bob: User, curator: User, charlie: User) -> None:
