@@ -195,6 +195,12 @@ def test_a_tick_shows_what_it_adds_and_one_press_undoes_it_all(
     assert is_sound(store)
 
 
+def test_while_a_choice_is_worked_out_the_page_says_so(bad: Session, store: MemoryStore, curator: Client) -> None:
+    page = curator.get(reverse("undo_session", args=[store.pk, bad.pk])).content.decode()
+    spread = page[page.index('id="spread"') :]
+    assert "Working out what would change…" in spread and 'hx-disabled-elt="[data-undo-button]"' in spread
+
+
 def test_what_is_only_ticked_for_review_is_flagged_by_the_same_entry(
     bad: Session, store: MemoryStore, curator: Client
 ) -> None:
