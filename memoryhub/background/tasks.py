@@ -20,7 +20,7 @@ from memoryhub.actions.memories import refusals, refused_calls
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import importing
-from memoryhub.actions.verification import checkpoints
+from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
 from memoryhub.background import webhooks
 from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
@@ -65,6 +65,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("scans", open_scans().go_on),
             Task("findings", settle_findings),
             Task("deletion", deletions().go_on),
+            Task("verification", verification.run_asked, aside=True),
         ],
         clock,
         seconds,

@@ -369,6 +369,7 @@ _ALL = (
                             "%(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
     ),
     Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
+    Command("ask_verify_audit", _("asked for a check of all audit entries"), scope=Scope.HUB),
     Command(
         "verify_audit", _("verified the audit: %(entries)s entries are right"),
         _("could not confirm the audit: something is wrong in %(wrong)s"), scope=Scope.HUB,

@@ -1,19 +1,27 @@
-"""Records each run of `verify_audit` over all chains in the hub's own chain, and returns the last one.
+"""Runs of `verify_audit` over all chains: asked for on a page, recorded in the hub's own chain, and the last one.
 
 The record says what the run reported, not that the audit is right: whoever has the database and the audit key can write
 one, so only a new run proves anything.
 """
 
+import time
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
 
 from memoryhub.actions.core import audit
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.verification import checkpoint_check, verify
 from memoryhub.models import HUB, AuditEntry, Door
 
-COMMAND = "verify_audit"
+COMMAND, ASKED = "verify_audit", "ask_verify_audit"
 MOST_NAMED = 20
 """How many of the wrong chains a record names."""
+
+WAITS = timedelta(hours=12)
+"""A person's request that was not answered in this time is given up."""
 
 
 def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete: bool) -> None:
@@ -26,3 +34,37 @@ def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete
 def last() -> AuditEntry | None:
     """Return the entry of the last recorded run, or None."""
     return AuditEntry.objects.of_chain(HUB).of_command(COMMAND).through_other(Door.COMMAND).newest().first()
+
+
+def ask(act: Act) -> None:
+    """Ask the background for a run, unless one was asked for and has not ended."""
+    if asked(act.at) is None:
+        with writing():
+            audit.on_hub(act, Record(ASKED))
+
+
+def asked(at: datetime) -> AuditEntry | None:
+    """Return the entry that asked for the run that has not ended; None if there is none."""
+    wish = AuditEntry.objects.of_chain(HUB).of_command(ASKED).newest().first()
+    if wish is None or wish.at < at - WAITS:
+        return None
+    done = last()
+    return wish if done is None or done.seq < wish.seq else None
+
+
+def run_asked(at: datetime) -> None:
+    """Verify all chains and the checkpoints if a person has asked for it, and record what was found."""
+    if asked(at) is None:
+        return
+    begun = time.monotonic()
+    written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE)
+    wrong, entries = ["checkpoints"] if written.files else [], 0
+    for chain in verify.chains(written.chains):
+        count, problem = verify.verify(chain)
+        entries += count
+        if problem is not None or chain in written.problems:
+            wrong.append(chain)
+    act = Act(Actor.system(COMMAND), Door.COMMAND, at, elapsed=lambda: int((time.monotonic() - begun) * 1_000_000))
+    is_complete = bool(written.chains or written.files) and not written.absent
+    if asked(at) is not None:  # another machine may have answered
+        record(act, entries=entries, wrong=wrong, checkpoints_complete=is_complete)

@@ -17,7 +17,7 @@ from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
 from memoryhub.web.audit.unknown_authors import Unknown, unknown_author
-from memoryhub.web.audit.verified import VerificationRun, command_for
+from memoryhub.web.audit.verified import context_for
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
@@ -70,7 +70,7 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     return render(
         request,
         "audit/entries.html",
-        context | {"run": VerificationRun.last(user), "verify_command": command_for() if user.is_superuser else ""},
+        context | context_for(user),
     )
 
 

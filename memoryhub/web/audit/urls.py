@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from memoryhub.web.audit import entries, entry, export, tail
+from memoryhub.web.audit import entries, entry, export, tail, verified
 
 urlpatterns = [
     path("stores/<slug:store_id>/audit", entries.store_audit, name="store_audit"),
     path("audit", entries.audit, name="audit"),
+    path("audit/verify", verified.verify_now, name="verify_now"),
     path("audit/export", export.export_audit, name="export_audit"),
     path("audit/<slug:chain>/<int:seq>", entry.entry, name="entry"),
     path("stores/<slug:store_id>/audit/new", tail.new_entries, name="new_entries"),

@@ -1,23 +1,31 @@
-"""What the hub recorded about the last run of `verify_audit`, above the audit."""
+"""The last check of all entries, above the audit, and the button with which an administrator asks for another."""
 
 import shlex
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.verification import runs
 from memoryhub.models import User
 from memoryhub.web.audit.sentences import told_of
+from memoryhub.web.common.access import act, person, superuser_only
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import see_other
 
 
 def command_for() -> str:
     """Return the line that verifies the audit where the hub runs. Only administrators see it: it names the data."""
-    data = shlex.quote(str(settings.DATA_DIR))
+    place, data = shlex.quote(str(settings.BASE_DIR)), shlex.quote(str(settings.DATA_DIR))
     database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
-    return f"{database}MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
+    return f"cd {place} && {database}MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +51,23 @@ class VerificationRun:
         is_complete, entries = bool(details.get("checkpoints_complete")), details.get("entries")
         url = reverse("entry", args=[entry.chain, entry.seq]) if user.is_superuser else ""
         return cls(entry.at, entry.ok, is_complete, url, entries if isinstance(entries, int) else 0)
+
+
+def context_for(user: User) -> dict[str, Any]:
+    """Return the last run and the one that is asked for, as template context."""
+    return {
+        "run": VerificationRun.last(user),
+        "asked": runs.asked(timezone.now()),
+        "verify_command": command_for() if user.is_superuser else "",
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@superuser_only
+def verify_now(request: Request) -> HttpResponse:
+    """Ask for a check of all entries, which the background makes; htmx polls for what it found."""
+    if request.method == "POST":
+        runs.ask(act(request))
+        if not request.htmx:
+            return see_other(request, "audit")
+    return render(request, "audit/_verified.html", context_for(person(request)))

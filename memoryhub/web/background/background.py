@@ -44,6 +44,7 @@ WORDS = {
         gettext_lazy("Refused calls"),
         gettext_lazy("counts the calls of keys that made too many in a minute"),
     ),
+    "verification": (gettext_lazy("Verification"), gettext_lazy("checks all audit entries when a person asks for it")),
     "disk": (
         gettext_lazy("Disk reserve"),
         gettext_lazy("keeps some space free, so that deleting works even on a full disk"),

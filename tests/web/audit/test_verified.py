@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import escape
 
 from memoryhub.actions.core import audit
-from memoryhub.actions.verification import checkpoints
+from memoryhub.actions.verification import checkpoints, runs
 from memoryhub.models import HUB, AuditEntry, MemoryStore, User
 from tests.fixtures import AT, signed_in
 from tests.web.audit.test_sentences_once import visible_text
@@ -47,8 +50,9 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     count = json.loads(entry.input or "")["entries"]
     assert f"just now , {count} entries, nothing wrong. {how}" in visible_text(signed_in(bob), page)
     assert "manage.py" not in signed_in(bob).get(page).content.decode()
-    line = f"MEMORYHUB_DATA_DIR={shlex.quote(str(settings.DATA_DIR))} .venv/bin/python manage.py verify_audit"
-    assert line in visible_text(signed_in(superuser), page)
+    place, data = (shlex.quote(str(path)) for path in (settings.BASE_DIR, settings.DATA_DIR))
+    line = f"cd {place} && MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
+    assert escape(line) in visible_text(signed_in(superuser), page)
     assert str(settings.DATA_DIR) not in signed_in(bob).get(page).content.decode()
     assert address not in signed_in(bob).get(page).content.decode()
     assert address in signed_in(superuser).get(page).content.decode()
@@ -88,3 +92,38 @@ def test_a_database_that_takes_no_writes_is_verified_all_the_same(
     said = verify()
     assert "could not record this run: attempt to write a readonly database" in said
     assert said.splitlines()[-1].endswith("entries are right.")
+
+
+@pytest.mark.both_databases
+def test_an_administrator_asks_for_a_check_and_sees_what_it_found(
+    store: MemoryStore, alice: User, superuser: User, own_checkpoints: Path
+) -> None:
+    address, client = reverse("verify_now"), signed_in(superuser)
+    assert signed_in(alice).post(address).status_code == 403 and signed_in(alice).get(address).status_code == 403
+    assert "Check now" in visible_text(client, reverse("audit"))
+    checkpoints.append(own_checkpoints, AT)
+    for _ in range(2):
+        assert client.post(address).headers["Location"] == reverse("audit")
+    assert AuditEntry.objects.of_chain(HUB).of_command("ask_verify_audit").count() == 1, "it is asked for once"
+    page = client.get(reverse("store_audit", args=[store.pk])).content.decode()
+    assert f"All entries are being checked: {superuser.name} asked" in page and "Check now" not in page
+    assert 'hx-trigger="every 2s"' in page
+    for _ in range(2):
+        runs.run_asked(timezone.now())
+    assert entries_of_runs() == 1
+    found = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "nothing wrong." in found and "Check now" in found and "hx-trigger" not in found
+
+
+def test_a_check_that_was_asked_for_names_the_wrong_chain_and_an_old_request_is_given_up(
+    store: MemoryStore, superuser: User
+) -> None:
+    signed_in(superuser).post(reverse("verify_now"))
+    later = timezone.now() + runs.WAITS + timedelta(minutes=1)
+    assert runs.asked(later) is None
+    with tampering():
+        AuditEntry.objects.of_chain(store.pk).update(command="view")
+    runs.run_asked(timezone.now())
+    entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
+    assert not entry.ok and store.pk in (entry.input or "")
+    assert "something is wrong" in visible_text(signed_in(superuser), reverse("audit"))
