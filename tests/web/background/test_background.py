@@ -37,6 +37,8 @@ def test_it_is_for_superusers(alice: User, client: Client) -> None:
         assert Client().post(address).status_code == 302
     assert client.get(NOW).status_code == 405
     assert f'href="{ADDRESS}"' in client.get("/settings/limits").content.decode()
+    assert "Is the hub healthy?" in client.get("/overview").content.decode()
+    assert "Is the hub healthy?" not in signed_in(alice).get("/overview").content.decode()
 
 
 def test_every_kind_of_work_has_words() -> None:
