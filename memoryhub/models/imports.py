@@ -22,6 +22,7 @@ class ImportState(models.TextChoices):
 
 class Import(models.Model):
     """An upload of memories into the directory `place` of a store. `group` is the group of its audit entries.
+    `copied_from` is the memory store of this hub that is copied (null: the memories come from elsewhere).
 
     `actors` names the authors of the imported versions: {id: label}. `memory_count` and `byte_count` are the size of
     their content; `done_count` counts the finished items. `told` is the last state that was reported to webhooks.
@@ -37,6 +38,7 @@ class Import(models.Model):
     actor = PlainJSONField(default=dict)
     door = models.CharField(max_length=7)
     group = IdField(null=True)
+    copied_from = IdField(null=True)
     problem = models.TextField(default="", blank=True)
     memory_count = models.BigIntegerField(default=0)
     byte_count = models.BigIntegerField(default=0)

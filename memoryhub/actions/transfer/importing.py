@@ -43,13 +43,14 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """What was read from a source, and the source's name for people.
+    """What was read from a source, the source's name for people, and the id of the memory store if it is a copy of one.
 
     No digest of the source is stored: it could confirm guesses at a text that is erased later.
     """
 
     read: Read
     name: str
+    copied_from: str | None = None
 
 
 def bounds() -> Bounds:
@@ -91,6 +92,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
             state=ImportState.ARRIVING,
             source=bundle.source,
             name=import_items.kept_text(brought.name)[:300],
+            copied_from=brought.copied_from,
             place=place,
             actor=_kept(act.actor),
             door=act.door.value,

@@ -18,7 +18,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened, ScreenedPath
 from memoryhub.actions.memories import commands
-from memoryhub.actions.transfer import import_proposals, preview
+from memoryhub.actions.transfer import dismissals, import_proposals, preview
 from memoryhub.actions.transfer.preview import BESIDE, SKIP, TRASH, is_deleted, require_free
 from memoryhub.models import Import, ImportItem, Memory, MemoryText, MemoryVersion, Operation, Redaction
 from memoryhub.protocol import paths, results
@@ -143,6 +143,7 @@ def _new(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
     tree.check_limits(store, path, old_size=None, new_size=len(screened.text.encode()))
     memory = tree.add_memory(store, path, screened.text)
     findings.note(store, memory, store.made[-1].id, screened, place)
+    dismissals.carry(store, job, item, memory)
     return _record(job, item, path, memory, store.made)
 
 
@@ -321,6 +322,7 @@ class _History:
         if live:
             tree.count(store, paths.ancestors(self.path), 1, head.size or 0)
         self._note()
+        dismissals.carry(store, self.job, self.item, self.memory)
         record = _record(self.job, self.item, self.path, self.memory, store.made, gone=len(self.missing))
         return record._replace(redactions=redactions)
 

@@ -63,7 +63,7 @@ def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
     with tempfile.TemporaryFile() as file:
         file.writelines(export.body())
         file.flush()
-        brought = sources.of_file(file, f"{store.name}.jsonl")
+        brought = sources.of_file(file, "copy.jsonl")._replace(name=store.name, copied_from=store.pk)
     if not brought.read.bundle.memories:
         raise Refused(_("There is no memory in it."))
     return brought

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.transfer.preview import CHOICES
-from memoryhub.models import AuditEntry, Import, ImportItem, ImportState
+from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, MemoryStore
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.kinds import label
 from memoryhub.web.common.tool_errors import in_words
@@ -69,6 +69,8 @@ class Summary:
     is_at_work: bool
     source: str | Promise
     tone: str
+    copied: MemoryStore | None = None
+    """The memory store that was copied, if it still exists."""
 
     @property
     def taken(self) -> int:
@@ -77,6 +79,11 @@ class Summary:
             ("new", "trash", "proposal") if self.job.state == ImportState.PREVIEW else ("taken", "replaced", "beside")
         )
         return sum(group.count for group in self.groups if group.name in names)
+
+    @property
+    def bytes_taken(self) -> int:
+        """Return the size of the newest texts that were imported."""
+        return sum(group.bytes for group in self.groups if group.name in ("taken", "replaced", "beside"))
 
     @property
     def into_trash(self) -> int:
@@ -143,6 +150,7 @@ def summary(job: Import) -> Summary:
         is_at_work,
         SOURCES.get(job.source, job.source),
         TONES.get(job.state, "neutral"),
+        MemoryStore.objects.filter(pk=job.copied_from).first() if job.copied_from else None,
     )
 
 

@@ -4,11 +4,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryhub.actions.findings import findings
 from memoryhub.actions.transfer import importing
-from memoryhub.models import Agent, AuditEntry, Import, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.actions.verification import verify
+from memoryhub.models import Agent, AuditEntry, Finding, FindingState, Import, Memory, MemoryStore, MemoryVersion, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
 from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +56,26 @@ def test_one_press_copies_the_memories_with_their_history_and_both_audits_say_so
     page = " ".join(
         signed_in(superuser).get(reverse("import_", args=[made.pk, Import.objects.get().pk])).content.decode().split()
     )
-    assert "2 memories were imported. 1 of them is in the trash, as in the source." in page
+    assert "2 memories with 6 B were imported. 1 of them is in the trash, as in the source." in page
+    for name, of in (("store", made), ("trash", made), ("store", store)):
+        assert f'href="{reverse(name, args=[of.pk])}"' in page
+    assert f"Copy of {store.name}" in page and "uploaded" not in page and ".jsonl" not in page
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("history", ["on", ""])
+def test_what_was_dismissed_stays_dismissed_in_the_copy_and_the_rest_is_open(
+    store: MemoryStore, key: str, alice: User, superuser: User, history: str
+) -> None:
+    caller = Caller(store, key)
+    for name, number in (("a", "4111 1111 1111 1111"), ("b", "5500 0000 0000 0004")):
+        caller.create(f"/{name}.md", f"Card {number}\n")
+    of_a = Finding.objects.get(store=store, memory__path="/a.md")
+    findings.decide(store.pk, [of_a.pk], FindingState.DISMISSED, "a test number", act(alice))
+    made = copy(superuser, store, **({"history": history} if history else {}))
+    told = Finding.objects.filter(store=made).order_by("memory__path").values_list("state", "note", "decided_by")
+    assert list(told) == [("dismissed", "a test number", alice.pk), ("open", "", None)]
+    assert verify.verify(made.pk)[1] is None
 
 
 @pytest.mark.both_databases
@@ -68,6 +90,7 @@ def test_the_pages_of_a_copy_name_who_wrote_its_memories(
         reverse("directory", args=[made.pk, "notes"]),
         reverse("memory", args=[made.pk, memory.pk]),
         reverse("store_findings", args=[made.pk]),
+        reverse("today"),
     ):
         page = signed_in(superuser).get(address).content.decode()
         assert written in page, address

@@ -1,0 +1,22 @@
+"""What people have judged harmless in a memory store stays so in a copy of it."""
+
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import Finding, FindingState, Import, ImportItem, Memory
+
+
+def carry(store: Tree, job: Import, item: ImportItem, memory: str) -> None:
+    """Dismiss the findings of a copied memory that are dismissed in its source, with the note, person and time there.
+
+    Call it after the findings are recorded, before the entry is written.
+    """
+    if not job.copied_from:
+        return
+    at_path = Memory.objects.filter(store=job.copied_from).at(item.path).values_list("pk", flat=True)
+    source = item.memory or at_path.first() or ""
+    judged = Finding.objects.of_memory(job.copied_from, source).filter(state=FindingState.DISMISSED)
+    found = Finding.objects.of_memory(store.store, memory).open()
+    for one in judged.filter(fingerprint__isnull=False):
+        found.filter(kind=one.kind, fingerprint=one.fingerprint).update(
+            state=FindingState.DISMISSED, note=one.note, decided_at=one.decided_at, decided_by_id=one.decided_by_id,
+            decided_seq=store.seq,
+        )  # fmt: skip
