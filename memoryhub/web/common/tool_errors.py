@@ -29,6 +29,14 @@ def in_words(error: ToolError) -> str:
     return _said(error, str)
 
 
+def of_call(answer: str) -> str:
+    """Return why a call of an agent was refused, by the beginning of its answer, for a template that uses `visible`."""
+    for pattern, sentence in _OF_CALLS:
+        if match := pattern.fullmatch(answer):
+            return str(sentence) % match.groupdict()
+    return in_words(ToolError(answer))
+
+
 def is_about_text(error: ToolError) -> bool:
     """Return whether a refusal is about the text of a memory, and not about its path."""
     return any(pattern.fullmatch(error.message) for pattern in _OF_TEXT)
@@ -139,3 +147,33 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     ),
     (_pattern(results.nothing_to_restore), _("This memory version has no text that could be restored.")),
 )
+
+_NOTHING_AT = _("There is nothing at %(path)s.")
+
+_OF_CALLS: tuple[tuple[re.Pattern[str], Promise], ...] = (
+    (_pattern(results.view_not_found, "path"), _NOTHING_AT),
+    (_pattern(results.path_not_found, "path"), _NOTHING_AT),
+    (_pattern(results.does_not_exist, "path"), _NOTHING_AT),
+    (
+        re.compile("No replacement was performed, old_str .*", re.DOTALL),
+        _("The text that it wanted to replace is not there in exactly this form."),
+    ),
+    (
+        re.compile("No replacement was performed. Multiple occurrences of old_str .*", re.DOTALL),
+        _("The text that it wanted to replace is there more than once."),
+    ),
+    (
+        re.compile("Error: Invalid `(insert_line|view_range)`.*(within the range|second element).*", re.DOTALL),
+        _("It named lines that the memory does not have."),
+    ),
+    (
+        re.compile("Error: Path must start with /memories, got: (?P<path>.*)", re.DOTALL),
+        _("The path %(path)s does not begin with /memories."),
+    ),
+    (
+        re.compile("Error: Parameter `(?P<name>[a-z_]+)` is required for command: .*"),
+        _("The call lacks the parameter %(name)s."),
+    ),
+    (_pattern(results.key_may_not_write), _("Its key may only read this memory store.")),
+)
+"""Refusals of calls that people cannot make themselves, or that read otherwise for them."""

@@ -20,6 +20,7 @@ from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from memoryhub.web.audit.rows import error_of, memories_there, memory_url
 from memoryhub.web.common.decided import decided
+from memoryhub.web.common.tool_errors import of_call
 from memoryhub.web.sessions.passages import Passage, passages
 
 PAGE = 50
@@ -70,6 +71,11 @@ class Call:
     def proposal(self) -> int | None:
         """Return the number of the proposal of which the change became a part, or None."""
         return proposal_in(self.error)
+
+    @property
+    def why(self) -> str:
+        """Return why the call was refused, in words for people; the entry has the answer as the agent received it."""
+        return self.error if self.proposal else of_call(self.error)
 
     @property
     def is_write(self) -> bool:
