@@ -8,7 +8,7 @@ from typing import Any
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.memories import calls
-from memoryhub.actions.memories.calls import Caller
+from memoryhub.actions.memories.calls import Caller, Outcome
 from memoryhub.actions.proposals import shown
 from memoryhub.models import Door
 
@@ -58,16 +58,17 @@ def execute(
     elapsed: Callable[[], int],
     door: Door = Door.TOOL,
     counts: int = 1,
+    run: Callable[..., Outcome] = calls.call,
 ) -> ToolResult:
     """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry. Return
     the result.
 
     An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
-    since the call arrived. `counts` is how many calls of the key's limit the block uses. Raises `calls.TokenReused`,
-    `calls.NotRun` and `tree.NoSuchStore`.
+    since the call arrived. `counts` is how many calls of the key's limit the block uses. `run` is `calls.call`, or
+    `trials.call_here` inside a transaction. Raises `calls.TokenReused`, `calls.NotRun` and `tree.NoSuchStore`.
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
-    outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)
+    outcome = run(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)
     text = outcome.text
     if outcome.viewed is not None:
         text += shown.proposed_there(store_id, outcome.viewed, caller.actor, at)

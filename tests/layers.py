@@ -51,6 +51,7 @@ ROOMS = {
         "memories": "agents audit comments retention transfer",
         "history": "audit comments memories", "erasure": "audit history", "sessions": "audit history",
         "undo": "history sessions",
+        "tried": "audit memories path_rules",
         "proposals": "comments path_rules undo",
         "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",

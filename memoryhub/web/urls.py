@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("memoryhub.web.review.urls")),
     path("", include("memoryhub.web.sessions.urls")),
     path("", include("memoryhub.web.undo.urls")),
+    path("", include("memoryhub.web.tried.urls")),
     path("", include("memoryhub.web.search.urls")),
     path("", include("memoryhub.web.dashboards.urls")),
     path("", include("memoryhub.web.background.urls")),

@@ -69,7 +69,7 @@ def _of_the_hub() -> Iterator[Page]:
 def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     names = (
         "store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash",
-        "store_overview", "store_sessions", "limits", "delete_store",
+        "store_overview", "store_sessions", "try_call", "limits", "delete_store",
     )  # fmt: skip
     for name in names:
         yield page(name, store_id=store.id)

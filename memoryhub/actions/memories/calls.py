@@ -121,8 +121,12 @@ def digest_of_key(secret: str) -> str:
 
 def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
     """Return the caller with this key, or None if the key is not valid at this moment."""
+    return caller_of_digest(digest_of_key(secret), store_id, at)
+
+
+def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
+    """Return the caller whose key has this digest, or None if the key is not valid at this moment."""
     sql.connect()
-    digest = digest_of_key(secret)
     row: Any = remembered.read(lambda: sql.one(sql.CALLER, store_id, digest), "caller", store_id, digest)
     if row is None:
         return None
@@ -172,9 +176,11 @@ def call(
     all of them, and the others count 0. Raises TokenReused, TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked, and
     tree.NoSuchStore if the store was deleted.
     """
-    command = _parsed(input)
+    command = parsed(input)
     text = audit.to_json(input)
-    outcome = together(lambda: _call(store_id, command, input, text, digest, caller, act, session, counts), caller.key)
+    outcome = together(
+        lambda: locked_call(store_id, command, input, text, digest, caller, act, session, counts), caller.key
+    )
     if isinstance(outcome, NotRun | TokenReused):
         if isinstance(outcome, TooManyCalls):
             refused_calls.note(store_id, caller.key, outcome.calls, act.at)
@@ -182,7 +188,7 @@ def call(
     return outcome
 
 
-def _call(
+def locked_call(
     store_id: str,
     command: Command | ToolError,
     input: Mapping[str, Any],
@@ -203,14 +209,27 @@ def _call(
             return first
         made = _note_calls(store, caller.key, window)
         note_use(store, caller, session)
-        done = _record(store, command, caller, first)
-        if isinstance(command, View):
-            _tell(store, done, first)
-        record = input_masking.of_call(store, done, input, text)
-        seq = tree.commit(store, record)
-        sees_all = store.sight is None
-        memories, total = (store.memories, store.total_bytes) if sees_all else (None, None)
-        usage = Usage(memories, total, made, store.limits)
+        return answered(store, command, input, text, caller, first, made)
+
+
+def answered(
+    store: tree.Tree,
+    command: Command | ToolError,
+    input: Mapping[str, Any],
+    text: str,
+    caller: Caller,
+    first: int | None = None,
+    made: int | None = None,
+) -> Outcome:
+    """Run the call on the locked store and write its entry; `first` is the seq of the call that it repeats."""
+    done = _record(store, command, caller, first)
+    if isinstance(command, View):
+        _tell(store, done, first)
+    record = input_masking.of_call(store, done, input, text)
+    seq = tree.commit(store, record)
+    sees_all = store.sight is None
+    memories, total = (store.memories, store.total_bytes) if sees_all else (None, None)
+    usage = Usage(memories, total, made, store.limits)
     answer = record.answer or ""
     ok = record.ok or is_no_error(answer)
     shown = _whole(store, command, answer, input) if first else answer
@@ -293,7 +312,8 @@ def _first_of(store: tree.Tree, key: str, digest: str) -> int | TokenReused | No
     return int(row[1])
 
 
-def _parsed(input: Mapping[str, Any]) -> Command | ToolError:
+def parsed(input: Mapping[str, Any]) -> Command | ToolError:
+    """Return the command of an input, or the error that is its answer."""
     try:
         return parse(input)
     except ToolError as error:

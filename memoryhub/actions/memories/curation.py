@@ -4,8 +4,9 @@ Each act has one audit entry, and may have a note. Every function raises ToolErr
 someone else has changed the memory.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from memoryhub.actions.core import audit, path_rules, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -21,7 +22,7 @@ from memoryhub.models import MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import PathRule, Verb
 from memoryhub.protocol import paths, results
-from memoryhub.protocol.commands import Create, Delete, Rename
+from memoryhub.protocol.commands import Create, Delete, Insert, Rename, StrReplace, View, parse
 from memoryhub.protocol.errors import ToolError
 
 
@@ -55,6 +56,28 @@ def create(store_id: str, path: str, content: str, act: Act, *, override: str | 
     with tree.locked(store_id, act) as store:
         store.overwrite, store.asks, store.reason = False, _is_person(act), override
         return _done(store, commands.create(store, Create(path, content)), {"path": path})
+
+
+def by_hand(
+    store_id: str, input: Mapping[str, Any], act: Act, *, override: str | None = None
+) -> tuple[Record, Done | None]:
+    """Perform a command of the memory tool that a person typed. Return its record, which has the tool's answer, and
+    what was done: None for a view, because what a person only views has no entry.
+
+    A passage that is replaced or inserted is an edit by the person. Raises ToolError with the answer of the tool, and
+    NeedsReason as `create` does.
+    """
+    command = parse(input)
+    with tree.locked(store_id, act) as store:
+        store.asks, store.reason = _is_person(act), override
+        record = commands.VERBS[type(command)](store, command)
+        if isinstance(command, View):
+            return record, None
+        written = record._replace(command="edit") if isinstance(command, StrReplace | Insert) else record
+        details: dict[str, object] = {"path": command.path}
+        if isinstance(command, Rename):
+            details["new_path"] = command.new_path
+        return record, _done(store, written, details)
 
 
 @dataclass(frozen=True, slots=True)

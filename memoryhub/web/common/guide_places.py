@@ -23,6 +23,7 @@ PLACES = {
     "comments": ("guide", "comments"),
     "sessions": ("guide", "who-has-seen-it"),
     "undo": ("guide", "taking-it-back-undo"),
+    "tried": ("guide", "trying-a-call"),
     "search": ("guide", "finding-things"),
     "erasure": ("guide", "erasing-a-person"),
     "audit": ("guide", "the-audit"),

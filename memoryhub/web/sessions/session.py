@@ -152,6 +152,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
     except BadPlace:
         problem = _("This link is out of date. Here are the first calls of the session.")
         calls = calls_of(found, stores, raw=raw)
+    curated = _curated(stores, user)
     moment, figures = known.moment_of(request.GET, found, stores), figures_of(found, stores)
     return render(
         request,
@@ -169,7 +170,8 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "moment": moment,
             "known": known.known(found, stores, moment),
             "before": list(sessions_before(found, stores)),
-            "undo": _curated(stores, user) if figures.writes or figures.more else [],
+            "undo": [store for store in curated if not store.is_archived] if figures.writes or figures.more else [],
+            "tries": [store.pk for store in curated],
             "section": "agents" if len(stores) > 1 else "stores",
             "is_live": found.last_seen_at > timezone.now() - LIVE,
         },
@@ -177,6 +179,6 @@ def session(request: Request, session_id: str) -> HttpResponse:
 
 
 def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
-    """Return the stores in which the person may undo what a session wrote."""
+    """Return the stores in which the person may try calls and, if they are not archived, undo what a session wrote."""
     roles = ((store, user.role_in(store)) for store in stores)
-    return [store for store, role in roles if role is not None and pages.May.of(role, store).write]
+    return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]

@@ -1,0 +1,27 @@
+"""Tool calls that are tried: run in a transaction that its caller opened, and may roll back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.memories import calls
+from memoryhub.actions.memories.calls import Caller, NotRun, Outcome, TokenReused
+
+
+def call_here(
+    store_id: str, input: Mapping[str, Any], digest: str, caller: Caller, act: Act, session: str | None, counts: int = 1
+) -> Outcome:
+    """Run one call as `calls.call` does, in the transaction that this thread has open. A refused call is not noted."""
+    command, text = calls.parsed(input), audit.to_json(input)
+    outcome = calls.locked_call(store_id, command, input, text, digest, caller, act, session, counts)
+    if isinstance(outcome, NotRun | TokenReused):
+        raise outcome
+    return outcome
+
+
+def call_again(store_id: str, input: Mapping[str, Any], caller: Caller, act: Act, session: str | None) -> Outcome:
+    """Run a recorded call once more as a new one. It counts for no limit of calls, and its key need not work now."""
+    with tree.locked(store_id, act) as store:
+        calls.note_use(store, caller, session)
+        return calls.answered(store, calls.parsed(input), input, audit.to_json(input), caller)
