@@ -19,6 +19,8 @@ OWN = "memoryhub"
 _HOST = re.compile(r"\*|\.?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[a-f0-9]*:[a-f0-9.:]+\]", re.IGNORECASE)
 """A name as Django compares it with the `Host` of a request."""
 
+_RECIPIENT = re.compile(r"age1[02-9ac-hj-np-z]{58}")
+
 WRONG_DATABASE = "DATABASE_URL is not the address of a database that the hub runs on."  # which may hold a password
 RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3."
 
@@ -27,7 +29,7 @@ def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
     of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level())
-    return [*_url(), *_secrets(), *_sqlite(), *_copies(), *_limits(), *of_the_place, *of_server]
+    return [*_url(), *_secrets(), *_backups(), *_sqlite(), *_copies(), *_limits(), *of_the_place, *of_server]
 
 
 def _is_address(text: str) -> bool:
@@ -62,6 +64,28 @@ def _secrets() -> Iterator[CheckMessage]:
             hint='Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))". For a hub that ran with'
             " the short one, run manage.py accept_secret_key with the new one; everybody signs in again.",
             id="memoryhub.E022",
+        )
+
+
+def _backups() -> Iterator[CheckMessage]:
+    passphrase, recipient = settings.MEMORYHUB_BACKUP_PASSPHRASE, settings.MEMORYHUB_BACKUP_RECIPIENT
+    if passphrase and recipient:
+        yield Error(
+            "MEMORYHUB_BACKUP_PASSPHRASE and MEMORYHUB_BACKUP_RECIPIENT are both set: a backup has one of them.",
+            hint="Leave out one of them.",
+            id="memoryhub.E025",
+        )
+    if passphrase and len(passphrase) < 16:
+        yield Error(
+            "MEMORYHUB_BACKUP_PASSPHRASE is shorter than 16 characters: it could be guessed.",
+            hint='Make one with: python -c "import secrets; print(secrets.token_urlsafe(24))"',
+            id="memoryhub.E026",
+        )
+    if recipient and not _RECIPIENT.fullmatch(recipient):
+        yield Error(
+            "MEMORYHUB_BACKUP_RECIPIENT is not an age public key.",
+            hint="It begins with age1 and has 62 characters; age-keygen makes one with its secret key.",
+            id="memoryhub.E027",
         )
 
 

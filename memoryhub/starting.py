@@ -63,12 +63,13 @@ class HubCommand(BaseCommand):
     """A command on an existing hub. `needs` names the secrets it needs; a command that writes needs the audit key.
 
     It exits with the code `not_done` if it could not work because of the directory, the database, a secret or the
-    output.
+    output. With `older_schema` it also runs on a database that `serve` has yet to migrate.
     """
 
     requires_system_checks: Any = (checks.OWN,)
     needs: tuple[str, ...] = ("MEMORYHUB_AUDIT_KEY", "SECRET_KEY")
     not_done = 1
+    older_schema = False
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)
@@ -76,7 +77,7 @@ class HubCommand(BaseCommand):
             try:
                 require_address()
                 require_hub()
-                require_known_schema(for_command=True)
+                require_known_schema(for_command=not self.older_schema)
                 require_own_secrets(self.needs)
             except NotStarted as error:
                 error.returncode = self.not_done

@@ -13,7 +13,7 @@ BESIDE = -1
 
 LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "path_rules": PURE,
-    "webhook_rules": PURE, "transfer": PURE,
+    "webhook_rules": PURE, "transfer": PURE, "backups": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
     "compact_json": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
@@ -43,6 +43,7 @@ ROOMS = {
         "proposals": "comments history memories",
         "erasure": "memories retention transfer",
         "verification": "erasure history memories retention review stores",
+        "backups": "verification",
     },
     "web": {
         "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "", "webhooks": "",

@@ -2,20 +2,30 @@
 
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from pyrage import x25519
 
 from tests import cluster
+from tests.api.server import put_migrated
 from tests.faults import postgres
 from tests.faults.clients import Load
 from tests.faults.hub import ROOT, Hub
+from tests.long import LONG
 
 README = (ROOT / "README.md").read_text()
 OLDER = "0015"
 """A migration after which others added tables that refer to those of then."""
+IDENTITY = x25519.Identity.generate()
+RECIPIENT = {"MEMORYHUB_BACKUP_RECIPIENT": str(IDENTITY.to_public())}
+"""A public key for most tests: a passphrase costs seconds of the processor, as it should."""
+PASSPHRASE = {"MEMORYHUB_BACKUP_PASSPHRASE": "seven words that no one else knows"}
+ROUNDS = 50 if LONG else 2
 
 
 def lines(after: str) -> str:
@@ -25,28 +35,53 @@ def lines(after: str) -> str:
     return found[1]
 
 
-BACKUP, RESTORE = lines("Back up SQLite"), lines("Restore a backup of SQLite")
-DUMP, RESTORE_DUMP = lines("Back up PostgreSQL"), lines("Restore a backup of PostgreSQL")
+BACKUP, RESTORE = lines("Back up the hub while it runs"), lines("Restore a backup while the hub is stopped")
+RESTORE_POSTGRES = lines("Restore a backup of PostgreSQL")
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A directory in which `.venv` and `data` are, as in a checkout."""
+    """A directory in which `.venv`, `manage.py`, `data` and `backups` are, as in a checkout."""
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
+    (tmp_path / "backups").mkdir()
     return tmp_path
 
 
 def typed(commands: str, place: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    own = {**os.environ, **environment}
+    own = {**os.environ, "MEMORYHUB_DATA_DIR": str(place / "data"), "DATABASE_URL": "", **environment}
     return subprocess.run(["sh", "-c", commands], cwd=place, env=own, text=True, capture_output=True, check=False)
 
 
-def test_a_backup_of_a_database_that_is_not_there_fails_and_makes_nothing(place: Path) -> None:
-    (place / "backup.sqlite3").write_text("the one of yesterday")
+def restored(file: Path, into: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Restores a backup that was made for the public key into a directory that is not there yet."""
+    key = into.parent / "key.txt"
+    key.write_text(f"# secret\n{IDENTITY}\n")
+    own = {**os.environ, "MEMORYHUB_DATA_DIR": str(into), "DATABASE_URL": "", **environment}
+    command = [sys.executable, "manage.py", "restore", str(file), "--identity", str(key), *options]
+    return subprocess.run(command, cwd=ROOT, env=own, text=True, capture_output=True, check=False)
+
+
+def newest(place: Path) -> Path:
+    return max((place / "backups").glob("*.backup"))
+
+
+def test_a_backup_of_a_hub_that_is_not_there_fails_and_makes_nothing(place: Path) -> None:
+    (place / "backups" / "yesterday.backup").write_text("the one of yesterday")
     (place / "data").mkdir()
-    assert typed(BACKUP, place).returncode != 0
-    assert (place / "backup.sqlite3").read_text() == "the one of yesterday"
+    told = typed(BACKUP, place, **RECIPIENT)
+    assert told.returncode == 1 and "There is no hub in" in told.stderr
+    assert [file.name for file in (place / "backups").iterdir()] == ["yesterday.backup"]
     assert list((place / "data").iterdir()) == []
+
+
+def test_a_backup_needs_keys_and_a_directory_that_is_there(place: Path) -> None:
+    put_migrated(place / "data")
+    told = typed(BACKUP, place)
+    assert told.returncode == 1 and "MEMORYHUB_BACKUP_PASSPHRASE" in told.stderr
+    told = typed(BACKUP.replace(" backups", " elsewhere"), place, **RECIPIENT)
+    assert told.returncode == 1 and "is no directory" in told.stderr
+    assert not (place / "elsewhere").exists()
 
 
 def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit_is_told_why(place: Path) -> None:
@@ -55,10 +90,11 @@ def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit
     try:
         with Load(hub, place / "journal", clients=1) as load:
             load.wait_for(5)
-            for _ in range(2):
-                assert typed(BACKUP, place).returncode == 0
-            assert (place / "backup.sqlite3").stat().st_mode & 0o077 == 0
-            count = entries(place / "backup.sqlite3", load.store)
+            made = typed(BACKUP, place, **PASSPHRASE)
+            assert made.returncode == 0, made.stderr
+            file = Path(made.stdout.strip().splitlines()[-1])
+            assert file.stat().st_mode & 0o077 == 0
+            assert sorted(path.name for path in file.parent.iterdir()) == [file.name]
             hub.command("create_store", "Made later")
             load.wait_for(20)
             hub.kill()  # what is not in the database's file yet is in its log
@@ -66,9 +102,11 @@ def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit
         hub.command("verify_audit")
         wait_for_checkpoints(hub)
         hub.kill()
-        assert typed(RESTORE, place).returncode == 0
+        back = typed(RESTORE, place, **PASSPHRASE)
+        assert back.returncode == 0, back.stderr
+        assert "audit entries are right" in back.stdout and "--accept-missing" in back.stdout
         assert not (place / "data" / "memoryhub.sqlite3-wal").exists()
-        assert entries(place / "data" / "memoryhub.sqlite3", load.store) == count
+        count = entries(place / "data" / "memoryhub.sqlite3", load.store)
     finally:
         hub.stop()
     told = hub.command("verify_audit", check=False)
@@ -79,6 +117,77 @@ def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit
     assert "put back the backup of Monday" in again.stdout and f"entries {count + 1} to" in again.stdout
     assert "Nothing is missing" in hub.command("verify_audit", "--accept-missing", "again").stdout
     assert "All" in hub.command("verify_audit").stdout
+
+
+def test_every_backup_under_load_verifies_elsewhere_and_has_what_was_acknowledged_before(place: Path) -> None:
+    hub = Hub(place / "data")
+    hub.start()
+    try:
+        with Load(hub, place / "journal", clients=3) as load:
+            for number in range(ROUNDS):
+                load.wait_for(10)
+                before = entries(hub.file, load.store)
+                made = typed(BACKUP, place, **RECIPIENT)
+                assert made.returncode == 0, made.stderr
+                there = place / f"restored-{number}"
+                back = restored(newest(place), there)
+                assert back.returncode == 0, back.stderr
+                assert "audit entries are right" in back.stdout
+                assert entries(there / "memoryhub.sqlite3", load.store) >= before
+                shutil.rmtree(there)
+    finally:
+        hub.stop()
+    assert len(list((place / "backups").iterdir())) == ROUNDS
+
+
+def test_a_damaged_file_and_a_wrong_key_are_named_and_change_nothing(place: Path) -> None:
+    put_migrated(place / "data")
+    assert typed(BACKUP, place, **RECIPIENT).returncode == 0
+    file, there = newest(place), place / "restored"
+    whole = file.read_bytes()
+    for damaged in (whole[:-1], whole[: len(whole) // 2], _flipped(whole, len(whole) // 2), whole + b"x"):
+        file.write_bytes(damaged)
+        told = restored(file, there)
+        assert told.returncode == 1 and "The backup is damaged" in told.stderr, told.stderr
+        assert "Traceback" not in told.stderr
+        assert [path.name for path in there.iterdir()] == ["lock"]
+    file.write_bytes(whole)
+    told = typed(RESTORE, place, **PASSPHRASE, MEMORYHUB_DATA_DIR=str(there))
+    assert told.returncode == 1 and "--identity" in told.stderr
+    assert restored(file, there).returncode == 0
+    told = restored(file, there)
+    assert told.returncode == 1 and "A restore replaces nothing" in told.stderr
+
+
+def _flipped(text: bytes, at: int) -> bytes:
+    return text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]
+
+
+def test_a_backup_for_which_the_disk_has_no_room_leaves_nothing_and_the_hub_goes_on(place: Path) -> None:
+    put_migrated(place / "data")
+    limited = f"ulimit -f 1000; {BACKUP}"  # no file may have more than 512 KB
+    told = typed(limited, place, **RECIPIENT)
+    assert told.returncode == 1 and "The database could not be copied" in told.stderr, told.stderr
+    assert "Traceback" not in told.stderr
+    assert list((place / "backups").iterdir()) == []
+    assert not (place / "data" / "backup.new").exists()
+    assert typed(BACKUP, place, **RECIPIENT).returncode == 0
+
+
+def test_a_backup_with_a_wrong_audit_is_made_but_does_not_count(place: Path) -> None:
+    put_migrated(place / "data")
+    hub = Hub(place / "data")
+    hub.command("create_store", "notes")
+    with sqlite3.connect(hub.file) as database:
+        database.execute("update memoryhub_auditentry set command = 'view' where command = 'create_store'")
+    told = typed(BACKUP.rstrip() + " --keep 1,0,0", place, **RECIPIENT)
+    assert told.returncode == 1 and "The audit is not right" in told.stderr
+    file = newest(place)
+    assert file.name.endswith("-unverified.backup")
+    refused = restored(file, place / "restored")
+    assert refused.returncode == 1 and "The audit of the backup is not right" in refused.stderr
+    accepted = restored(file, place / "restored", "--unverified")
+    assert accepted.returncode == 0 and "NOT right" in accepted.stdout
 
 
 def entries(file: Path, store: str) -> int:
@@ -94,31 +203,38 @@ def wait_for_checkpoints(hub: Hub) -> None:
     hub.start()
 
 
-def test_a_dump_from_before_an_upgrade_is_put_back_into_a_new_database_and_serves(place: Path) -> None:
+def test_a_backup_of_postgresql_from_before_an_upgrade_is_put_back_into_a_new_database_and_serves(place: Path) -> None:
     with postgres.running() as server:
         programs = str(Path(cluster._binary("pg_dump")).parent)
         environment = {"PATH": f"{programs}:{os.environ['PATH']}", "DATABASE_URL": f"{server.url}?connect_timeout=5"}
         hub = Hub(place / "data", environment["DATABASE_URL"])
         hub.start()
         hub.stop()
-        hub.command("create_store", "before")
+        hub.command("create_store", "now")
+        made = typed(BACKUP, place, **environment, **RECIPIENT)
+        assert made.returncode == 0 and "entries are right" in made.stdout, made.stderr
+        newest(place).unlink()
         hub.command("migrate", "memoryhub", OLDER)
-        dumped = typed(DUMP, place, **environment)
-        assert dumped.returncode == 0, dumped.stderr
-        assert (place / "backup.dump").stat().st_mode & 0o077 == 0
+        made = typed(BACKUP, place, **environment, **RECIPIENT)
+        assert made.returncode == 0 and "older MemoryHub" in made.stdout, made.stderr
         hub.command("migrate")
         hub.command("create_store", "after")
-        restored = typed(RESTORE_DUMP + 'echo "$DATABASE_URL"', place, **environment)
-        assert restored.returncode == 0, restored.stderr
-        assert restored.stdout.strip() == environment["DATABASE_URL"].replace("/postgres?", "/hub_restored?")
-        assert typed(RESTORE_DUMP, place, **environment).returncode != 0  # never over what is there
-        again = Hub(place / "data", restored.stdout.strip())
+        key = place / "key.txt"
+        key.write_text(str(IDENTITY))
+        restore = RESTORE_POSTGRES.rstrip() + f' --identity {key} && echo "$DATABASE_URL"'
+        back = typed(restore, place, **environment)
+        assert back.returncode == 0, back.stderr
+        address = back.stdout.strip().splitlines()[-1]
+        assert address == environment["DATABASE_URL"].replace("/postgres?", "/hub_restored?")
+        assert typed(restore, place, **environment).returncode != 0  # never over what is there
+        again = Hub(place / "data", address)
         again.start()
         try:
-            assert stores(again) == ["before"]
-            assert stores(hub) == ["after", "before"]
+            assert stores(again) == ["now"]
+            assert stores(hub) == ["after", "now"]
         finally:
             again.stop()
+        again.command("verify_audit", "--accept-missing", "put back the backup")
         again.command("verify_audit")
 
 

@@ -139,11 +139,18 @@ class HubSettings(Governed):
     the retention policies were last checked. `scrub_since` is when a value was redacted that unused parts of SQLite's
     file may still hold. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
     (`scrub_asked`). `scrub_begun_at` is when the last such attempt began.
+
+    `backups` has the settings of the scheduled backups, `backup_last` says what the last one was like. A person asked
+    for one with `backup_asked`; the background began the last one at `backup_begun_at`.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
-        ("checked_at", "scrub_since", "scrub_asked", "scrub_begun_at"), "marks of the background work"
-    )
+        (
+            "checked_at", "scrub_since", "scrub_asked", "scrub_begun_at", "backup_last", "backup_asked",
+            "backup_begun_at",
+        ),
+        "marks of the background work",
+    )  # fmt: skip
 
     id = models.IntegerField(primary_key=True, default=1)
     checked_at = models.DateTimeField(null=True)
@@ -151,6 +158,10 @@ class HubSettings(Governed):
     scrub_hour = models.IntegerField(default=3, db_default=3)
     scrub_asked = models.BooleanField(default=False, db_default=False)
     scrub_begun_at = models.DateTimeField(null=True)
+    backups = PlainJSONField(default=dict)
+    backup_last = PlainJSONField(default=dict)
+    backup_asked = models.BooleanField(default=False, db_default=False)
+    backup_begun_at = models.DateTimeField(null=True)
 
     objects = HubSettingsQuerySet.as_manager()
 

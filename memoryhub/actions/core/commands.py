@@ -49,6 +49,7 @@ class Command:
 _REFUSED = _("was refused at %(memory_store)s with %(status)s")
 _NOTED = _("left a note for %(tells)s at %(subject)s")
 _REFUSED_MORE = _("was refused %(count)s more times within a minute")
+_HOUR = _("changed the hour for rewriting the database file from %(hour)s:00 to %(new_hour)s:00 UTC")
 _ALL = (
     # Memories
     Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True, did=_("viewed")),
@@ -364,16 +365,17 @@ _ALL = (
     Command("refused_more", _REFUSED_MORE, _REFUSED_MORE, scope=Scope.HUB, by_agents=True),
     # The hub
     Command("set_limits", _("changed the hub’s limits: %(changes)s"), scope=Scope.HUB),
-    Command(
-        "set_scrub_hour", _("changed the hour for rewriting the database file from "
-                            "%(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
-    ),
+    Command("set_scrub_hour", _HOUR, scope=Scope.HUB),
     Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
     Command("ask_verify_audit", _("asked for a check of all audit entries"), scope=Scope.HUB),
     Command(
         "verify_audit", _("verified the audit: %(entries)s entries are right"),
         _("could not confirm the audit: something is wrong in %(wrong)s"), scope=Scope.HUB,
     ),
+    Command("back_up", _("made the backup %(name)s"), scope=Scope.HUB),
+    Command("set_backups", _("changed the settings of the backups"), scope=Scope.HUB),
+    Command("ask_backup", _("asked for a backup"), scope=Scope.HUB),
+    Command("restore_backup", _("restored the hub from the backup %(name)s"), scope=Scope.HUB),
     Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
     Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB),
     Command(

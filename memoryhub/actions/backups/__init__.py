@@ -1,0 +1,1 @@
+"""Backups of the whole hub: making, checking, keeping and restoring them."""

@@ -1,0 +1,159 @@
+"""Makes a backup: copies, verifies, encrypts, reads back, and only then gives the file its name."""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from memoryhub.actions.backups import databases, encryption
+from memoryhub.actions.backups.databases import Failed, Verdict
+from memoryhub.actions.backups.encryption import Keys, NotOpened
+from memoryhub.actions.backups.targets import Target
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import KEY_NAME, Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.verification import checkpoints
+from memoryhub.backups import archive, names, rotation
+from memoryhub.backups.archive import Damaged, Manifest
+from memoryhub.backups.names import Name
+from memoryhub.models import HubSettings
+
+COMMAND = "back_up"
+HUB_MARK = KEY_NAME[:8]
+WORK, LOCK = "backup.new", "backup.lock"
+ENVIRONMENT = (
+    "MEMORYHUB_URL", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "MEMORYHUB_SQLITE_SYNCHRONOUS", "MEMORYHUB_CALLS",
+    "MEMORYHUB_CONNECTIONS_BY_ADDRESS", "DISABLE_SERVER_SIDE_CURSORS", "MEMORYHUB_LOG_LEVEL",
+)  # fmt: skip
+"""Variables that a backup names, so that a restored hub can be started in the same way. None is a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup that was made: its address, its size, what its audit is like, and how many older ones were deleted."""
+
+    address: str
+    size: int
+    verdict: Verdict
+    deleted: int = 0
+
+
+class Running(Failed):
+    """Another backup is being made."""
+
+    def __str__(self) -> str:
+        return "Another backup is running."
+
+
+def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
+    """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
+
+    A backup whose audit is not right is made, too, under a name that says so. It does not count: it is not recorded,
+    and nothing is deleted for it.
+    """
+    begun = time.monotonic()
+    try:
+        with _work() as work:
+            verdict, manifest, files = _copied(work, act.at)
+            is_right = not verdict.problem or not databases.is_current()
+            name = str(Name(HUB_MARK, act.at, is_right))
+            staged = target.staging(work) / f".{name}.new"
+            try:
+                _sealed(staged, manifest, files, keys)
+                size = staged.stat().st_size
+                address = target.keep(staged, name)
+            finally:
+                staged.unlink(missing_ok=True)
+    except OSError as error:
+        raise Failed(f"{error.filename or 'The backup'}: {error.strerror or error}.") from error
+    if not is_right:
+        raise Failed(f"The audit is not right: {verdict.problem}. {address} was made, and does not count as a backup.")
+    deleted = rotate(target, keep) if keep else 0
+    if databases.is_current():
+        _record(act, name, size, verdict.entries, time.monotonic() - begun)
+    return Made(address, size, verdict, deleted)
+
+
+def rotate(target: Target, keep: rotation.Keep) -> int:
+    """Delete the backups of this hub that `keep` does not keep; return how many."""
+    own = [name for text in target.names() if (name := names.parsed(text)) and name.hub == HUB_MARK]
+    gone = rotation.superseded((name.at for name in own if name.is_verified), keep)
+    for name in own:
+        if name.is_verified and name.at in gone:
+            target.remove(str(name))
+    return len(gone)
+
+
+@contextmanager
+def _work() -> Iterator[Path]:
+    """Give an empty private directory, which is removed afterwards. Raises Failed if another backup is running."""
+    directory: Path = settings.DATA_DIR
+    descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Running from None
+        work = directory / WORK
+        shutil.rmtree(work, ignore_errors=True)  # of a backup that was killed
+        work.mkdir(mode=0o700)
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path]]:
+    """Copy everything into the work directory. The checkpoints are first: they name no entry that the copy lacks."""
+    files = {}
+    written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
+    with checkpoints.locked(written, shared=True):
+        for file in (*checkpoints.segments(written).values(), written):
+            if file.is_file():
+                files[file.name] = Path(shutil.copyfile(file, work / file.name))
+    for name, value in {"audit_key": settings.MEMORYHUB_AUDIT_KEY.decode(), "secret_key": settings.SECRET_KEY}.items():
+        files[name] = work / name
+        files[name].write_text(value)
+    name = archive.SQLITE if databases.is_sqlite() else archive.POSTGRESQL
+    files[name] = work / name
+    verdict = databases.copy(files[name])
+    environment = {variable: os.environ[variable] for variable in ENVIRONMENT if os.environ.get(variable)}
+    made = Manifest(
+        at.isoformat(), databases.migrations(), verdict.entries, verdict.problem, environment, archive.described(files)
+    )
+    return verdict, made, files
+
+
+def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) -> None:
+    """Write the encrypted file, then read it back from its first to its last byte."""
+    path.unlink(missing_ok=True)
+    own = encryption.write(path, archive.packed(manifest, files), keys)
+    try:
+        with encryption.opened(path, [own]) as stream:
+            archive.unpacked(stream, None)
+    except (NotOpened, Damaged) as error:
+        raise Failed(f"The backup could not be read back. {error}") from error
+
+
+def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> None:
+    """Record a backup. A database that takes no writes, such as a replica, is no reason for no backup."""
+    details = {"name": name, "bytes": size, "entries": entries}
+    last: Any = {**details, "at": act.at.isoformat(), "seconds": round(seconds, 1)}
+    try:
+        with writing():
+            head = audit.lock_hub()
+            HubSettings.objects.update_or_create(pk=1, defaults={"backup_last": last})
+            audit.append(head, act, Record(COMMAND, input=audit.to_json(details)))
+    except DatabaseError:
+        return

@@ -1,0 +1,155 @@
+"""The scheduled backups: their settings, when the next one is due, and what the last one was like."""
+
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+
+from memoryhub.actions.backups.encryption import Keys
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.backups.rotation import Keep
+from memoryhub.models import HubSettings
+
+NO_KEYS = (
+    "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or an age public key in MEMORYHUB_BACKUP_RECIPIENT."
+    " Keep the passphrase or the secret key where you find it without this machine."
+)
+AGAIN = timedelta(minutes=30)
+"""The time until the next attempt after one that failed."""
+RUNNING = 3
+"""The exit code of the command if another backup is running."""
+AT_ONCE = datetime.fromtimestamp(0, UTC)
+LATE = 3
+"""Backups are too old when the last one is older than this many intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The settings of the scheduled backups; without a target there are none. `every` is in hours."""
+
+    target: str = ""
+    every: int = 24
+    newest: int = 7
+    weekly: int = 4
+    monthly: int = 6
+
+    @property
+    def keep(self) -> Keep:
+        return Keep(self.newest, self.weekly, self.monthly)
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(hours=self.every)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The plan, and the last backup that counts: `at` is None if there was none. `problem` says why a later one failed.
+
+    `next_at` is None if none is scheduled.
+    """
+
+    plan: Plan
+    at: datetime | None
+    is_asked: bool
+    begun_at: datetime | None
+    name: str = ""
+    bytes: int = 0
+    entries: int = 0
+    seconds: float = 0.0
+    problem: str = ""
+
+    @property
+    def next_at(self) -> datetime | None:
+        if not self.plan.target:
+            return None
+        after = self.at + self.plan.interval if self.at else None
+        failed = self.begun_at and (self.at is None or self.begun_at > self.at)
+        if failed and self.begun_at:
+            return max(self.begun_at + AGAIN, after) if after else self.begun_at + AGAIN
+        return after or AT_ONCE
+
+    def is_old(self, now: datetime) -> bool:
+        """Return whether backups are scheduled, and the last one is missing for too long."""
+        last = self.at or self.begun_at
+        return bool(self.plan.target) and last is not None and now - last > LATE * self.plan.interval
+
+
+def keys() -> Keys:
+    """Return what the environment says about the encryption of backups."""
+    return Keys(settings.MEMORYHUB_BACKUP_PASSPHRASE, settings.MEMORYHUB_BACKUP_RECIPIENT)
+
+
+def state() -> State:
+    row = HubSettings.current()
+    last = row.backup_last
+    at = datetime.fromisoformat(last["at"]) if "at" in last else None
+    values = {name: last[name] for name in ("name", "bytes", "entries", "seconds", "problem") if name in last}
+    return State(Plan(**row.backups), at, row.backup_asked, row.backup_begun_at, **values)
+
+
+def set_plan(plan: Plan, act: Act) -> None:
+    """Set the plan; the entry has the one before and the one after."""
+    with writing():
+        head = audit.lock_hub()
+        row, _ = HubSettings.objects.get_or_create(pk=1)
+        if row.backups != asdict(plan):
+            HubSettings.objects.filter(pk=1).update(backups=asdict(plan))
+            details = {"before": row.backups, "after": asdict(plan)}
+            audit.append(head, act, Record("set_backups", input=audit.to_json(details)))
+
+
+def ask(act: Act) -> None:
+    """Ask for a backup now; the background begins it within seconds."""
+    with writing():
+        HubSettings.objects.filter(pk=1).update(backup_asked=True)
+        audit.on_hub(act, Record("ask_backup"))
+
+
+def is_due(there: State, now: datetime) -> bool:
+    """Return whether to begin a backup. A clock that was set back does not prevent it."""
+    if not there.plan.target:
+        return False
+    if there.is_asked:
+        return True
+    begun, last, next_at = there.begun_at, there.at, there.next_at
+    if (last and last - now > AGAIN) or (begun and begun - now > AGAIN):
+        return True
+    return next_at is not None and next_at <= now
+
+
+def back_up_due(now: datetime) -> None:
+    """Make a backup if one is due, in a process of its own, so calls do not wait for its work. Note why it failed."""
+    there = state()
+    if not is_due(there, now) or not _claim(there, now):
+        return
+    plan = there.plan
+    command = ["backup", plan.target, "--keep", f"{plan.newest},{plan.weekly},{plan.monthly}"]
+    done = subprocess.run(
+        [sys.executable, str(settings.BASE_DIR / "manage.py"), *command],
+        env={**os.environ, "MEMORYHUB_DATA_DIR": str(settings.DATA_DIR)}, stdin=subprocess.DEVNULL, check=False,
+        capture_output=True, text=True, errors="replace",
+    )  # fmt: skip
+    if done.returncode not in (0, RUNNING):
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        _note_problem((lines[-1] if lines else "The backup ended without a word.").removeprefix("CommandError: "))
+
+
+def _note_problem(problem: str) -> None:
+    with writing():
+        row = HubSettings.current()
+        HubSettings.objects.filter(pk=1).update(backup_last={**row.backup_last, "problem": problem})
+
+
+def _claim(there: State, now: datetime) -> bool:
+    """Return whether this process makes the backup: of several nodes, one does."""
+    unchanged = Q(backup_begun_at=there.begun_at) if there.begun_at else Q(backup_begun_at__isnull=True)
+    with writing():
+        rows = HubSettings.objects.filter(unchanged, pk=1)
+        return bool(rows.update(backup_begun_at=now, backup_asked=False))

@@ -1,0 +1,30 @@
+"""Which backups are kept: the newest ones, and the newest of each of some weeks and months."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How many backups are kept: the newest ones, and one for each of the newest weeks and months that have one."""
+
+    newest: int = 7
+    weekly: int = 4
+    monthly: int = 6
+
+
+def superseded(moments: Iterable[datetime], keep: Keep) -> set[datetime]:
+    """Return the moments whose backups are to be deleted. The newest backup is always kept."""
+    ordered = sorted(set(moments), reverse=True)
+    kept = set(ordered[: max(1, keep.newest)])
+    kept |= _newest_of(ordered, keep.weekly, lambda at: at.isocalendar()[:2])
+    kept |= _newest_of(ordered, keep.monthly, lambda at: (at.year, at.month))
+    return set(ordered) - kept
+
+
+def _newest_of(ordered: list[datetime], count: int, period: Callable[[datetime], object]) -> set[datetime]:
+    newest: dict[object, datetime] = {}
+    for at in ordered:
+        newest.setdefault(period(at), at)
+    return set(list(newest.values())[:count])
