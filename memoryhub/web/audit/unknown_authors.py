@@ -18,7 +18,7 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The filter (`agent`, `person` or `session`), the name in it, and a similar name of one that is known ("": none)."""
+    """The filter (`agent`, `person` or `session`), its name, and a similar name of one that is known ("": none)."""
 
     key: str
     name: str

@@ -166,6 +166,7 @@ def test_what_a_session_wrote_afterwards_is_listed_and_nothing_from_before(
     caller.call("rename", old_path="/memories/after.md", new_path="/memories/moved.md")
     caller.call("str_replace", path="/memories/nothing.md", old_str="a", new_str="b")
     view(caller, "/a.md", "idle")
+    assert ">wrote it<" not in readers(bob, memory).content.decode()
     idle, victim = readers(bob, memory).context["groups"]
     assert (idle.session.name, list(idle.written), idle.more) == ("idle", [], False)
     assert [(w.command, w.path, w.number) for w in victim.written] == [
@@ -284,6 +285,16 @@ def test_between_versions_with_a_line_a_redacted_one_may_have_had_it(caller: Cal
     assert (read, 2) in seen(bob, memory, version=3, line=1)
     assert "it may have contained the line" in readers(bob, memory, version=3, line=1).content.decode()
     assert "Version 2, which was redacted or removed" in readers(bob, memory, version=3, line=2).content.decode()
+
+
+def test_the_session_that_wrote_a_line_and_saw_it_is_marked(caller: Caller, bob: User) -> None:
+    memory = caller.create("/a.md", "one\n")
+    caller.session = "writer"
+    caller.replace("/a.md", "one", "poison")
+    view(caller, "/a.md", "victim")
+    for page, words in ((readers(bob, memory, line=1), "wrote the line"), (readers(bob, memory), "wrote it")):
+        groups, body = page.content.decode().split('class="row readers-group"')[1:], f">{words}<"
+        assert [body in group for group in groups] == [False, True]
 
 
 @pytest.mark.both_databases
