@@ -214,8 +214,9 @@ FINDING = (
 )  # fmt: skip
 
 GLANCE = (
-    store("try_call"), page("overview"), page("overview", who=ADA, called="overview (all)"), page("overview", "?days=90", "overview: 90"),
+    page("overview"), page("overview", who=ADA, called="overview (all)"), page("overview", "?days=90", "overview: 90"),
     store("store_overview"), store("store_overview", "?days=90", "store_overview: 90"), page("saved_views"),
+    store("try_call"),
 )  # fmt: skip
 
 LINES: tuple[Line, ...] = (
