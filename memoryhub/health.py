@@ -24,9 +24,9 @@ def unready() -> str | None:
     If a write found the disk full within the last FULL_FOR seconds, that is the reason. If a commit succeeded within
     the last FRESH_FOR seconds, there is none. Otherwise a write is tried.
     """
-    if transactions.seconds_since_full() < FULL_FOR:
+    if time.monotonic() - transactions.Last.full < FULL_FOR:
         return FULL
-    if transactions.seconds_since_commit() < FRESH_FOR:
+    if time.monotonic() - transactions.Last.committed < FRESH_FOR:
         return None
     try:
         availability.prove_commit()

@@ -109,6 +109,8 @@ def replace(own: BaseDatabaseWrapper) -> None:
     """Close a connection of this thread of which nobody knows in which state it is. The next statement opens another
     one."""
     try:
+        if own.vendor != "sqlite" and own.connection is not None:
+            own.connection.close()  # otherwise the pool hands it out again
         own.close()
     except Exception:
         logger.warning("A connection could not be closed", exc_info=True)

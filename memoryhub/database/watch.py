@@ -4,24 +4,35 @@ Every operation has limits of its own, far below this one. This is for the reque
 transaction is rolled back, it is refused, and its thread serves others.
 """
 
+import contextlib
 import ctypes
+import dis
+import logging
 import resource
+import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import TypeVar
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from memoryhub.database.connections import interrupt, replace
 
+logger = logging.getLogger(__name__)
+
 LONGEST_WORK = 20.0
 """Seconds of the processor after which a request is stopped. Pages and calls take a small part of a second; the largest
 steps that they do at once, such as many approvals, some seconds."""
 MOST_MEMORY = 1536 * 1024 * 1024
-"""Bytes by which the process may grow while a request runs. Beyond, the request that has worked most is stopped."""
+"""Bytes by which the process may grow while a request runs. Beyond, the request that took most of them is stopped."""
+LEAST_SHARE = 1 / 8
+"""The part of these bytes that a request must have taken itself; others may have taken all of them."""
 LONGEST_WAIT = 3
 """How many times its limit a request may take in all, with what it waits for PostgreSQL. SQLite works in the request's
 own thread. There a request waits only for others, which have limits, and for a disk."""
@@ -29,25 +40,39 @@ LOOK_EVERY = 0.25
 AGAIN_AFTER = 5.0
 """Seconds after which a request is stopped once more, if it goes on all the same."""
 
+LOCKING = frozenset({"acquire", "release"})
+WITHIN = LOCKING | {"__enter__", "__exit__", "connect", "get_new_connection", "getconn", "putconn", "_close"}
+"""Functions that take or release a lock, or a place in PostgreSQL's pool. Stopped in them, or where Python has just
+called them, a request could leave a lock taken for ever that every other request needs."""
+
 _clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
+_THIS_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
+_thread = threading.local()
+
+T = TypeVar("T")
 
 
 class TookTooMuch(BaseException):
     """The request was stopped. It is no `Exception`, so that code which turns exceptions into answers does not catch
     it."""
 
+    has_committed = False
+    """Whether the request had committed something before."""
+
 
 class _Running:
     """One request that runs in this thread."""
 
-    __slots__ = ("before", "clock", "connection", "limit", "next_stop", "size", "thread", "waited", "was_stopped")
-
     def __init__(self, limit: float, size: int) -> None:
-        self.thread, self.limit, self.size = threading.get_ident(), limit, size
+        self.thread, self.task, self.limit, self.size = threading.get_ident(), threading.get_native_id(), limit, size
         self.connection: BaseDatabaseWrapper = connections["default"]
         self.clock: int | None = None if _clock_of is None else _clock_of(self.thread)
         self.before, self.waited = self._processor(), 0.0
-        self.next_stop, self.was_stopped = time.monotonic(), False
+        self.faults, self.taken = resource.getrusage(_THIS_THREAD).ru_minflt, 0.0
+        self.next_stop, self.was_stopped = 0.0, False
+        self.lock = threading.RLock()
+        """Held while it is stopped, so that it ends, or begins to commit, before that or after it."""
+        self.has_ended, self.protected, self.has_committed = False, 0, False
 
     def _processor(self) -> float:
         return time.monotonic() if self.clock is None else time.clock_gettime(self.clock)
@@ -55,14 +80,66 @@ class _Running:
     def worked(self) -> float:
         return self._processor() - self.before
 
-    def is_too_long(self) -> bool:
-        return self.worked() > self.limit or (
-            self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
-        )
+    def waits_too_long(self) -> bool:
+        return self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
 
-    def stop(self, now: float) -> None:
-        self.was_stopped, self.next_stop = True, now + AGAIN_AFTER
-        _raise_in(self.thread, TookTooMuch)
+    def end(self) -> None:
+        """Once this has returned, it is not stopped any more."""
+        while True:
+            try:
+                with self.lock:
+                    self.has_ended = True
+                    _raise_in(self.thread, None)
+            except TookTooMuch:
+                continue
+            return
+
+    def protect(self) -> None:
+        """Let it not be stopped until `protected` is lower again. Raises TookTooMuch if it was stopped before."""
+        with self.lock:
+            if not self.was_stopped:
+                self.protected += 1
+                return
+            _raise_in(self.thread, None)
+        raise TookTooMuch
+
+    def note_commit(self) -> None:
+        """Give it as long again for its answer, so that it is told what it did."""
+        if not self.has_committed:
+            self.has_committed, self.before, self.waited = True, self._processor(), 0.0
+
+    # ------------------------------------------------------------------------------------------ in the watch's thread
+
+    def unless_it_ends(self, do: Callable[[], None]) -> None:
+        """Do something while it runs, if it does, and if it is not just about to end or to commit."""
+        if self.lock.acquire(blocking=False):
+            try:
+                if not self.has_ended:
+                    do()
+            finally:
+                self.lock.release()
+
+    def look(self, bytes_per_fault: float) -> None:
+        """Note how long it waits, and how many of the bytes by which the process grew it was the first to touch."""
+        self.waited += LOOK_EVERY  # not the time in which the whole process was paused
+        faults = _faults_of(self.task)
+        self.taken += (faults - self.faults) * bytes_per_fault
+        self.faults = faults
+
+    def stop(self, now: float, *, for_memory: bool) -> None:
+        """Stop it if it takes too much. If it is protected, only end a statement that waits too long: a commit may wait
+        for another server of PostgreSQL."""
+        waits = self.waits_too_long()
+        is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
+        if not is_too_much or now < self.next_stop or (not self.protected and _is_at_a_lock(self.thread)):
+            return
+        self.next_stop = now + AGAIN_AFTER
+        if not self.protected:
+            self.was_stopped = True
+            _raise_in(self.thread, TookTooMuch)
+            if _is_at_a_lock(self.thread):  # it went on just before
+                _raise_in(self.thread, None)
+                return
         interrupt(self.connection)
 
 
@@ -73,65 +150,89 @@ class Watch:
         """Set what a thread does after its request was stopped, at whichever step, to undo what the request left."""
         self._tidy_up = tidy_up
         self._running: dict[int, _Running] = {}
-        self._size = 0
-        self._lock = threading.Lock()
+        self._size = self._faults = 0
+        self._looks: threading.Thread | None = None
 
     def start(self) -> None:
-        self._size = _size_of_process()
-        threading.Thread(target=self._look_forever, name="watch", daemon=True).start()
+        """Begin to look after the requests, if this process does not yet."""
+        if self._looks is None or not self._looks.is_alive():
+            self._size, self._faults = _size_of_process(), _faults_of_process()
+            self._looks = threading.Thread(target=self._look_forever, name="watch", daemon=True)
+            self._looks.start()
 
-    def run(self, work: Callable[[], object], limit: float) -> None:
-        """Run work in this thread. Raises TookTooMuch, out of any place of the work, if it takes more than `limit`
-        seconds of the processor, three times as long in all on PostgreSQL, or more than MOST_MEMORY bytes.
+    def run(self, work: Callable[[], T], limit: float) -> T:
+        """Run work in this thread, and return its result.
+
+        Raises TookTooMuch, out of any place of the work, if it takes more than `limit` seconds of the processor, three
+        times as long in all on PostgreSQL, or more than MOST_MEMORY bytes. After its first commit it may take as long
+        again.
 
         A statement that the database runs for it is interrupted. The thread gets a new connection, since nobody knows
         in which state the old one is.
         """
-        running = _Running(limit, self._size)
-        with self._lock:
-            self._running[running.thread] = running
+        running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:
             try:
-                work()
+                return work()
             finally:
-                self._end(running)
+                running.end()
         except (Exception, TookTooMuch) as error:
-            self._end(running)  # again, if the stop came just before
+            running.end()  # again, if the stop came just before
             if not running.was_stopped:
                 raise
             _close_what_is_open(error)
-            raise TookTooMuch from error
+            stopped = TookTooMuch()
+            stopped.has_committed = running.has_committed
+            raise stopped from error
         finally:
+            self._running.pop(running.thread, None)
+            _thread.running = None
             if running.was_stopped:
                 replace(running.connection)
                 self._tidy_up()
 
-    def _end(self, running: _Running) -> None:
-        """Once this has returned, the request is not stopped any more."""
-        while True:
-            try:
-                with self._lock:
-                    self._running.pop(running.thread, None)
-                    _raise_in(running.thread, None)
-            except TookTooMuch:
-                continue
-            return
-
     def _look_forever(self) -> None:
         while True:
             time.sleep(LOOK_EVERY)
-            self._size = _size_of_process()
-            with self._lock:
+            try:
                 self._look(time.monotonic())
+            except Exception:  # for example no memory
+                logger.exception("A look at the running requests failed")
 
     def _look(self, now: float) -> None:
-        for one in self._running.values():
-            one.waited += LOOK_EVERY  # not the time in which the whole process was paused
-        running = [one for one in self._running.values() if now >= one.next_stop]
-        large = [one for one in running if self._size - one.size > MOST_MEMORY]
+        size, faults = _size_of_process(), _faults_of_process()
+        bytes_per_fault = max(0, size - self._size) / max(1, faults - self._faults)
+        self._size, self._faults = size, faults
+        running = list(self._running.values())
         for one in running:
-            if one.is_too_long() or (large and one is max(large, key=_Running.worked)):
-                one.stop(now)
+            one.unless_it_ends(partial(one.look, bytes_per_fault))
+        large = [one for one in running if size - one.size > MOST_MEMORY and one.taken > MOST_MEMORY * LEAST_SHARE]
+        largest = max(large, key=lambda one: one.taken, default=None)
+        for one in running:
+            one.unless_it_ends(partial(one.stop, now, for_memory=one is largest))
+
+
+@contextlib.contextmanager
+def unstopped() -> Iterator[_Running | None]:
+    """Do what must not be stopped half way: the request of this thread is stopped before it or after it."""
+    running: _Running | None = getattr(_thread, "running", None)
+    if running is None:
+        yield None
+        return
+    running.protect()
+    try:
+        yield running
+    finally:
+        running.protected -= 1
+
+
+@contextlib.contextmanager
+def committing() -> Iterator[None]:
+    """Commit what a request did. It is stopped before, and told so; or it is committed, and has time for its answer."""
+    with unstopped() as running:
+        yield
+        if running is not None:
+            running.note_commit()
 
 
 def _size_of_process() -> int:
@@ -140,6 +241,39 @@ def _size_of_process() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
         return 0
+
+
+def _faults_of_process() -> int:
+    """Return how often this process touched a page of memory that it had not touched before."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def _faults_of(task: int) -> int:
+    """Return the same of one of its threads; 0 where the system does not tell."""
+    try:
+        return int(Path(f"/proc/self/task/{task}/stat").read_text().rpartition(")")[2].split()[7])
+    except OSError:
+        return 0
+
+
+def _is_at_a_lock(thread: int) -> bool:
+    """Return whether a thread is where it may have taken a lock that nothing would release if it was stopped there."""
+    frame = sys._current_frames().get(thread)
+    if frame is None or not LOCKING.isdisjoint(frame.f_code.co_names) or _enters_a_block(frame):
+        return True
+    while frame is not None:
+        # a generator that is stopped by itself lets go of what it holds: see _close_what_is_open
+        if frame.f_code.co_name in WITHIN and frame.f_code.co_filename != contextlib.__file__:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _enters_a_block(frame: FrameType) -> bool:
+    """Return whether the current step is the call with which a block of `with` begins: since Python 3.14 it can be
+    stopped there, before the block."""
+    step = frame.f_code.co_code[max(0, frame.f_lasti - 2)]
+    return dis.opname[step] == "LOAD_SPECIAL"
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

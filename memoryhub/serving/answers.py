@@ -70,21 +70,23 @@ class Answers:
             self._from_file(protocol, response.status_code, headers, itertools.chain((first,), chunks))
 
     def _from_file(self, protocol: Any, status: int, headers: Headers, chunks: Iterable[bytes]) -> None:
+        name = ""
         try:
-            number, name = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".answer", dir=self.directory)
-        except OSError as error:
-            raise NoRoom from error
-        try:
+            try:
+                number, name = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".answer", dir=self.directory)
+            except OSError as error:
+                raise NoRoom from error
             with os.fdopen(number, "wb") as file:
                 self._write(file, chunks)
                 length = file.tell()
             if not any(key.lower() == "content-length" for key, _ in headers):
                 headers.append(("content-length", str(length)))
-            protocol.response_file(status, headers, name)
+            self._named.append((time.monotonic() + OPENED_WITHIN, name))
         except BaseException:
-            Path(name).unlink()
+            if name:
+                Path(name).unlink()
             raise
-        self._named.append((time.monotonic() + OPENED_WITHIN, name))
+        protocol.response_file(status, headers, name)
 
     def forget(self) -> None:
         """Remove the files of answers that have been sent."""

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseNotAllowed
 
 from memoryhub import health
+from memoryhub.actions.core import transactions
 from memoryhub.api.app import TOOL_CALLS, find
 from memoryhub.api.door import PREFIX
 from memoryhub.background import tasks
@@ -82,7 +83,7 @@ class Application:
         self.guard = Guard(self.options.port, limits, self.in_hand, lambda: _wake(loop, self._stop))
         self.pool.start()
         self.heavy.start()
-        self.django.watch.start()
+        transactions.watch.start()
         self.guard.start()
         self.readiness.start(loop)
         loop.call_later(TICK, self._tick)

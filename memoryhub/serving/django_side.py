@@ -19,8 +19,8 @@ from django.urls import set_script_prefix
 from django.utils.functional import cached_property
 
 from memoryhub import proxies
-from memoryhub.actions.core.transactions import NotTogether, answer_together, tidy_up
-from memoryhub.database.watch import TookTooMuch, Watch
+from memoryhub.actions.core.transactions import NotTogether, answer_together, watch
+from memoryhub.database.watch import TookTooMuch
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.middleware import forwarded_headers, machines_door, private_answers
@@ -64,7 +64,7 @@ class DjangoSide:
     """Answers requests in threads of the pool, which never wait for a client."""
 
     def __init__(self, answers: Answers) -> None:
-        self.keys, self.people, self.watch = KnownKeys(), Known(), Watch(tidy_up)
+        self.keys, self.people = KnownKeys(), Known()
         self._answers = answers
         self._handler = WSGIHandler()
 
@@ -83,7 +83,7 @@ class DjangoSide:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
             else:
-                self.watch.run(partial(self._answer, protocol, environ, body), longest_work)
+                watch.run(partial(self._answer, protocol, environ, body), longest_work)
         except TookTooMuch as stopped:
             refuse(protocol, environ, reason_of(stopped, environ))
         except Exception as error:
@@ -196,7 +196,7 @@ def reason_of(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
     """Log an error that occurred outside Django. Return the reason for the refusal."""
     if isinstance(error, TookTooMuch):
         logger.error("A request took too much and was stopped: %s", environ["PATH_INFO"], exc_info=error)
-        return refusals.TOO_MUCH
+        return refusals.STOPPED_LATE if error.has_committed else refusals.TOO_MUCH
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
         return refusals.NO_ROOM

@@ -13,9 +13,15 @@ NO_DATABASE = 503, "overloaded_error", "The database did not answer; try again."
 TOO_MUCH = (
     413,
     "request_too_large",
-    "This was more work than the hub does in one request, so it was stopped. See what was done before you ask again.",
+    "This was more work than the hub does in one request, so it was stopped, and nothing was changed.",
 )
 """No error of the server: programs would send it again, and it would be as much work."""
+STOPPED_LATE = (
+    413,
+    "request_too_large",
+    "This was more work than the hub does in one request, so it was stopped. See what was done before you ask again.",
+)
+"""The same, after the request had committed something."""
 FAILED = 500, "api_error", "The hub failed to answer; its log says why."
 SLOW = 408, "timeout_error", "The body of the request came too slowly."
 BROKEN = 400, "invalid_request_error", "The body of the request is incomplete."
@@ -30,19 +36,22 @@ def refusal(path: str, reason: Reason) -> HttpResponse:
     problem = Problem(status, type, message, {"Retry-After": "1"} if status == 503 else None)
     if door := door_at(path):
         return door.refusal(problem)
-    content = _for_people(status)
+    content = _for_people(reason)
     return HttpResponse(content, status=status, headers=problem.headers, content_type="text/plain; charset=utf-8")
 
 
-def _for_people(status: int) -> str:
+def _for_people(reason: Reason) -> str:
     sentences = {
-        408: _("The request came too slowly. Try again."),
-        413: _(
+        SLOW: _("The request came too slowly. Try again."),
+        TOO_MUCH: _("This was more work than the hub does in one request, so it was stopped, and nothing was changed."),
+        STOPPED_LATE: _(
             "This was more work than the hub does in one request, so it was stopped. See what was done before you try"
             " again."
         ),
-        431: _("The request has too many or too large headers. Delete the cookies of this address, then try again."),
-        500: _("The hub failed to answer. Its log says why."),
-        503: _("The hub is busy. Try again in a moment."),
+        LARGE_HEADERS: _(
+            "The request has too many or too large headers. Delete the cookies of this address, then try again."
+        ),
+        FAILED: _("The hub failed to answer. Its log says why."),
+        BROKEN: _("The request is incomplete."),
     }
-    return sentences.get(status, _("The request is incomplete."))
+    return sentences.get(reason, _("The hub is busy. Try again in a moment."))

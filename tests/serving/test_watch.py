@@ -5,25 +5,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
-from django.core.handlers.wsgi import WSGIHandler
-from django.db import OperationalError, connection, connections
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.test import RequestFactory
+from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.transactions import _Job, is_open, writing
 from memoryhub.database import watch
 from memoryhub.database.watch import TookTooMuch, Watch
-from memoryhub.models import MemoryStore
-from memoryhub.serving import django_side
-from memoryhub.serving.answers import Answers
-from memoryhub.serving.django_side import DjangoSide
-from memoryhub.serving.pool import Pool
+from memoryhub.models import BackgroundTask, MemoryStore
+from tests.serving.watching import busy, for_ever, in_thread, stop_now, stopped
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -45,29 +38,6 @@ def watched() -> Watch:
     watched = Watch()
     watched.start()
     return watched
-
-
-def in_thread(work: Callable[[], object]) -> None:
-    """Do work as a thread of the pool does; raise its error here."""
-
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(run).result(60)
-
-
-def stopped(watched: Watch, work: Callable[[], object], limit: float = 0.2) -> None:
-    with pytest.raises(TookTooMuch):
-        watched.run(work, limit)
-
-
-def for_ever() -> None:
-    while True:
-        pass
 
 
 def whatever_happens() -> None:
@@ -103,13 +73,17 @@ def test_a_statement_of_the_database_is_stopped_and_the_thread_gets_another_conn
 
 
 def test_a_transaction_is_rolled_back_and_the_next_one_works(watched: Watch, store: MemoryStore) -> None:
+    drivers: Results = []
+
     def half() -> None:
         with writing():
             rename(store)
+            drivers.append(connection.connection)
             for_ever()
 
     def work() -> None:
         stopped(watched, half)
+        assert connection.vendor == "sqlite" or drivers[0].closed, "the pool does not hand it out again"
         assert not is_open()
         watched.run(lambda: MemoryStore.objects.get(pk=store.pk), 60)
 
@@ -131,7 +105,7 @@ def test_work_that_ends_in_time_is_left_alone(watched: Watch) -> None:
         for number in range(300):
             watched.run(partial(results.append, number), 0.001)
         watched.run(lambda: time.sleep(0.5), 0.4)  # waiting is no work, up to three times as long
-        _busy(time.thread_time() + 0.1)
+        busy(time.thread_time() + 0.1)
 
     in_thread(work)
     assert results == list(range(300))
@@ -150,8 +124,8 @@ def test_waiting_is_stopped_after_three_times_as_long_where_it_may_be_for_postgr
     assert results == ([] if connection.vendor == "postgresql" else ["ended"])
 
 
-def test_a_stop_while_a_thread_waits_for_its_turn_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python raises the stop once the thread has the lock: just before it could note that."""
+def test_a_thread_that_waits_for_its_turn_is_stopped_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would raise the stop once the thread has the lock, where nothing gives it up."""
     committer_runs = threading.Event()
     committer_runs.set()
     monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
@@ -160,28 +134,138 @@ def test_a_stop_while_a_thread_waits_for_its_turn_leaves_the_turn_to_others(monk
     def waits() -> None:
         waiting.set()
         with transactions.my_turn():
-            pass
+            for_ever()
 
     with ThreadPoolExecutor(1) as other:
         with transactions.my_turn():
             ended = other.submit(partial(in_thread, partial(stopped, watched, waits)))
             assert waiting.wait(10)
             time.sleep(0.2)
-            with watched._lock:
-                next(iter(watched._running.values())).stop(time.monotonic())
+            (running,) = watched._running.values()
+            stop_now(running)
+            assert not running.was_stopped
+        while not running.was_stopped:
+            stop_now(running)
         ended.result(10)
         assert not other.submit(transactions._turn.is_taken).result(10)
+
+
+class Taken:
+    """A lock of others, such as those of Django's translations and of the log, and how they take it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def by_itself(self) -> None:
+        self.lock.acquire()
+        try:
+            self.use()
+        finally:
+            self.lock.release()
+
+    def by_functions(self) -> None:
+        self.acquire()
+        try:
+            self.use()
+        finally:
+            self.release()
+
+    def by_a_block(self) -> None:
+        with self:
+            self.use()
+
+    def acquire(self) -> None:
+        self.lock.acquire()
+
+    def release(self) -> None:
+        self.lock.release()
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+    def use(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("take", [Taken.by_itself, Taken.by_functions, Taken.by_a_block])
+def test_no_stop_leaves_a_lock_taken(take: Callable[[Taken], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither Django's lock of translations, without which no page is made, nor any other."""
+    monkeypatch.setattr(watch, "LOOK_EVERY", 0.001)
+    watched, lock = Watch(), Taken()
+    watched.start()
+
+    def works() -> None:
+        while True:
+            take(lock)
+
+    def work() -> None:
+        for _ in range(40):
+            stopped(watched, works, 0.002)
+            assert not lock.lock.locked()
+
+    in_thread(work)
+
+
+def test_a_commit_is_not_stopped_and_who_is_stopped_after_it_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched, commit, worked = Watch(), BaseDatabaseWrapper.commit, []
+
+    def stopping(self: BaseDatabaseWrapper) -> None:
+        (running,) = watched._running.values()
+        stop_now(running)
+        commit(self)
+        worked.append(running.worked())
+
+    def work() -> None:
+        (running,) = watched._running.values()
+        busy(time.thread_time() + 0.1)
+        with monkeypatch.context() as patch, writing():
+            BackgroundTask.objects.create(node="here", name="figures")
+            patch.setattr(BaseDatabaseWrapper, "commit", stopping)
+        assert not running.was_stopped
+        assert running.worked() < worked[0], "it has as long again for its answer"
+        stop_now(running)
+        for_ever()
+
+    def watch_it() -> None:
+        with pytest.raises(TookTooMuch) as error:
+            watched.run(work, 60)
+        assert error.value.has_committed
+
+    in_thread(watch_it)
+    assert BackgroundTask.objects.exists()
+
+
+def test_what_was_stopped_is_not_committed_even_if_it_goes_on(store: MemoryStore) -> None:
+    watched = Watch()
+
+    def goes_on() -> None:
+        with writing():
+            rename(store)
+            try:
+                stop_now(*watched._running.values())
+                for_ever()
+            except BaseException:  # as no code should
+                pass
+
+    in_thread(partial(stopped, watched, goes_on, 60))
+    store.refresh_from_db()
+    assert store.description != "half done"
 
 
 def test_the_thread_that_commits_goes_on_after_a_stop_while_it_waited(
     watched: Watch, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So it can be where another request takes all memory."""
-    monkeypatch.setattr(transactions, "_watch", watched)
+    monkeypatch.setattr(transactions, "watch", watched)
     waiting, later = _Job(partial(_write, store)), _Job(int)
 
     def stop_soon(*_: object) -> None:
-        watched._running[threading.get_ident()].stop(time.monotonic())
+        stop_now(watched._running[threading.get_ident()])
 
     def answer() -> None:
         with monkeypatch.context() as stopping:
@@ -191,7 +275,7 @@ def test_the_thread_that_commits_goes_on_after_a_stop_while_it_waited(
 
     in_thread(answer)
     assert isinstance(waiting.error, OperationalError)
-    assert later.error is None and later.has_ended is False
+    assert later.error is None and later.result == 0
 
 
 def test_an_error_of_the_work_is_its_own(watched: Watch) -> None:
@@ -213,27 +297,22 @@ def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> 
         for number in range(40):
             until = time.thread_time() + 0.05 + number / 1000
             try:
-                watched.run(lambda until=until: _busy(until), 0.06)
+                watched.run(lambda until=until: busy(until), 0.06)
                 ends.append("done")
             except TookTooMuch:
                 ends.append("stopped")
-            _busy(time.thread_time() + 0.03)
+            busy(time.thread_time() + 0.03)
 
     in_thread(work)
     assert len(ends) == 40
     assert "stopped" in ends
 
 
-def _busy(until: float) -> None:
-    while time.thread_time() < until:
-        pass
-
-
-def test_a_request_that_takes_the_memory_is_stopped_and_another_one_is_not(
+def test_a_request_that_takes_the_memory_is_stopped_and_another_one_that_works_more_is_not(
     watched: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "MOST_MEMORY", 100 * 1024 * 1024)
-    results: Results = []
+    began, results = threading.Event(), Results()
 
     def grows() -> None:
         kept: list[bytes] = []
@@ -242,16 +321,19 @@ def test_a_request_that_takes_the_memory_is_stopped_and_another_one_is_not(
 
     def work() -> None:
         stopped(watched, grows, 60)
-        watched.run(partial(_busy, time.thread_time() + 0.2), 60)
+        results.append("stopped")
 
     def beside() -> None:
-        watched.run(lambda: time.sleep(0.5), 60)
-        results.append("left alone")
+        busy(time.thread_time() + 0.5)
+        began.set()
+        while not results:
+            busy(time.thread_time() + 0.01)
 
     with ThreadPoolExecutor(1) as other:
-        other.submit(in_thread, beside)
+        innocent = other.submit(in_thread, partial(watched.run, beside, 60))
+        assert began.wait(60)
         in_thread(work)
-    assert results == ["left alone"]
+        innocent.result(60)
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -259,7 +341,7 @@ def test_a_call_that_takes_too_long_does_not_stop_the_thread_that_commits(
     alone: bool, watched: Watch, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If no call failed by itself, all were to be committed together, and none is. Else each is run alone."""
-    monkeypatch.setattr(transactions, "_watch", watched)
+    monkeypatch.setattr(transactions, "watch", watched)
     monkeypatch.setattr(transactions, "LONGEST_WORK", 0.3)
 
     def endless() -> None:
@@ -275,61 +357,11 @@ def test_a_call_that_takes_too_long_does_not_stop_the_thread_that_commits(
 
     in_thread(answer)
     assert isinstance(slow.error, TookTooMuch)
-    assert isinstance(last.error, OperationalError)
-    assert isinstance(first.error, type(None) if alone else OperationalError)
+    for other in (first, last):
+        assert isinstance(other.error, type(None) if alone else OperationalError)
     assert later.result == 0 and later.error is None
     assert all(job.committed.acquire(timeout=0) for job in jobs), "everyone is answered"
 
 
 def _fails() -> None:
     raise LookupError
-
-
-@pytest.mark.parametrize("path", ["/stores", "/v1/memory_stores"])
-def test_its_client_is_told_and_is_not_asked_to_send_it_again(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def answer(*_: object) -> HttpResponse:
-        for_ever()
-        return HttpResponse()
-
-    _told(path, answer, tmp_path, monkeypatch)
-
-
-def test_a_client_whose_call_was_stopped_in_the_thread_that_commits_is_told_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With 500 it would send the call again."""
-    side, protocol, finished = DjangoSide(Answers(tmp_path)), Mock(), Mock()
-
-    def stopped_together(_: object, done: Callable[..., None], **__: object) -> bool:
-        done(None, TookTooMuch())
-        return True
-
-    monkeypatch.setattr(django_side, "answer_together", stopped_together)
-    environ = RequestFactory().post("/v1/memory_stores/memstore_1/tool_calls").environ
-    assert side.answer_together(protocol, environ, Mock(), finished, Pool(1))
-    assert protocol.response_bytes.call_args.args[0] == 413
-    finished.assert_called_once_with()
-
-
-def test_an_answer_that_is_made_piece_by_piece_is_stopped_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pieces() -> Any:
-        yield b"one"
-        for_ever()
-
-    _told("/stores", lambda *_: StreamingHttpResponse(pieces()), tmp_path, monkeypatch)
-
-
-def _told(path: str, answer: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    side, protocol, finished = DjangoSide(Answers(tmp_path)), Mock(), Mock()
-    monkeypatch.setattr(WSGIHandler, "get_response", answer)
-    monkeypatch.setattr(DjangoSide, "_response_to_program", answer)
-    side.watch.start()
-    request: HttpRequest = RequestFactory().get(path)
-    in_thread(partial(side.answer, protocol, request.environ, None, finished, 0.2, too_late=False))
-    (status, headers, content), _ = protocol.response_bytes.call_args
-    assert status == 413
-    assert "retry-after" not in dict(headers)
-    assert b"was stopped" in content
-    finished.assert_called_once_with()

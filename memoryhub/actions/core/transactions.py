@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +15,7 @@ from memoryhub.actions.core import disk_space, remembered, seals, sql
 from memoryhub.actions.core.turn import Turn
 from memoryhub.actions.core.turns import Lines
 from memoryhub.database import connections
-from memoryhub.database.watch import LONGEST_WORK, TookTooMuch, Watch
+from memoryhub.database.watch import LONGEST_WORK, TookTooMuch, Watch, committing, unstopped
 from memoryhub.models import sealed
 
 T = TypeVar("T")
@@ -34,11 +34,12 @@ write_lock = threading.RLock()
 _thread = threading.local()
 
 
-class _Last:
+class Last:
     """Times of this process's last events, on the monotonic clock.
 
     `committed`: its last commit. `in_vain`: the start of its last failed wait for SQLite's write lock, which another
-    process held. `full`: PostgreSQL's last error that its disk was full.
+    process held. `full`: PostgreSQL's last error that its disk was full; a later success proves nothing, because it can
+    still accept writes that need no new page.
     """
 
     committed = float("-inf")
@@ -83,7 +84,7 @@ def _require_a_chance(arrived: float) -> None:
 
     So a thread waits for another process at most twice as long as SQLite does, not once for each thread in the queue.
     """
-    if arrived <= _Last.in_vain:
+    if arrived <= Last.in_vain:
         raise OperationalError("database is locked")
 
 
@@ -95,7 +96,7 @@ class RoomMade(OperationalError):
 def _transaction() -> Iterator[None]:
     began, committed = time.monotonic(), False
     try:
-        with connection.wrap_database_errors, transaction.atomic():
+        with ExitStack() as whole, connection.wrap_database_errors, transaction.atomic():
             sql.connect()
             _thread.depth = 1
             sealed.begin()
@@ -104,6 +105,7 @@ def _transaction() -> Iterator[None]:
             try:
                 yield
                 seals.require_none_left()
+                whole.enter_context(committing())
             finally:
                 _thread.depth = 0
                 sealed.end()
@@ -112,27 +114,14 @@ def _transaction() -> Iterator[None]:
         if disk_space.give_up(error):
             raise RoomMade(*error.args) from error
         if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-            _Last.in_vain = began
+            Last.in_vain = began
         if getattr(error.__cause__, "sqlstate", None) == disk_space.POSTGRES_FULL:
-            _Last.full = time.monotonic()
+            Last.full = time.monotonic()
         raise
     finally:
         remembered.end(committed=committed)
     connections.require_same_file()
-    _Last.committed = time.monotonic()
-
-
-def seconds_since_commit() -> float:
-    """Return the seconds since this process last committed a write; infinite if it never has."""
-    return time.monotonic() - _Last.committed
-
-
-def seconds_since_full() -> float:
-    """Return the seconds since PostgreSQL last refused a write because its disk was full; infinite if it never has.
-
-    A later success proves nothing: PostgreSQL can still accept writes that need no new page.
-    """
-    return time.monotonic() - _Last.full
+    Last.committed = time.monotonic()
 
 
 # ------------------------------------------------------------------------------------------------ group commit
@@ -141,14 +130,13 @@ def seconds_since_full() -> float:
 class _Job(Generic[T]):
     """Work that waits for its turn and then for the commit."""
 
-    __slots__ = ("arrived", "committed", "error", "has_ended", "result", "whose", "work")
+    __slots__ = ("arrived", "committed", "error", "result", "whose", "work")
 
     def __init__(self, work: Callable[[], T], whose: object = None) -> None:
         self.work, self.whose = work, whose
         self.arrived = time.monotonic()
         self.result: T | None = None
         self.error: BaseException | None = None
-        self.has_ended = False
         self.committed = threading.Lock()
         self.committed.acquire()
 
@@ -263,7 +251,8 @@ def tidy_up() -> None:
     remembered.end(committed=False)
 
 
-_watch = Watch(tidy_up)
+watch = Watch(tidy_up)
+"""Looks after the requests of this process, in the committer and in the threads of the server."""
 
 
 def together(work: Callable[[], T], whose: object = None) -> T:
@@ -275,11 +264,12 @@ def together(work: Callable[[], T], whose: object = None) -> T:
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
     job = _Job(work, whose)
-    _jobs.put(job, whose)
-    _turn.give_up()
-    job.committed.acquire()
-    if job.error is not None:
-        raise job.error
+    with committing():
+        _jobs.put(job, whose)
+        _turn.give_up()
+        job.committed.acquire()
+        if job.error is not None:
+            raise job.error
     return job.result  # type: ignore[return-value]
 
 
@@ -329,7 +319,6 @@ def start_committer() -> None:
     if connection.vendor == "sqlite" and not _committer_runs.is_set():
         connections.keep_file()
         _committer_runs.set()
-        _watch.start()
         threading.Thread(target=_commit_forever, name="committer", daemon=True).start()
 
 
@@ -343,52 +332,60 @@ def _commit_forever() -> None:
 
 def _answer(jobs: list[_Job[Any]]) -> None:
     """Commit the jobs and notify their callers. Jobs that already waited during a failed wait fail at once."""
-    late = [job for job in jobs if job.arrived <= _Last.in_vain]
+    late = [job for job in jobs if job.arrived <= Last.in_vain]
     _fail(late, OperationalError("database is locked"))
-    rest, _thread.job = [job for job in jobs if job.error is None], None
+    rest = [job for job in jobs if job.error is None]
     try:
         if rest:
-            _watch.run(partial(_commit, rest), LONGEST_WORK)
-    except TookTooMuch as error:
-        _fail([job for job in rest if not job.has_ended], OperationalError("another call took too long"))
-        if _thread.job is not None:  # it is None before the first one
-            _thread.job.error = error
+            _commit(rest)
     except BaseException as error:  # if this thread ended, no one would be answered again
         _fail(rest, error)
     for job in late + rest:
         _jobs.done(job.whose)
         job.finish()
-    _thread.job = None
 
 
 def _commit(jobs: list[_Job[Any]]) -> None:
     """Commit these jobs and queued ones in one transaction; jobs that arrive in the meantime may join."""
+    began: list[_Job[Any]] = []
     try:
-        with writing(), _turn.lock:
-            began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
-            for job in jobs:
-                _thread.job = job
-                with _jobs.time_of(job.whose):
-                    job.run_in_group()
-                seals.require_none_left()
-                if job is jobs[-1] and len(jobs) < MOST_TOGETHER and not _jobs.empty() and not _jobs.is_slow_next():
-                    longest = LONGEST_WAIT if len(jobs) < waiting else LONGEST_GROUP
-                    if time.monotonic() - began < longest:
-                        jobs.append(_jobs.get()[1])
+        watch.run(partial(_run_together, jobs, began), LONGEST_WORK)
     except RoomMade:
         _commit_apart(jobs)
     except (OperationalError, InterfaceError) as error:
         _fail(jobs, error)
+    except TookTooMuch as error:
+        if not error.has_committed:
+            _fail(jobs, OperationalError("another call took too long"))
+            for job in began[-1:]:
+                job.error = error
     except Exception:
         _commit_apart(jobs)
 
 
+def _run_together(jobs: list[_Job[Any]], began: list[_Job[Any]]) -> None:
+    with writing(), _turn.lock:
+        start, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
+        for job in jobs:
+            began.append(job)
+            with _jobs.time_of(job.whose):
+                job.run_in_group()
+            seals.require_none_left()
+            if job is jobs[-1] and len(jobs) < MOST_TOGETHER and not _jobs.empty() and not _jobs.is_slow_next():
+                longest = LONGEST_WAIT if len(jobs) < waiting else LONGEST_GROUP
+                if time.monotonic() - start < longest:
+                    with unstopped():  # a job that was taken out must be answered
+                        jobs.append(_jobs.get()[1])
+
+
 def _commit_apart(jobs: list[_Job[Any]]) -> None:
     for position, job in enumerate(jobs):
-        _thread.job = job
-        with _jobs.time_of(job.whose):
-            error = job.run_alone()
-        job.has_ended = True
+        error: BaseException | None = None
+        try:
+            with _jobs.time_of(job.whose):
+                error = watch.run(job.run_alone, LONGEST_WORK)
+        except TookTooMuch as stopped:
+            job.error = stopped
         if isinstance(error, OperationalError | InterfaceError):
             _fail(jobs[position + 1 :], error)
             return

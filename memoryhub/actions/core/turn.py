@@ -1,26 +1,24 @@
-"""A lock that a thread can give up at any place, also after a stop at any step."""
+"""A lock that a thread can give up at any place, whether it has it or not."""
 
 import threading
-from contextlib import suppress
 
 
 class Turn:
     """Taken by one thread at a time, and never twice by one."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # knows its owner: who was stopped while they waited cannot release it
+        self.lock = threading.RLock()
         self._thread = threading.local()
 
     def take(self) -> None:
-        self._thread.has_it = True  # or soon will have it
         self.lock.acquire()
+        self._thread.has_it = True
 
     def give_up(self) -> None:
         """Give it up if this thread has taken it."""
         if getattr(self._thread, "has_it", False):
-            with suppress(RuntimeError):
-                self.lock.release()
             self._thread.has_it = False
+            self.lock.release()
 
     def is_taken(self) -> bool:
         """Return whether this thread or another one has it."""

@@ -374,7 +374,7 @@ def test_however_many_are_in_line_none_waits_for_another_process_more_than_twice
     wait, waited, groups = 0.5, [], 8
     waiting = Lines[_Job[Any]]()
     monkeypatch.setattr(transactions, "_jobs", waiting)
-    monkeypatch.setattr(transactions._Last, "in_vain", float("-inf"))
+    monkeypatch.setattr(transactions.Last, "in_vain", float("-inf"))
     began = time.monotonic()
     for _ in range(groups * transactions.MOST_TOGETHER):
         waiting.put(_Request(lambda: "never", lambda *_: waited.append(time.monotonic() - began)))
