@@ -112,6 +112,8 @@ def downloads(client: Client, store: MemoryStore) -> Iterator[tuple[str, bytes]]
     for form in ("csv", "json"):
         yield f"the audit as {form}", _body(client, reverse("export_audit"), {"format": form, "store": store.pk})
         yield f"the trash as {form}", _body(client, reverse("export_trash", args=[store.pk]), {"format": form})
+    everything = {"q": "path:/", "store": store.pk, "trash": "yes"}
+    yield "what a search finds", _body(client, reverse("export_search"), everything)
     memory = Memory.objects.live().filter(store=store, path__startswith="/names/").order_by("pk")[0]
     address = reverse("export_versions", args=[store.pk, memory.pk])
     yield "the versions of a memory", _body(client, address, {"format": "json"})

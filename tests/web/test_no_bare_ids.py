@@ -41,10 +41,14 @@ def test_tables_and_letters_of_the_demo_have_names_beside_the_ids(superuser: Use
     tables = {
         "export_audit": {"q": ""}, "export_trash": {"store_id": store.pk},
         "export_versions": {"store_id": store.pk, "memory_id": memory.pk}, "export_agents": {},
+        "export_search": {"q": "path:/"},
     }  # fmt: skip
     for table, parts in tables.items():
         address = reverse(table, kwargs={name: part for name, part in parts.items() if name != "q"})
-        rows = list(csv.DictReader(io.StringIO(client.post(address, {"format": "csv"}).getvalue().decode("utf-8-sig"))))
+        given = {name: part for name, part in parts.items() if name == "q"}
+        rows = list(
+            csv.DictReader(io.StringIO(client.post(address, {"format": "csv", **given}).getvalue().decode("utf-8-sig")))
+        )
         assert rows, table
         for row in rows:
             names = NAMES_OF | ({"version": "number", "agent": "name"} if table != "export_audit" else {})

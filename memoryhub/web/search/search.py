@@ -66,7 +66,7 @@ def search(request: Request) -> HttpResponse:
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
     """Run a step of the search and return its template context; with `stop`, return only the progress."""
-    stores = _stores(user, query)
+    stores = stores_of(user, query)
     wanted = replace(wanted_of(query, list(stores), user.pk), masked=not_curated(user, stores))
     written = parameters.get("at")
     place = Place.of(written) if written else Place(total=_total(stores, wanted.path))
@@ -159,7 +159,7 @@ def _rooted(path: str) -> str:
     return "/" + path.strip("/")
 
 
-def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
+def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
     """Return the stores to search, by id.
 
     Raise Malformed if the filter names no store that the person may see, or if several have the name.

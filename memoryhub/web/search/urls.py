@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from memoryhub.web.search import completions, finder, palette, saved_views, search
+from memoryhub.web.search import completions, export, finder, palette, saved_views, search
 
 urlpatterns = [
     path("search", search.search, name="search"),
+    path("search/export", export.export_search, name="export_search"),
     path("stores/<slug:store_id>/find", finder.find, name="find"),
     path("filters/completions", completions.completions, name="completions"),
     path("palette", palette.palette, name="palette"),
