@@ -55,13 +55,13 @@ def forwarded_headers(get_response: GetResponse) -> GetResponse:
 
 
 def private_answers(get_response: GetResponse) -> GetResponse:
-    """Forbid browsers and proxies to cache an answer or guess its type; static files are public and may be cached."""
+    """Forbid browsers and proxies to cache an answer or guess its type; a static file says itself how long it may be
+    cached. What is answered where there is no such file is a page."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
-        if not request.path_info.startswith(settings.STATIC_URL):
-            response.headers.setdefault("Cache-Control", "no-store")
+        response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     return middleware

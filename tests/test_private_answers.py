@@ -27,7 +27,8 @@ def https(settings: Any) -> None:
 def test_no_private_answer_is_kept_by_a_browser_or_its_kind_guessed(store: MemoryStore, alice: User, key: str) -> None:
     client, headers = signed_in(alice), {"authorization": f"Bearer {key}"}
     answers = [
-        client.get(url) for url in ("/account", f"/stores/{store.id}", "/nowhere", f"/stores/{store.id}/members")
+        client.get(url)
+        for url in ("/account", f"/stores/{store.id}", "/nowhere", f"/stores/{store.id}/members", "/static/nothing.css")
     ]
     answers += [Client().get(url) for url in ("/account", "/sign-in", "/healthz", "/v1/nowhere", "/v1/memory_stores")]
     answers.append(Client().get(f"/v1/memory_stores/{store.id}", headers=headers))
