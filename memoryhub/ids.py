@@ -34,6 +34,7 @@ REQUEST = "req_"
 PROPOSAL = "prop_"
 PROPOSED_CHANGE = "change_"
 COMMENT = "comment_"
+CLAUDE_RUN = "clrun_"
 
 
 def milliseconds(at: datetime) -> int:

@@ -30,13 +30,15 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, and the store's usage after it. `replayed`: the block had run before."""
+    """The answer to a block, the store's usage after it, and the seq of its entry. `replayed`: the block had run
+    before."""
 
     tool_use_id: str
     content: str
     is_error: bool
     replayed: bool
     usage: Usage
+    seq: int
 
     def block(self) -> dict[str, Any]:
         """Return the `tool_result` block of the Messages API."""
@@ -72,4 +74,4 @@ def execute(
     text = outcome.text
     if outcome.viewed is not None:
         text += shown.proposed_there(store_id, outcome.viewed, caller.actor, at)
-    return ToolResult(tool_use.id, text, not outcome.ok, outcome.replayed, outcome.usage)
+    return ToolResult(tool_use.id, text, not outcome.ok, outcome.replayed, outcome.usage, outcome.seq)

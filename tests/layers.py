@@ -13,7 +13,7 @@ BESIDE = -1
 
 LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "path_rules": PURE,
-    "webhook_rules": PURE, "transfer": PURE, "backups": PURE,
+    "webhook_rules": PURE, "transfer": PURE, "backups": PURE, "conversation": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
     "compact_json": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
@@ -36,12 +36,13 @@ ROOMS = {
         "review": "", "findings": "", "webhooks": "",
         "comments": "history",
         "memories": "findings review",
+        "claude_runs": "accounts memories",
         "stores": "memories", "accounts": "memories webhooks", "search": "memories",
         "retention": "comments memories",
         "transfer": "findings memories",
         "history": "findings memories review",
         "proposals": "comments history memories",
-        "erasure": "memories retention transfer",
+        "erasure": "claude_runs memories retention transfer",
         "verification": "erasure history memories retention review stores",
         "backups": "verification",
     },
@@ -56,6 +57,7 @@ ROOMS = {
         "proposals": "comments path_rules undo",
         "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",
+        "claude_runs": "sessions",
         "today": "background findings proposals review stores",
     },
 }  # fmt: skip

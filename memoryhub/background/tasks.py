@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import tries
+from memoryhub.actions.claude_runs import work as claude_work
 from memoryhub.actions.core import background, disk_space, hub_clock, transactions
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.findings import scans, unsettled
@@ -22,7 +23,7 @@ from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
-from memoryhub.background import webhooks
+from memoryhub.background import claude_runs, webhooks
 from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
 from memoryhub.database import connections
 from memoryhub.models import AuditChain
@@ -45,7 +46,8 @@ def start(stop: threading.Event) -> list[threading.Thread]:
     if connection.vendor == "sqlite":
         disk_space.watch(Path(str(connection.settings_dict["NAME"])).parent)
     checkpointer = connections.start_checkpointer(stop, transactions.write_lock)
-    threads = [*runner().start(stop), *webhooks.start(stop, Report("webhooks"))]
+    others = [*webhooks.start(stop, Report("webhooks")), *claude_runs.start(stop, Report("claude_runs"))]
+    threads = [*runner().start(stop), *others]
     return [*threads, checkpointer] if checkpointer else threads
 
 
@@ -107,6 +109,8 @@ class Forgetting:
         while send.forget(clock):
             pass
         while tries.forget(clock):
+            pass
+        while claude_work.forget(clock):
             pass
         housekeeping.forget_sessions(now)
         importing.forget_previews(clock)

@@ -3,6 +3,7 @@
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.background import BackgroundTask, Installation
+from memoryhub.models.claude_runs import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
 from memoryhub.models.comments import Comment, Notice
 from memoryhub.models.figures import Activity, Figures, Growth, RefusedCalls
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
@@ -20,7 +21,8 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 
 __all__ = [
     "HUB", "Access", "Activity", "Agent", "Assignment", "Attempt", "AuditChain", "AuditEntry", "BackgroundTask",
-    "CallWindow", "Claim", "Comment", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures",
+    "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeRun", "ClaudeRunState",
+    "Comment", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures",
     "Finding", "FindingState",
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",

@@ -228,6 +228,7 @@ class Agent(Sealed):
 
     A name need only be unique among the agents that its creator may see. Otherwise a refused name would reveal an agent
     of other stores. Where two agents with one name are listed together, the ends of their ids are shown too.
+    `claude_for` is the person whose Claude runs act as this agent.
     """
 
     id = IdField(primary_key=True)
@@ -235,6 +236,7 @@ class Agent(Sealed):
     folded_name = PathField(db_index=True)
     description = models.TextField(default="", blank=True)
     created_at = models.DateTimeField()
+    claude_for = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
 
     objects = AgentQuerySet.as_manager()
 

@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("memoryhub.web.audit.urls")),
     path("", include("memoryhub.web.review.urls")),
     path("", include("memoryhub.web.sessions.urls")),
+    path("", include("memoryhub.web.claude_runs.urls")),
     path("", include("memoryhub.web.undo.urls")),
     path("", include("memoryhub.web.tried.urls")),
     path("", include("memoryhub.web.search.urls")),

@@ -58,10 +58,8 @@ _ALL = (
         "str_replace", _("replaced text in %(path)s"), _("tried to replace text in %(path)s"), by_agents=True,
         did=_("replaced text"),
     ),
-    Command(
-        "insert", _("inserted text into %(path)s"), _("tried to insert text into %(path)s"), by_agents=True,
-        did=_("inserted text"),
-    ),
+    Command("insert", _("inserted text into %(path)s"), _("tried to insert text into %(path)s"), by_agents=True,
+            did=_("inserted text")),
     Command(
         "delete", _("deleted %(path)s"), _("tried to delete %(path)s"),
         lambda n: ngettext("deleted %(count)s memory: %(paths)s", "deleted %(count)s memories: %(paths)s", n),
@@ -126,14 +124,16 @@ _ALL = (
         did=_("assigned a proposal"),
     ),
     Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
-    Command(
-        "view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
-        by_agents=True, did=_("viewed its proposal"),
-    ),
+    Command("view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
+            by_agents=True, did=_("viewed its proposal")),
     Command(
         "withdraw_proposal", _("withdrew its proposal #%(number)s"), _("tried to withdraw its proposal #%(number)s"),
         event="proposal.withdrawn", by_agents=True, did=_("withdrew its proposal"),
     ),
+    # Claude runs
+    Command("start_claude_run", _("started the Claude run %(run)s with %(model)s"), did=_("started a Claude run")),
+    Command("continue_claude_run", _("continued the Claude run %(run)s"), did=_("continued a Claude run")),
+    Command("stop_claude_run", _("stopped the Claude run %(run)s"), did=_("stopped a Claude run")),
     # Review
     Command(
         "approve", _("approved a version of %(path)s"),
@@ -364,6 +364,8 @@ _ALL = (
     Command("refused", _REFUSED, _REFUSED, scope=Scope.HUB, by_agents=True),
     Command("refused_more", _REFUSED_MORE, _REFUSED_MORE, scope=Scope.HUB, by_agents=True),
     # The hub
+    Command("set_claude_role", (_("let people with the role %(role)s run Claude"), _("let no one run Claude")),
+            scope=Scope.HUB),
     Command("set_limits", _("changed the hub’s limits: %(changes)s"), scope=Scope.HUB),
     Command("set_scrub_hour", _HOUR, scope=Scope.HUB),
     Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),

@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from memoryhub import chain, ids
+from memoryhub.actions.claude_runs import runs as claude_runs
 from memoryhub.actions.core import audit, holds, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
@@ -304,6 +305,7 @@ def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
         raise Held(list(Hold.objects.of_store(store.store).filter(pk__in=keeping).order_by("pk")))
     before = _heads(store.store, found.memories)
     cancelled = importing.cancel_erased(store, newer.imports)
+    claude_runs.stop_erased(store)
     redactions = Erasing(store, terms).everywhere(found.hits)
     details = {"texts": len(terms.texts), "places": found.counts, "memories": len(found.memories)}
     after = _heads(store.store, found.memories)

@@ -15,6 +15,8 @@ from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.transfer import importing
 from memoryhub.models import (
     AuditEntry,
+    ClaudeEvent,
+    ClaudeRun,
     Comment,
     Finding,
     Hold,
@@ -150,6 +152,7 @@ PLAIN = (
     Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
     Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "case_number", "path")),
     Place("comment", Comment.objects.of_store, ("text",)),
+    Place("claude_run", ClaudeRun.objects.of_store, ("task", "system")),
     Place("finding", lambda store: Finding.objects.filter(store_id=store), ("note",)),
     Place("proposal", lambda store: Proposal.objects.filter(store_id=store), ("reason",)),
     Place("change", lambda store: ProposedChange.objects.filter(store_id=store), ("path", "new_path", "content")),
@@ -163,6 +166,8 @@ PLAIN = (
 )
 PLAIN_JSON = (
     Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),
+    Place("claude_run", ClaudeRun.objects.of_store, ("options",), escaped=True),
+    Place("claude_run", lambda store: ClaudeEvent.objects.filter(run__store_id=store), ("content",), escaped=True),
     Place("import", lambda store: Import.objects.filter(store_id=store), ("actors", "actor"), escaped=True),
     Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("history",), escaped=True),
 )

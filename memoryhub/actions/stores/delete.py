@@ -10,6 +10,8 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.models import (
     Activity,
     AuditChain,
+    ClaudeEvent,
+    ClaudeRun,
     Comment,
     Delivery,
     DeliveryState,
@@ -41,7 +43,8 @@ PIECE = 500
 """The most rows that one short transaction deletes."""
 
 HEAVY: tuple[tuple[type[models.Model], str], ...] = (
-    (ImportItem, "job__store"), (RunItem, "run__store"), (Review, "store"), (Finding, "store"),
+    (ImportItem, "job__store"), (RunItem, "run__store"), (ClaudeEvent, "run__store"),
+    (ClaudeRun, "store"), (Review, "store"), (Finding, "store"),
     (Comment, "store"), (Notice, "store"),
     (ProposedChange, "store"), (Proposal, "store"),
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),

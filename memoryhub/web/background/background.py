@@ -45,6 +45,7 @@ WORDS = {
         gettext_lazy("counts the calls of keys that made too many in a minute"),
     ),
     "verification": (gettext_lazy("Verification"), gettext_lazy("checks all audit entries when a person asks for it")),
+    "claude_runs": (gettext_lazy("Claude runs"), gettext_lazy("send what people ask of Claude to its API")),
     "disk": (
         gettext_lazy("Disk reserve"),
         gettext_lazy("keeps some space free, so that deleting works even on a full disk"),

@@ -23,7 +23,7 @@ JOINED = {
         "css/common/timeline.css", "css/common/marks.css", "css/common/filters.css", "css/common/strip.css",
         "css/memories/memory.css", "css/comments/comments.css",
         "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
-        "css/sessions/sessions.css", "css/tried/tried.css",
+        "css/sessions/sessions.css", "css/tried/tried.css", "css/claude_runs/claude_runs.css",
         "css/history/moments.css", "css/history/changes.css", "css/undo/undo.css", "css/search/search.css",
         "css/common/selection.css",
         "css/common/saved_views.css", "css/memories/editing.css", "css/memories/life_line.css", "css/audit/tail.css",

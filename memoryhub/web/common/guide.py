@@ -23,7 +23,19 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import asked
 
 GUIDE, GLOSSARY = "guide", "glossary"
-DOCUMENTS = (GUIDE, "proposals", "retention", "export", "import", "webhooks", "agents", "mcp", "http", "security")
+DOCUMENTS = (
+    GUIDE,
+    "runs",
+    "proposals",
+    "retention",
+    "export",
+    "import",
+    "webhooks",
+    "agents",
+    "mcp",
+    "http",
+    "security",
+)
 """The documents in `docs` that are pages of the hub."""
 
 LANGUAGES = {"sh": "Shell", "python": "Python", "json": "JSON", "typescript": "TypeScript"}

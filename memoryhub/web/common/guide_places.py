@@ -22,6 +22,7 @@ PLACES = {
     "history.versions": ("guide", "versions"),
     "comments": ("guide", "comments"),
     "sessions": ("guide", "who-has-seen-it"),
+    "claude_runs": ("runs", "start-a-run"),
     "undo": ("guide", "taking-it-back-undo"),
     "tried": ("guide", "trying-a-call"),
     "search": ("guide", "finding-things"),

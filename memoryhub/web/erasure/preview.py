@@ -95,6 +95,10 @@ TITLES: dict[str, tuple[Words, Words]] = {
     "proposal": (_("Reasons of decisions about proposals"), _("The text is replaced by [redacted].")),
     "note": (_("Notes of reviews and reasons of holds"), _("The text is replaced by [redacted].")),
     "comment": (_("Comments"), _("The text is replaced by [redacted].")),
+    "claude_run": (
+        _("Claude runs"),
+        _("The text is replaced by [redacted] in tasks and in what Claude wrote. Runs that go on are stopped."),
+    ),
     "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
     "policy": (
         _("Retention policies"),
@@ -122,7 +126,8 @@ WHAT: dict[str, Words] = {
     "content": _("text"), "path": _("path"), "new_path": _("new path"), "label": _("name of who did it"),
     "note": _("note"), "token": _("token"), "input": _("call"), "message": _("answer"), "reason": _("reason"),
     "name": _("name"), "pattern": _("pattern"), "description": _("description"), "metadata": _("metadata"),
-    "query": _("filter"), "place": _("directory"),
+    "query": _("filter"), "place": _("directory"), "task": _("task"), "system": _("system prompt"),
+    "options": _("options"),
 }  # fmt: skip
 JSON = frozenset({"input", "message", "metadata"})
 

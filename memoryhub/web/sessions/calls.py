@@ -157,6 +157,11 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
     return f"{chain}:{seq}"
 
 
+def calls_with(entries: Sequence[AuditEntry], store: MemoryStore) -> list[Call]:
+    """Return the calls of these entries of a store, in their order."""
+    return _rows(entries, {store.pk: store}) if entries else []
+
+
 def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> list[Call]:
     of_stores = MemoryVersion.objects.filter(store_id__in=list(stores))
     versions = of_stores.defer("commitment", "salt").in_bulk([entry.version for entry in entries if entry.version])

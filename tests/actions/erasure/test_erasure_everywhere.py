@@ -53,6 +53,8 @@ OF_MACHINES: dict[str, str] = {
             "Run.guard", "Run.told", "RunItem.removal", "RunItem.memory", "RunItem.policy", "RunItem.rule",
             "RunItem.skipped", "Review.decision", "Proposal.state", "Proposal.key", "Proposal.agent",
             "Proposal.session", "ProposedChange.proposal", "ProposedChange.memory", "ProposedChange.base",
+            "ClaudeRun.agent", "ClaudeRun.key", "ClaudeRun.model", "ClaudeRun.state", "ClaudeRun.problem",
+            "ClaudeRun.worker", "ClaudeEvent.kind", "HubSettings.claude_role",
             "Comment.thread", "Comment.agent", "Comment.proposal", "Comment.change",
             "Comment.base", "SavedView.page", "Webhook.events",
             "Webhook.paused_for", "Webhook.problem", "Delivery.chain", "Delivery.event", "Delivery.payload",

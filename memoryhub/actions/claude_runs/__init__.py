@@ -1,0 +1,1 @@
+"""Claude runs: starting, continuing and stopping them, and what a worker writes down of them."""

@@ -1,0 +1,84 @@
+"""The events of Claude runs, and the states of the runs. These rows describe what Claude did, so they are not audited:
+its calls of the memory tool are.
+
+The content of an event, by its kind:
+
+- message: `text` and `by`, the name of the person;
+- text, thinking, compaction: `block`, the block of Claude's answer; `is_masked` if the rules for sensitive text changed
+  it;
+- call: `id`, `name` and, until it has run, its `input`; of one that was not run, `answer` says why;
+- turn: `usage`, `stop_reason`, `context` and `edits`, the edits of the context that the API applied;
+- problem: `code`, and `detail`, what the API said.
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F
+
+from memoryhub.actions.core.ruling import Ruling, ruling
+from memoryhub.models import ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, HubSettings, MemoryStore
+
+Json = dict[str, Any]
+
+
+def rules_of(store_id: str) -> Ruling:
+    """Return the rules for sensitive text that apply in a store."""
+    own = MemoryStore.objects.filter(pk=store_id).values_list("rules", flat=True).first()
+    hubs = HubSettings.objects.filter(pk=1).values_list("rules", flat=True).first()
+    return ruling(json.dumps(own or {}), None if hubs is None else json.dumps(hubs))
+
+
+def kept(store_id: str, text: str) -> str:
+    """Return a text as it is kept: without the values that the rules keep out, and without NUL."""
+    return rules_of(store_id).masked(text.replace("\0", "\ufffd"))
+
+
+def kept_in(store_id: str, value: Any) -> Any:
+    """Return a JSON value as it is kept."""
+    return rules_of(store_id).masked_in(value)
+
+
+def add(run: ClaudeRun, kind: ClaudeEventKind, content: Json, at: datetime, *, is_open: bool = False) -> ClaudeEvent:
+    """Add an event to a run, whose row is locked."""
+    run.events += 1
+    ClaudeRun.objects.filter(pk=run.pk).update(events=run.events, revision=F("revision") + 1)
+    return ClaudeEvent.objects.create(
+        run=run,
+        number=run.events,
+        kind=kind,
+        at=at,
+        content=content,
+        is_open=is_open,  # type: ignore[misc]
+    )
+
+
+def change(run: ClaudeRun, number: int, **columns: Any) -> None:
+    """Change an event of a run, whose row is locked."""
+    ClaudeEvent.objects.filter(run_id=run.pk, number=number).update(**columns)
+    ClaudeRun.objects.filter(pk=run.pk).update(revision=F("revision") + 1)
+
+
+def cut(run: ClaudeRun) -> None:
+    """Mark what there is of an answer that broke off: the events after the last answer, message or problem."""
+    complete = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM)
+    rows = ClaudeEvent.objects.of_run(run.pk)
+    last = rows.filter(kind__in=complete).values_list("number", flat=True).last() or 0
+    ClaudeEvent.objects.filter(run_id=run.pk, number__gt=last).update(is_cut=True, is_open=False)
+
+
+def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
+    """End a run, whose row is locked. An answer that was being made breaks off, and the tokens held for it count as
+    used: no one knows how many of them it took."""
+    cut(run)
+    ClaudeRun.objects.filter(pk=run.pk).update(
+        state=state,
+        problem=problem,
+        ended_at=at,
+        worker="",
+        stop_asked=False,
+        tokens=F("tokens") + F("held"),
+        held=0,
+        revision=F("revision") + 1,
+    )

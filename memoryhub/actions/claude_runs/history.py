@@ -1,0 +1,61 @@
+"""The conversation of a Claude run as it is kept: its events, and the audit entries of its calls.
+
+What was redacted or erased in the audit is no longer a part of the conversation.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryhub.actions.memories import calls
+from memoryhub.conversation.messages import Said, messages
+from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun
+from memoryhub.protocol import results
+from memoryhub.protocol.kinds import is_no_error
+from memoryhub.text import keeping
+
+Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
+"""{id of a call: its input, its answer, whether that is an error}, as they were, for the calls of this process."""
+
+
+def messages_of(run: ClaudeRun, exact: Exact) -> list[dict[str, Any]]:
+    """Return the messages to send for the next answer."""
+    return messages(run.task, _said(run, exact))
+
+
+def _said(run: ClaudeRun, exact: Exact) -> Iterator[Said]:
+    events = list(ClaudeEvent.objects.of_run(run.pk).filter(is_cut=False))
+    seqs = [event.seq for event in events if event.seq is not None]
+    entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(run.store_id).of_seqs(seqs)}
+    for event in events:
+        if event.kind == ClaudeEventKind.CALL:
+            yield _call(event, entries, exact)
+        elif event.kind == ClaudeEventKind.MESSAGE:
+            yield Said(event.kind, event.content)
+        elif not event.content.get("is_masked") or event.kind == ClaudeEventKind.TEXT:
+            # A summary or thought with other words than Claude's own would be refused.
+            yield Said(event.kind, event.content.get("block", {}))
+
+
+def _call(event: ClaudeEvent, entries: Mapping[int, AuditEntry], exact: Exact) -> Said:
+    id, name = event.content["id"], event.content["name"]
+    block: dict[str, Any] = {"type": "tool_use", "id": id, "name": name, "input": event.content.get("input") or {}}
+    if event.seq is None:
+        return Said(event.kind, block, event.content.get("answer"), is_error=True)
+    if id in exact:
+        input, answer, is_error = exact[id]
+        return Said(event.kind, block | {"input": input}, answer, is_error)
+    entry = entries.get(event.seq)
+    if entry is None:  # retention removed it
+        return Said(event.kind, block, results.redacted())
+    ok, answer = calls.answer_of(entry.chain, entry.seq)
+    note = f"\n{entry.note}" if entry.note else ""
+    return Said(event.kind, block | {"input": _input_of(entry)}, answer + note, not (ok or is_no_error(answer)))
+
+
+def _input_of(entry: AuditEntry) -> dict[str, Any]:
+    """Return the input of a call as the audit keeps it: redacted, or in part, if that is so."""
+    if entry.input is None:
+        return {"command": entry.command, "path": "[redacted]"}
+    given, _ = keeping.parts(json.loads(entry.input))
+    return given if isinstance(given, dict) else {}

@@ -1,0 +1,152 @@
+"""What people do with Claude runs: they start, continue and stop them. Each act is one entry, without the texts."""
+
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from memoryhub import ids
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.accounts.keys_and_roles import NameTaken
+from memoryhub.actions.claude_runs import events
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.conversation.options import Options
+from memoryhub.models import Access, Agent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Key, MemoryStore, User
+
+LONGEST_TEXT = 100_000
+"""The most characters of a task, a system prompt or a message."""
+_LONGEST_NAME = 80
+
+
+class NoSuchRun(Exception):
+    """The run has been removed."""
+
+
+class NotNow(Exception):
+    """The state of the run does not allow this: it still goes on, or it has ended, or it waits for a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asks of Claude."""
+
+    model: str
+    task: str
+    system: str = ""
+    options: Options = field(default_factory=Options)
+
+
+def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
+    """Start a run: it waits for a worker. Raises ToolError if the store is archived, and tree.NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        agent = _agent_for(user, act)
+        run = ClaudeRun.objects.create(
+            id=ids.new_id(ids.CLAUDE_RUN, act.at),
+            store_id=store_id,
+            agent=agent.pk,
+            key=_key_of(agent, store_id, user, act).pk,
+            started_by=user,
+            model=asked.model,
+            system=events.kept(store_id, asked.system),
+            task=events.kept(store_id, asked.task),
+            options=events.kept_in(store_id, asked.options.as_json()),
+            budget=settings.MEMORYHUB_CLAUDE_RUN_TOKENS,
+            created_at=act.at,
+        )
+        details = {"run": run.pk, "model": run.model, "agent": agent.pk, "budget": run.budget}
+        tree.commit(store, Record("start_claude_run", input=audit.to_json(details)))
+    return run
+
+
+def go_on(run_id: str, store_id: str, message: str, act: Act) -> None:
+    """Continue a run that has ended, with another message or, if Claude is to answer anyway, without one ("").
+
+    It may then use as many tokens again. Raises NoSuchRun, NotNow, ToolError if the store is archived, and
+    tree.NoSuchStore.
+    """
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        run = _locked(store, run_id)
+        if run.is_going_on or not (message.strip() or run.state != ClaudeRunState.FINISHED):
+            raise NotNow
+        if message.strip():
+            content = {"text": events.kept(store_id, message), "by": act.actor.label}
+            events.add(run, ClaudeEventKind.MESSAGE, content, act.at)
+        allowed = settings.MEMORYHUB_CLAUDE_RUN_TOKENS
+        ClaudeRun.objects.filter(pk=run_id).update(
+            state=ClaudeRunState.WAITING,
+            problem="",
+            stop_asked=False,
+            ended_at=None,
+            budget=None if allowed is None else run.tokens + allowed,
+            revision=run.revision + 1,
+        )
+        details = {"run": run_id, "model": run.model, "budget": allowed}
+        tree.commit(store, Record("continue_claude_run", input=audit.to_json(details)))
+
+
+def stop(run_id: str, store_id: str, act: Act) -> None:
+    """Stop a run that goes on: one that waits at once, one that is worked on within a second or so.
+
+    Raises NoSuchRun, NotNow and tree.NoSuchStore.
+    """
+    with tree.locked(store_id, act) as store:
+        run = _locked(store, run_id)
+        if not run.is_going_on or run.stop_asked:
+            raise NotNow
+        if run.state == ClaudeRunState.WAITING:
+            events.end(run, ClaudeRunState.STOPPED, act.at)
+        else:
+            ClaudeRun.objects.filter(pk=run_id).update(stop_asked=True, revision=run.revision + 1)
+        tree.commit(store, Record("stop_claude_run", input=audit.to_json({"run": run_id, "model": run.model})))
+
+
+def stop_erased(store: Tree) -> list[str]:
+    """End the runs that go on in a locked store, because a text is erased there that they may still know. Return their
+    ids. A worker that has one of them writes nothing more of it."""
+    going_on = list(ClaudeRun.objects.of_store(store.store).going_on().order_by("pk"))
+    for run in going_on:
+        events.end(run, ClaudeRunState.STOPPED, store.at, problem="erased")
+    return [run.pk for run in going_on]
+
+
+def _locked(store: Tree, run_id: str) -> ClaudeRun:
+    run = ClaudeRun.objects.of_store(store.store).select_for_update().filter(pk=run_id).first()
+    if run is None:
+        raise NoSuchRun
+    return run
+
+
+def _agent_for(user: User, act: Act) -> Agent:
+    """Return the agent as which the runs of a person act; create it for the first one."""
+    agent = Agent.objects.filter(claude_for=user).first()
+    if agent is not None:
+        return agent
+    made = None
+    name, number = f"Claude ({str(user)[:_LONGEST_NAME]})", 1
+    while made is None:
+        try:
+            spelt = name if number == 1 else f"{name} {number}"
+            made = keys_and_roles.create_agent(spelt, seen_by=user, actor=act.actor, door=act.door, at=act.at)
+        except NameTaken:
+            number += 1
+    Agent.objects.filter(pk=made.pk).update(claude_for=user)  # the entry of its key seals the row
+    return made
+
+
+def _key_of(agent: Agent, store_id: str, user: User, act: Act) -> Key:
+    """Return the agent's key to a store. The hub issues it to itself: no one knows its secret."""
+    usable = Key.objects.usable(act.at).filter(agent=agent, access=Access.WRITE, all_stores=False, expires_at=None)
+    key = usable.filter(stores=store_id, name=_KEY_NAME).first()
+    if key is not None:
+        return key
+    store = MemoryStore.objects.get(pk=store_id)
+    made, _secret = keys_and_roles.issue_key(
+        agent, stores=[store], name=_KEY_NAME, created_by=user, actor=act.actor, door=act.door, at=act.at
+    )
+    return made
+
+
+_KEY_NAME = "Claude runs"

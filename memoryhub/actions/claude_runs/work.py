@@ -1,0 +1,210 @@
+"""What the worker of a Claude run writes. Each function is one short transaction, in which the run must still be the
+worker's: otherwise it raises LostRun, and nothing is written."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F
+from django.utils import timezone
+
+from memoryhub.actions.claude_runs import configuration, events
+from memoryhub.actions.core.ruling import Ruling
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
+
+SILENT = timedelta(seconds=15)
+"""A worker that was not seen for this long has ended."""
+
+
+class LostRun(Exception):
+    """The run is no longer this worker's: it was ended, or it was taken for interrupted, or its store was deleted."""
+
+
+class OverBudget(Exception):
+    """The next answer could pass a budget. `problem` says which."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class Part:
+    """A part of an answer that is being made: its block, and the number of its event (None: it has none yet)."""
+
+    kind: ClaudeEventKind
+    block: dict[str, Any]
+    is_open: bool = True
+    number: int | None = None
+
+
+@contextmanager
+def _own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
+    with writing():
+        rows = ClaudeRun.objects.select_for_update(of=("self",)).filter(store__deleted_at=None)
+        run = rows.filter(pk=run_id, state=ClaudeRunState.RUNNING, worker=worker).first()
+        if run is None:
+            raise LostRun(run_id)
+        yield run
+
+
+def claim(worker: str, at: datetime, most: int) -> str | None:
+    """Take the waiting run that was started first, unless `most` are running; return its id."""
+    running = ClaudeRun.objects.filter(state=ClaudeRunState.RUNNING).count()
+    waiting = ClaudeRun.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None).order_by("pk")
+    first = waiting.values_list("pk", flat=True).first() if running < most else None
+    if first is None:
+        return None
+    with writing():
+        own = ClaudeRun.objects.filter(pk=first, state=ClaudeRunState.WAITING)
+        taken = own.update(
+            state=ClaudeRunState.RUNNING, worker=worker, seen_at=at, stop_asked=False, revision=F("revision") + 1
+        )
+    return first if taken else None
+
+
+def interrupt_silent(since: datetime, at: datetime) -> None:
+    """Mark the runs as interrupted whose worker was killed: it has not been seen since a moment."""
+    for run_id in list(ClaudeRun.objects.silent_since(since).values_list("pk", flat=True)):
+        with writing():
+            run = ClaudeRun.objects.select_for_update().silent_since(since).filter(pk=run_id).first()
+            if run is not None:
+                stopped = ClaudeRunState.STOPPED if run.stop_asked else ClaudeRunState.INTERRUPTED
+                events.end(run, stopped, at)
+
+
+def seen(run_id: str, worker: str, at: datetime) -> bool:
+    """Note that the worker still works on the run. Return whether a person asked it to stop."""
+    with _own(run_id, worker) as run:
+        ClaudeRun.objects.filter(pk=run_id).update(seen_at=at)
+        return run.stop_asked
+
+
+def is_stopped(run_id: str, worker: str) -> bool:
+    """Return whether a person asked the run to stop. Raises LostRun if it is no longer the worker's."""
+    own = ClaudeRun.objects.filter(pk=run_id, worker=worker).values_list("stop_asked", flat=True).first()
+    if own is None:
+        raise LostRun(run_id)
+    return own
+
+
+def may_go_on(run: ClaudeRun) -> bool:
+    """Return whether the person who started the run may still run Claude there."""
+    return run.started_by is not None and configuration.may_run(run.started_by, run.store)
+
+
+def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
+    """Hold the tokens of the next answer: those that it is made from, and at most `wanted` for it. Return how many it
+    may have. Raises OverBudget if there is no room for any."""
+    with _own(run_id, worker) as run:
+        today, _ = ClaudeDay.objects.select_for_update().get_or_create(day=timezone.now().date())
+        day = settings.MEMORYHUB_CLAUDE_DAY_TOKENS
+        room = wanted if run.budget is None else min(wanted, run.budget - run.tokens - input_tokens)
+        if room < 1:
+            raise OverBudget("over_run_budget")
+        room = room if day is None else min(room, day - today.tokens - input_tokens)
+        if room < 1:
+            raise OverBudget("over_day_budget")
+        held = input_tokens + room
+        ClaudeRun.objects.filter(pk=run_id).update(held=held)
+        ClaudeDay.objects.filter(pk=today.pk).update(tokens=F("tokens") + held)
+        return room
+
+
+def _settle(run: ClaudeRun, used: int) -> None:
+    """Count the tokens that an answer used, in place of those that were held for it."""
+    ClaudeRun.objects.filter(pk=run.pk).update(tokens=F("tokens") + used, held=0)
+    more = used - run.held
+    day, _ = ClaudeDay.objects.get_or_create(day=timezone.now().date())
+    ClaudeDay.objects.filter(pk=day.pk).update(tokens=F("tokens") + max(more, -day.tokens))
+
+
+def write(run_id: str, worker: str, parts: list[Part], at: datetime) -> None:
+    """Write the parts of an answer that are new or have grown."""
+    with _own(run_id, worker) as run:
+        rules = events.rules_of(run.store_id)
+        for part in parts:
+            content = _content(part, rules)
+            if part.number is None:
+                part.number = events.add(run, part.kind, content, at, is_open=part.is_open).number
+            else:
+                events.change(run, part.number, content=content, is_open=part.is_open)
+        ClaudeRun.objects.filter(pk=run_id).update(seen_at=at)
+
+
+def _content(part: Part, rules: Ruling) -> dict[str, Any]:
+    masked = rules.masked_in(part.block)
+    if part.kind == ClaudeEventKind.CALL:
+        return {"id": part.block["id"], "name": masked["name"], "input": masked["input"]}
+    return {"block": masked, **({"is_masked": True} if masked != part.block else {})}
+
+
+def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any], used: int, at: datetime) -> None:
+    """Write the end of an answer: its last parts, the tokens that it used, and the edits of its context."""
+    usage = turn["usage"]
+    with _own(run_id, worker) as run:
+        write(run_id, worker, parts, at)
+        run.refresh_from_db()
+        events.add(run, ClaudeEventKind.TURN, turn, at)
+        _settle(run, used)
+        ClaudeRun.objects.filter(pk=run_id).update(
+            turns=F("turns") + 1,
+            input_tokens=F("input_tokens") + turn["context"],
+            output_tokens=F("output_tokens") + usage["output_tokens"],
+            context=turn["context"],
+        )
+
+
+def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: datetime, problem: dict[str, Any]) -> None:
+    """Write that an answer broke off, with what there is of it and why ({}: a person stopped it)."""
+    with _own(run_id, worker) as run:
+        if parts:
+            write(run_id, worker, parts, at)
+            run.refresh_from_db()
+        _settle(run, used)
+        events.cut(run)
+        if problem:
+            rules = events.rules_of(run.store_id)
+            events.add(run, ClaudeEventKind.PROBLEM, rules.masked_in(problem), at)
+
+
+def calls_to_run(run_id: str) -> list[ClaudeEvent]:
+    """Return the calls of complete answers that have neither run nor got another answer, in order."""
+    calls = ClaudeEvent.objects.of_run(run_id).filter(kind=ClaudeEventKind.CALL, seq=None, is_cut=False)
+    return [call for call in calls if "answer" not in call.content]
+
+
+def called(run_id: str, worker: str, number: int, seq: int) -> None:
+    """Note that a call ran, and the number of its audit entry: its input and its answer are read there."""
+    with _own(run_id, worker) as run:
+        event = ClaudeEvent.objects.get(run_id=run_id, number=number)
+        content = {name: event.content[name] for name in ("id", "name")}
+        events.change(run, number, content=content, seq=seq)
+
+
+def not_called(run_id: str, worker: str, number: int, why: str) -> None:
+    """Note that a call was not run, and what Claude is told instead."""
+    with _own(run_id, worker) as run:
+        event = ClaudeEvent.objects.get(run_id=run_id, number=number)
+        events.change(run, number, content=event.content | {"answer": why})
+
+
+def end(run_id: str, worker: str, state: ClaudeRunState, at: datetime, problem: str = "") -> None:
+    """End the run."""
+    with _own(run_id, worker) as run:
+        events.end(run, state, at, problem=problem)
+
+
+def forget(clock: datetime, most: int = 20) -> int:
+    """Delete at most `most` runs that ended long ago, with their events; return how many. Their audit entries stay."""
+    before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
+    with writing():
+        ended = ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at")
+        old = list(ended.values_list("pk", flat=True)[:most])
+        ClaudeEvent.objects.filter(run__in=old).delete()
+        ClaudeRun.objects.filter(pk__in=old).delete()
+    return len(old)

@@ -1,0 +1,285 @@
+"""Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
+
+Every step is written down before the next one begins. A call has run when its audit entry is there: the id of its block
+is its token, so one that is run again after a crash gets the answer of the first time, and changes nothing.
+"""
+
+import logging
+import threading
+import time
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from memoryhub import tool
+from memoryhub.actions.claude_runs import history, work
+from memoryhub.actions.claude_runs.work import LostRun, OverBudget, Part
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.memories.calls import AuditFull, Caller, KeyRevoked, NotRun, TokenReused
+from memoryhub.background.claude_answers import Answer, Api, Begun, Block, Failed, Tick, context_of, total_of
+from memoryhub.conversation.messages import about_tokens, block_of
+from memoryhub.conversation.options import TOOL, Options
+from memoryhub.models import Access, Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
+
+logger = logging.getLogger(__name__)
+
+TICK = 0.25
+"""Seconds after which is looked for a stop, and between two writings of what has come."""
+SEEN_EVERY = 3.0
+ASK_AGAIN = 2
+"""How often an answer that broke off is asked for again."""
+FINAL = {"end_turn", "stop_sequence", "refusal", "max_tokens", "model_context_window_exceeded"}
+PROBLEMS = {
+    "refusal": "declined", "max_tokens": "answer_full", "model_context_window_exceeded": "context_full",
+}  # fmt: skip
+"""What is the matter with an answer that ended for such a reason."""
+
+KINDS = {
+    "text": ClaudeEventKind.TEXT, "thinking": ClaudeEventKind.THINKING, "redacted_thinking": ClaudeEventKind.THINKING,
+    "compaction": ClaudeEventKind.COMPACTION, "tool_use": ClaudeEventKind.CALL,
+}  # fmt: skip
+
+
+class _Stop(Exception):
+    """A person stopped the run."""
+
+
+class _Interrupt(Exception):
+    """The hub is stopping."""
+
+
+class _Failure(Exception):
+    """The run cannot go on; `code` says why in one word."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Turns:
+    """One run in this process. `stop` is set when the hub stops."""
+
+    def __init__(self, run_id: str, worker: str, stop: threading.Event, key: str, address: str) -> None:
+        self.run_id, self.worker, self.stop, self.key = run_id, worker, stop, key
+        self.api = Api(key, address, TICK)
+        self.exact: dict[str, tuple[dict[str, Any], str, bool]] = {}
+        self.seen = time.monotonic()
+        self.looked = 0.0
+
+    def work(self) -> None:
+        """Work on the run until it ends; never raise an error."""
+        try:
+            state, problem = self._outcome()
+            work.end(self.run_id, self.worker, state, timezone.now(), problem)
+        except LostRun:
+            pass
+        except Exception:
+            logger.exception("The Claude run %s could not be ended", self.run_id)
+
+    def work_in_thread(self) -> None:
+        """Work on the run in a thread of its own."""
+        self.work()
+        connection.close()
+
+    def _outcome(self) -> tuple[ClaudeRunState, str]:
+        try:
+            if not self.key:
+                raise _Failure("no_key")
+            while not self._turn():
+                pass
+        except _Stop:
+            return ClaudeRunState.STOPPED, ""
+        except _Interrupt:
+            return ClaudeRunState.INTERRUPTED, ""
+        except OverBudget as over:
+            return ClaudeRunState.OVER_BUDGET, over.problem
+        except _Failure as failure:
+            state = ClaudeRunState.FINISHED if failure.code in PROBLEMS.values() else ClaudeRunState.FAILED
+            return state, failure.code
+        except (LostRun, NoSuchStore) as lost:
+            raise LostRun(self.run_id) from lost
+        except Exception:
+            logger.exception("The Claude run %s failed", self.run_id)
+            return ClaudeRunState.FAILED, "hub_error"
+        return ClaudeRunState.FINISHED, ""
+
+    # ------------------------------------------------------------------------------------------------ one turn
+
+    def _turn(self) -> bool:
+        """Run the calls that wait, and ask for an answer. Return whether Claude is done."""
+        run = ClaudeRun.objects.select_related("store", "started_by").filter(pk=self.run_id).first()
+        if run is None:
+            raise LostRun(self.run_id)
+        if not work.may_go_on(run):
+            raise _Failure("not_allowed")
+        self._run_calls(run)
+        answer = self._ask(run)
+        if answer.stop_reason in PROBLEMS:
+            self._refuse_calls("This call was not run, because the answer broke off before it was complete.")
+            raise _Failure(PROBLEMS[answer.stop_reason])
+        return answer.stop_reason in FINAL
+
+    def _ask(self, run: ClaudeRun) -> Answer:
+        """Ask for the next answer, again if it breaks off, and write it down."""
+        options = Options.of(run.options)
+        common = options.parameters(run.model, run.system)
+        for attempt in range(ASK_AGAIN + 1):
+            parameters = common | {"messages": history.messages_of(run, self.exact)}
+            room = work.hold(self.run_id, self.worker, self._count(parameters), options.max_tokens)
+            parameters |= {"max_tokens": room, "cache_control": {"type": "ephemeral"}}
+            try:
+                return self._answer(parameters)
+            except Failed as failed:
+                if attempt == ASK_AGAIN or not (failed.code == "broke_off" or failed.status == 200):
+                    raise _Failure(failed.code) from failed
+        raise AssertionError("the last attempt returns or raises")
+
+    def _count(self, parameters: dict[str, Any]) -> int:
+        try:
+            for item in self.api.count(parameters):
+                if isinstance(item, int):
+                    return item
+                self._look()
+        except Failed as failed:
+            work.break_off(self.run_id, self.worker, [], 0, timezone.now(), failed.as_problem(self.key))
+            raise _Failure(failed.code) from failed
+        return about_tokens(parameters["messages"])
+
+    def _answer(self, parameters: dict[str, Any]) -> Answer:
+        """Read one answer and write it down while it comes. Raises Failed, after what came was written."""
+        coming = _Coming()
+        answers = self.api.answer(parameters)
+        try:
+            for item in answers:
+                self._look()
+                if isinstance(item, Answer):
+                    self._complete(coming, item)
+                    return item
+                coming.take(item)
+                if coming.is_due():
+                    work.write(self.run_id, self.worker, coming.changed(), timezone.now())
+            raise Failed("broke_off")
+        except (Failed, _Stop, _Interrupt) as error:
+            problem = error.as_problem(self.key) if isinstance(error, Failed) else {}
+            work.break_off(self.run_id, self.worker, coming.changed(), coming.used(), timezone.now(), problem)
+            raise
+        finally:
+            answers.close()  # type: ignore[attr-defined]
+
+    def _complete(self, coming: "_Coming", answer: Answer) -> None:
+        for index, block in enumerate(answer.blocks):
+            coming.take(Block(index, block, is_open=False))
+        turn = {
+            "usage": {"output_tokens": 0} | answer.usage,
+            "stop_reason": answer.stop_reason,
+            "context": context_of(answer.usage),
+            "edits": answer.edits,
+        }
+        parts, used = coming.changed(), total_of(answer.usage)
+        work.end_answer(self.run_id, self.worker, parts, turn, used, timezone.now())
+
+    # ------------------------------------------------------------------------------------------------ calls
+
+    def _run_calls(self, run: ClaudeRun) -> None:
+        """Run the calls that have no answer yet, in order. When the run is stopped, the others get another answer."""
+        waiting = work.calls_to_run(self.run_id)
+        agent = Agent.objects.filter(pk=run.agent).first() if waiting else None
+        for call in waiting:
+            try:
+                self._look(now=True)
+            except _Stop:
+                self._refuse_calls("This call was not run, because a person stopped the run.")
+                raise
+            if call.content["name"] != TOOL or not isinstance(call.content.get("input"), dict):
+                work.not_called(self.run_id, self.worker, call.number, "There is no such tool.")
+            elif agent is None:
+                raise _Failure("key_revoked")
+            else:
+                self._call(run, agent, call)
+
+    def _call(self, run: ClaudeRun, agent: Agent, call: ClaudeEvent) -> None:
+        caller = Caller(run.key, agent.pk, agent.name, Access.WRITE, stale=True, reaches=True)
+        block = tool.ToolUse.of(call.content["id"], call.content["input"])
+        began = time.monotonic()
+        try:
+            result = tool.execute(
+                run.store_id,
+                block,
+                caller=caller,
+                at=timezone.now(),
+                session=run.session_name,
+                elapsed=lambda: int((time.monotonic() - began) * 1_000_000),
+            )
+        except KeyRevoked:
+            raise _Failure("key_revoked") from None
+        except AuditFull:
+            raise _Failure("audit_full") from None
+        except (NotRun, TokenReused) as error:
+            work.not_called(self.run_id, self.worker, call.number, f"This call was not run: {error}.")
+            return
+        self.exact[block.id] = (block.input, result.content, result.is_error)
+        work.called(self.run_id, self.worker, call.number, result.seq)
+
+    def _refuse_calls(self, why: str) -> None:
+        for call in work.calls_to_run(self.run_id):
+            work.not_called(self.run_id, self.worker, call.number, why)
+
+    # ------------------------------------------------------------------------------------------------ stopping
+
+    def _look(self, *, now: bool = False) -> None:
+        """Look whether the run is to be stopped, now and then. Raises _Stop, _Interrupt and LostRun."""
+        if self.stop.is_set():
+            raise _Interrupt
+        at = time.monotonic()
+        if not now and at - self.looked < TICK:
+            return
+        self.looked = at
+        if now or at - self.seen >= SEEN_EVERY:
+            self.seen = at
+            stops = work.seen(self.run_id, self.worker, timezone.now())
+        else:
+            stops = work.is_stopped(self.run_id, self.worker)
+        if connection.vendor != "sqlite" and not connection.in_atomic_block:
+            connection.close()  # it is not needed while Claude answers
+        if stops:
+            raise _Stop
+
+
+class _Coming:
+    """An answer while it comes: its parts, and which of them have not been written yet."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, Part] = {}
+        self.unwritten: set[int] = set()
+        self.written = time.monotonic()
+        self.input_tokens = 0
+
+    def take(self, item: Tick | Begun | Block | Answer) -> None:
+        if isinstance(item, Begun):
+            self.input_tokens = item.input_tokens
+        elif isinstance(item, Block):
+            self._take_block(item)
+
+    def _take_block(self, item: Block) -> None:
+        kind, block = KINDS.get(item.block.get("type", "")), block_of(item.block)
+        if kind is None or block is None or (kind == ClaudeEventKind.CALL and item.is_open):
+            return  # the input of a call is whole only at its end
+        part = self.parts.setdefault(item.index, Part(kind, block))
+        if part.number is None or part.block != block or part.is_open != item.is_open:
+            part.block, part.is_open = block, item.is_open
+            self.unwritten.add(item.index)
+
+    def is_due(self) -> bool:
+        """Return whether something is to be written now."""
+        return bool(self.unwritten) and time.monotonic() - self.written >= TICK
+
+    def changed(self) -> list[Part]:
+        """Return the parts to write, and take them for written."""
+        parts = [self.parts[index] for index in sorted(self.unwritten)]
+        self.unwritten, self.written = set(), time.monotonic()
+        return parts
+
+    def used(self) -> int:
+        """Return about how many tokens were used, if the answer broke off: the API has not said it."""
+        return self.input_tokens + (about_tokens([part.block for part in self.parts.values()]) if self.parts else 0)

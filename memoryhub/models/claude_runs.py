@@ -1,0 +1,141 @@
+"""Claude runs: tasks that people give to Claude with a memory store, what happened in them, and the tokens of a day."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField, PlainJSONField
+from memoryhub.models.stores import MemoryStore
+
+
+class ClaudeRunState(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    RUNNING = "running", _("Running")
+    FINISHED = "finished", _("Finished")
+    STOPPED = "stopped", _("Stopped")
+    INTERRUPTED = "interrupted", _("Interrupted")
+    FAILED = "failed", _("Failed")
+    OVER_BUDGET = "over_budget", _("Over budget")
+
+
+GOING_ON = (ClaudeRunState.WAITING, ClaudeRunState.RUNNING)
+
+
+class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
+    def of_store(self, store_id: str) -> ClaudeRunQuerySet:
+        return self.filter(store_id=store_id)
+
+    def going_on(self) -> ClaudeRunQuerySet:
+        """Return the runs that wait for a worker or that one works on."""
+        return self.filter(state__in=GOING_ON)
+
+    def silent_since(self, at: datetime) -> ClaudeRunQuerySet:
+        """Return the running runs whose worker has not been seen since a moment."""
+        return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
+
+    def newest(self) -> ClaudeRunQuerySet:
+        return self.select_related("started_by").order_by("-id")
+
+
+class ClaudeRun(models.Model):
+    """A conversation with Claude, which has the memory tool on one memory store.
+
+    `agent` and `key` are the ids with which its calls are made; their session has the name `session_name`. `options`
+    are those of `conversation.options`. `budget` is the most `tokens` that it may use; `held` of them are held for the
+    answer that is being made. `context` is how many tokens the last answer was made from. `problem` says in one word
+    why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change of the run
+    or of its events makes `revision` greater; `events` is how many events it has.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    agent = IdField()
+    key = IdField()
+    started_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    model = models.CharField(max_length=100)
+    system = models.TextField(default="", blank=True)
+    task = models.TextField()
+    options = PlainJSONField(default=dict)
+    state = models.CharField(max_length=11, choices=ClaudeRunState.choices, default=ClaudeRunState.WAITING)
+    problem = models.CharField(max_length=30, default="", blank=True)
+    stop_asked = models.BooleanField(default=False)
+    worker = models.CharField(max_length=60, default="", blank=True)
+    seen_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    revision = models.BigIntegerField(default=0)
+    events = models.BigIntegerField(default=0)
+    turns = models.BigIntegerField(default=0)
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    tokens = models.BigIntegerField(default=0)
+    held = models.BigIntegerField(default=0)
+    budget = models.BigIntegerField(null=True)
+    context = models.BigIntegerField(default=0)
+
+    objects = ClaudeRunQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["store", "id"], name="claude_run_of_store"),
+            models.Index(fields=["state"], name="claude_run_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return self.task
+
+    @property
+    def session_name(self) -> str:
+        return f"claude-run-{self.pk}"
+
+    @property
+    def is_going_on(self) -> bool:
+        return self.state in GOING_ON
+
+
+class ClaudeEventKind(models.TextChoices):
+    MESSAGE = "message", _("Message")
+    TEXT = "text", _("Text")
+    THINKING = "thinking", _("Thinking")
+    COMPACTION = "compaction", _("Summary")
+    CALL = "call", _("Call")
+    TURN = "turn", _("Answer")
+    PROBLEM = "problem", _("Problem")
+
+
+class ClaudeEventQuerySet(models.QuerySet["ClaudeEvent"]):
+    def of_run(self, run_id: str) -> ClaudeEventQuerySet:
+        """Return the events of a run in order."""
+        return self.filter(run_id=run_id).order_by("number")
+
+
+class ClaudeEvent(models.Model):
+    """One thing that happened in a run. `number` is its place there, from 1.
+
+    `content` depends on the kind; see `actions.claude_runs.events`. A call that ran has the number of its audit entry
+    in `seq`, and its input and answer are read there. An event `is_open` while it still grows. One that `is_cut`
+    belongs to an answer that broke off, and is no part of the conversation.
+    """
+
+    pk = models.CompositePrimaryKey("run", "number")
+    run = models.ForeignKey(ClaudeRun, models.CASCADE, db_index=False, related_name="+")
+    number = models.BigIntegerField()
+    kind = models.CharField(max_length=10, choices=ClaudeEventKind.choices)
+    at = models.DateTimeField()
+    content = PlainJSONField(default=dict)
+    seq = models.BigIntegerField(null=True)
+    is_open = models.BooleanField(default=False)
+    is_cut = models.BooleanField(default=False)
+
+    objects = ClaudeEventQuerySet.as_manager()
+
+
+class ClaudeDay(models.Model):
+    """The tokens that all Claude runs of the hub used or hold on a day (UTC)."""
+
+    day = models.DateField(primary_key=True)
+    tokens = models.BigIntegerField(default=0)

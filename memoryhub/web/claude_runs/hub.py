@@ -1,0 +1,54 @@
+"""The hub's page about Claude: what is configured, what was used today, and who may run it."""
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.claude_runs import configuration
+from memoryhub.models import ClaudeDay, HubSettings
+from memoryhub.web.common.access import act, superuser_only
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+
+
+class RoleForm(forms.Form):
+    """The lowest role that may start runs."""
+
+    role = forms.ChoiceField(
+        label=gettext_lazy("Who may run Claude in a memory store"), required=False, widget=forms.RadioSelect,
+        choices=[
+            ("admin", gettext_lazy("Its admins")),
+            ("curator", gettext_lazy("Its admins and curators")),
+            ("", gettext_lazy("No one")),
+        ],
+    )  # fmt: skip
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@superuser_only
+def page(request: Request) -> HttpResponse:
+    """Show the configuration; a superuser says who may run Claude."""
+    is_post = request.method == "POST"
+    form = RoleForm(request.POST if is_post else None, initial={"role": HubSettings.current().claude_role})
+    if is_post and form.is_valid():
+        configuration.set_role(form.cleaned_data["role"], act(request))
+        messages.success(request, _("Who may run Claude was saved."))
+        return see_other("hub_claude")
+    today = ClaudeDay.objects.filter(day=timezone.now().date()).values_list("tokens", flat=True).first()
+    shown = {
+        "form": form,
+        "is_configured": configuration.is_configured(),
+        "address": settings.ANTHROPIC_BASE_URL,
+        "models": configuration.models(),
+        "today": today or 0,
+        "of_day": settings.MEMORYHUB_CLAUDE_DAY_TOKENS,
+        "of_run": settings.MEMORYHUB_CLAUDE_RUN_TOKENS,
+        "days": settings.MEMORYHUB_CLAUDE_DAYS,
+        "section": "settings",
+    }
+    return render(request, "claude_runs/hub.html", shown)

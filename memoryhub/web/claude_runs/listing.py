@@ -1,0 +1,65 @@
+"""The Claude runs of a store, and the form that starts one."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from memoryhub.actions.claude_runs import configuration, runs
+from memoryhub.actions.claude_runs.runs import Asked
+from memoryhub.conversation import guidance
+from memoryhub.conversation.options import Options
+from memoryhub.models import ClaudeRun, MemoryStore
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.claude_runs import rows
+from memoryhub.web.claude_runs.access import run_of, who_may_run
+from memoryhub.web.claude_runs.forms import StartForm, initial_of
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, person
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+
+PAGE = 30
+
+
+@require_GET
+@who_may_run
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """List the runs, newest first; `before` is the id of one."""
+    before = request.GET.get("before", "").replace("\0", "")
+    newest = ClaudeRun.objects.of_store(store.pk).newest()
+    found = list((newest.filter(pk__lt=before) if before else newest)[: PAGE + 1])
+    shown = [rows.listed(run) for run in found[:PAGE]]
+    older = found[PAGE - 1].pk if len(found) > PAGE else None
+    more = {"rows": shown, "before": before, "older": older, "is_configured": configuration.is_configured()}
+    return render(request, "claude_runs/list.html", pages.context(request, store, **more))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@who_may_run
+def new(request: Request, store: MemoryStore) -> HttpResponse:
+    """Start a run, or show the form for one: with `like`, as another run was asked for."""
+    is_post = request.method == "POST"
+    like = request.GET.get("like", "")
+    form = StartForm(request.POST if is_post else None, initial=_like(store, like) if like else None)
+    if is_post and configuration.is_configured() and form.is_valid():
+        try:
+            run = runs.start(store.pk, form.asked(), person(request), act(request))
+        except ToolError as error:
+            form.add_error(None, for_people(error))
+        else:
+            return see_other("claude_run", store.pk, run.pk)
+    more = {
+        "form": form,
+        "protocol": guidance.PROTOCOL,
+        "is_configured": configuration.is_configured(),
+        "budget": settings.MEMORYHUB_CLAUDE_RUN_TOKENS,
+        "days": settings.MEMORYHUB_CLAUDE_DAYS,
+    }
+    return render(request, "claude_runs/new.html", pages.context(request, store, **more))
+
+
+def _like(store: MemoryStore, run_id: str) -> dict[str, object]:
+    run = run_of(store, run_id)
+    return initial_of(Asked(run.model, run.task, run.system, Options.of(run.options)))

@@ -1,0 +1,146 @@
+"""What the pages of Claude runs show: the runs of a list, and the events of one run in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from memoryhub import sensitive
+from memoryhub.actions.claude_runs import events as stored
+from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore
+from memoryhub.web.claude_runs import words
+from memoryhub.web.common import markdown
+from memoryhub.web.common.masking import MASKED
+from memoryhub.web.common.pictures import number
+from memoryhub.web.sessions.calls import calls_with
+from memoryhub.web.sessions.story import Told, words_of
+
+LONGEST_TITLE = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run in a list or in the head of its page."""
+
+    run: ClaudeRun
+    title: str
+    state: str
+    tone: str
+    why: str
+
+    @property
+    def tokens(self) -> str:
+        return number(self.run.tokens)
+
+    @property
+    def budget(self) -> str | None:
+        return None if self.run.budget is None else number(self.run.budget)
+
+    @property
+    def per_cent(self) -> int:
+        return min(100, 100 * self.run.tokens // self.run.budget) if self.run.budget else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An event on the page of its run. Only what its kind has is set: `html` is what Claude wrote, `text` what a person
+    or Claude wrote while it still comes, `told` a call that ran, `words` what became of anything else."""
+
+    event: ClaudeEvent
+    html: SafeString | None = None
+    text: str = ""
+    told: Told | None = None
+    words: str = ""
+    detail: str = ""
+    by: str = ""
+    edits: Sequence[str] = ()
+
+
+def listed(run: ClaudeRun) -> Listed:
+    title = next((line.strip() for line in run.task.splitlines() if line.strip()), run.task)
+    title = title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE].rstrip() + "…"
+    return Listed(
+        run, _Masking(run.store_id)(title), words.state_words(run), words.TONES[run.state], words.interrupted_words(run)
+    )
+
+
+class _Masking:
+    """Masks what a page never shows: the values of the kinds that the rules of the store look for."""
+
+    def __init__(self, store_id: str) -> None:
+        self.kinds = stored.rules_of(store_id).watched & MASKED
+
+    def __call__(self, text: str) -> str:
+        return sensitive.mask(text, sensitive.find(text, self.kinds)) if self.kinds else text
+
+
+def masked_task(run: ClaudeRun) -> str:
+    return _Masking(run.store_id)(run.task)
+
+
+def masked_system(run: ClaudeRun) -> str:
+    return _Masking(run.store_id)(run.system)
+
+
+def items(store: MemoryStore, run: ClaudeRun, after: int) -> list[Item]:
+    """Return the events after a number, in order."""
+    found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after))
+    seqs = [event.seq for event in found if event.seq is not None]
+    entries = list(AuditEntry.objects.of_chain(store.pk).of_seqs(seqs).in_brief()) if seqs else []
+    calls = {call.entry.seq: Told(call, words_of(call), (), None) for call in calls_with(entries, store)}
+    mask = _Masking(store.pk)
+    return [_item(event, calls, mask) for event in found]
+
+
+def _item(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking) -> Item:
+    content: Any = event.content
+    if event.kind == ClaudeEventKind.MESSAGE:
+        return Item(event, text=mask(content["text"]), by=content.get("by", ""))
+    if event.kind == ClaudeEventKind.CALL:
+        return _call(event, calls, mask)
+    if event.kind == ClaudeEventKind.TURN:
+        return _turn(event)
+    if event.kind == ClaudeEventKind.PROBLEM:
+        return Item(event, words=words.problem_words(content["code"]), detail=mask(content.get("detail", "")))
+    return _said(event, mask)
+
+
+def _said(event: ClaudeEvent, mask: _Masking) -> Item:
+    content: Any = event.content
+    block = content.get("block", {})
+    text = block.get("text") or block.get("thinking") or block.get("content") or ""
+    text = mask(text)
+    if event.kind == ClaudeEventKind.TEXT and not event.is_open and len(text.encode()) <= markdown.LARGEST:
+        return Item(event, html=markdown.render(text))
+    hidden = _("Claude thought, and the API does not show what.") if event.kind == ClaudeEventKind.THINKING else ""
+    return Item(event, text=text, words="" if text or event.is_open else hidden)
+
+
+def _call(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking) -> Item:
+    content: Any = event.content
+    if event.seq is not None:
+        told = calls.get(event.seq)
+        return Item(event, told=told, words="" if told else _("Retention removed the audit entry of this call."))
+    given = content.get("input") or {}
+    what = mask(" ".join(str(given[name]) for name in ("command", "path", "old_path") if given.get(name)))
+    if "answer" in content:
+        return Item(event, words=what, detail=mask(content["answer"]))
+    return Item(event, words=what, detail=_("This call was not run: the answer broke off.") if event.is_cut else "")
+
+
+def _turn(event: ClaudeEvent) -> Item:
+    content: Any = event.content
+    said = _("%(context)s tokens in, %(output)s tokens out") % {
+        "context": number(content["context"]),
+        "output": number(content["usage"].get("output_tokens") or 0),
+    }
+    cached = content["usage"].get("cache_read_input_tokens") or 0
+    if cached:
+        said = _("%(context)s tokens in (%(cached)s of them cached), %(output)s tokens out") % {
+            "context": number(content["context"]),
+            "cached": number(cached),
+            "output": number(content["usage"].get("output_tokens") or 0),
+        }
+    return Item(event, words=said, edits=[words.edit_words(edit) for edit in content.get("edits", [])])

@@ -1,0 +1,111 @@
+"""The page of a Claude run, which follows it while it goes on; and stopping and continuing it."""
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryhub.actions.claude_runs import configuration, runs
+from memoryhub.conversation.options import Options
+from memoryhub.models import Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, MemoryStore, Session
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.claude_runs import rows
+from memoryhub.web.claude_runs.access import run_of, who_may_run
+from memoryhub.web.claude_runs.forms import MessageForm
+from memoryhub.web.claude_runs.picture import picture_of
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+
+
+@require_GET
+@who_may_run
+def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
+    """Show a run. With `after`, answer only what follows this event; 204 if nothing is newer than `revision`."""
+    run = run_of(store, claude_run_id)
+    after = _number(request.GET.get("after"))
+    if after is not None and _number(request.GET.get("revision")) == run.revision:
+        return HttpResponse(status=204)
+    template = "claude_runs/run.html" if after is None else "claude_runs/_live.html"
+    return render(request, template, _context(request, store, run, after or 0))
+
+
+def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, object]:
+    items = rows.items(store, run, after)
+    count = _complete(items, run)
+    complete, growing = items[:count], items[count:]
+    session = Session.objects.filter(agent=run.agent, name=run.session_name).first()
+    return pages.context(
+        request,
+        store,
+        run=run,
+        row=rows.listed(run),
+        task=rows.masked_task(run),
+        system=rows.masked_system(run),
+        complete=complete,
+        growing=growing,
+        after=complete[-1].event.number if complete else after,
+        session=session,
+        agent=Agent.objects.filter(pk=run.agent).first(),
+        options=Options.of(run.options),
+        picture=picture_of(run),
+        form=MessageForm(),
+        needs_message=run.state == ClaudeRunState.FINISHED,
+        is_configured=configuration.is_configured(),
+    )
+
+
+def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
+    """Return how many of the events, from the first on, can no longer change. The page shows the others again."""
+    if not run.is_going_on:
+        return len(items)
+    ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM)
+    last = max((item.event.number for item in items if item.event.kind in ends), default=0)
+    return next((at for at, item in enumerate(items) if _may_change(item.event, last)), len(items))
+
+
+def _may_change(event: ClaudeEvent, last: int) -> bool:
+    """Return whether an event is a part of an unfinished answer, which follows the event `last`, or waits to be run."""
+    waits = event.kind == ClaudeEventKind.CALL and event.seq is None and "answer" not in event.content
+    return not event.is_cut and (waits or event.number > last)
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 16 else None
+
+
+@require_POST
+@who_may_run
+def stop(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
+    """Stop a run."""
+    run = run_of(store, claude_run_id)
+    try:
+        runs.stop(run.pk, store.pk, act(request))
+    except (runs.NotNow, runs.NoSuchRun):
+        messages.info(request, _("The run had already ended, or was being stopped."))
+    return see_other("claude_run", store.pk, run.pk)
+
+
+@require_POST
+@who_may_run
+def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
+    """Continue a run that has ended."""
+    run = run_of(store, claude_run_id)
+    form = MessageForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The message is too long."))
+    elif not configuration.is_configured():
+        messages.error(request, _("The hub has no key for Claude’s API."))
+    else:
+        try:
+            runs.go_on(run.pk, store.pk, form.cleaned_data["message"], act(request))
+        except (runs.NotNow, runs.NoSuchRun):
+            messages.error(request, _("Nothing was continued. Write a message, and wait until the run has ended."))
+        except ToolError as error:
+            messages.error(request, for_people(error))
+    return see_other("claude_run", store.pk, run.pk)

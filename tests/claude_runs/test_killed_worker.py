@@ -1,0 +1,59 @@
+"""A hub whose process is killed while Claude works: no call is lost, and the run goes on where it was."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.api.server import ROOT, Server, made_store, served
+from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+
+CREATE = call("toolu_1", command="create", path="/memories/a.md", file_text="one\n")
+SCRIPT = (
+    Turn([say("I write."), CREATE], 200, 10),
+    Turn([say("Now I think about something for a long time.")], 250, 20, pauses_at=0),
+    Turn([say("Done.")], 260, 5),
+)
+
+
+def done(server: Server, store: str, what: str) -> Any:
+    command = [sys.executable, "-m", "tests.claude_runs.in_hub", store, what]
+    found = subprocess.run(command, cwd=ROOT, env=server.environment, check=True, text=True, stdout=subprocess.PIPE)
+    return json.loads(found.stdout) if found.stdout else None
+
+
+def until(find: Callable[[], Any], is_right: Callable[[Any], bool], patience: float = 60) -> Any:
+    end = time.monotonic() + patience
+    while not is_right(found := find()):
+        assert time.monotonic() < end, found
+        time.sleep(0.2)
+    return found
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="a hub on PostgreSQL waits until the worker was silent")
+def test_a_killed_worker_loses_no_call(tmp_path: Path) -> None:
+    with (
+        claude_api(*SCRIPT) as api,
+        served(tmp_path, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=api.url) as server,
+    ):
+        store, _ = made_store(server.environment)
+        done(server, store, "start")
+        until(lambda: len(api.requests), lambda count: count == 2)
+        run = until(lambda: done(server, store, "show"), lambda run: run["state"] == "running")
+        os.kill(int(run["worker"].partition("-")[0]), signal.SIGKILL)
+        run = until(lambda: done(server, store, "show"), lambda run: run["state"] != "running")
+        assert (run["state"], run["created"], run["events"]) == ("interrupted", 1, ["text", "call", "turn"])
+        done(server, store, "continue")
+        run = until(lambda: done(server, store, "show"), lambda run: run["state"] == "finished")
+        assert (run["created"], run["events"]) == (1, ["text", "call", "turn", "text", "turn"])
+        assert api.requests[2]["messages"] == api.requests[1]["messages"]
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "static" not in path.parts)
+    assert KEY.encode() not in kept, "the key is in no file of the hub: neither in its database nor in its log"
