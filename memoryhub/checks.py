@@ -5,6 +5,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from email.utils import parseaddr
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,7 +29,7 @@ RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite
 def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
-    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level())
+    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail())
     return [*_url(), *_secrets(), *_backups(), *_sqlite(), *_copies(), *_limits(), *of_the_place, *of_server]
 
 
@@ -199,6 +200,30 @@ def _connections() -> Iterator[CheckMessage]:
             "MEMORYHUB_CONNECTIONS_BY_ADDRESS is not a positive whole number.",
             hint="How many connections one address may have to a worker process, for example 1000 (the default).",
             id="memoryhub.E020",
+        )
+
+
+def _mail() -> Iterator[CheckMessage]:
+    server = settings.MEMORYHUB_MAIL_SERVER
+    if os.environ.get("EMAIL_URL") and server is None:  # it may hold a password
+        yield Error(
+            "EMAIL_URL is not the address of a mail server.",
+            hint="For example smtp+tls://user:password@mail.example.com:587 (STARTTLS), smtp+ssl://… (TLS), or"
+            " smtp://127.0.0.1:25 (no encryption).",
+            id="memoryhub.E025",
+        )
+    name, sender = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    if server is not None and ("@" not in sender or not (name + sender).isprintable()):
+        yield Error(
+            "EMAIL_FROM is not an address from which the hub can send e-mail.",
+            hint="For example: MemoryHub <memoryhub@example.com>",
+            id="memoryhub.E026",
+        )
+    if server and server["password"] and not (server["tls"] or server["ssl"]):
+        yield Concern(
+            "EMAIL_URL sends a password without encryption.",
+            hint="Use smtp+tls:// or smtp+ssl://.",
+            id="memoryhub.W002",
         )
 
 

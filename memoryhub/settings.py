@@ -121,6 +121,29 @@ def _with_several_hosts(url: str) -> dict[str, Any]:
     return database | {"HOST": ",".join(unquote(host) for host, _ in named), "PORT": ",".join(ports)}
 
 
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
+"""How a mail server is reached, with its usual port: without encryption, with STARTTLS, and with TLS from the start."""
+
+
+def mail_server_of(url: str) -> dict[str, Any] | None:
+    """Return how to reach the mail server of a URL. None for a wrong URL; a system check reports it."""
+    parts = parts_of(url)
+    try:
+        port = parts.port or MAIL_PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
+        return None
+    return {
+        "host": parts.hostname,
+        "port": port,
+        "user": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "tls": parts.scheme == "smtp+tls",
+        "ssl": parts.scheme == "smtp+ssl",
+    }
+
+
 def words(variable: str, default: str = "") -> list[str]:
     """Return the words of an environment variable, which are separated by commas."""
     return [word.strip() for word in os.environ.get(variable, default).split(",") if word.strip()]
@@ -301,6 +324,18 @@ LOCALE_PATHS = [BASE_DIR / "memoryhub" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
+
+# Without EMAIL_URL the hub sends no e-mail: links are copied and passed on by hand.
+MEMORYHUB_MAIL_SERVER = mail_server_of(os.environ.get("EMAIL_URL") or "")
+MEMORYHUB_SENDS_MAIL = MEMORYHUB_MAIL_SERVER is not None
+_mail = MEMORYHUB_MAIL_SERVER or dict.fromkeys(("host", "port", "user", "password", "tls", "ssl"))
+EMAIL_HOST, EMAIL_PORT = _mail["host"] or "localhost", _mail["port"] or 25
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["user"] or "", _mail["password"] or ""
+EMAIL_USE_TLS, EMAIL_USE_SSL = bool(_mail["tls"]), bool(_mail["ssl"])
+EMAIL_TIMEOUT = 20
+_domain = _host if any(letter.isalpha() for letter in _host) and ":" not in _host else "localhost"
+DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM") or f"MemoryHub <memoryhub@{_domain}>"
+PASSWORD_RESET_TIMEOUT = 4 * 3600
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(os.environ.get("MEMORYHUB_STATIC_ROOT") or BASE_DIR / "staticfiles")

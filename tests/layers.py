@@ -45,10 +45,11 @@ ROOMS = {
         "erasure": "claude_runs memories retention transfer",
         "verification": "erasure history memories retention review stores",
         "backups": "verification",
+        "mail": "comments retention review verification",
     },
     "web": {
         "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "", "webhooks": "",
-        "background": "", "accounts": "agents", "stores": "accounts agents dashboards",
+        "background": "", "mail": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "path_rules": "retention", "audit": "path_rules retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments retention transfer",
         "history": "audit comments memories", "erasure": "audit history", "sessions": "audit history",

@@ -44,7 +44,18 @@ from tests.api.malformed import BLOCK
 from tests.fixtures import AT, BY, signed_in
 from tests.write_guard import arranging
 
-PUBLIC = {"livez", "readyz", "healthz", "favicon", "sign_in", "invitation", "api_docs"}
+PUBLIC = {
+    "livez",
+    "readyz",
+    "healthz",
+    "favicon",
+    "sign_in",
+    "invitation",
+    "api_docs",
+    "forgotten",
+    "reset_password",
+    "end_mail",
+}
 """The names of the addresses that are for people who have not signed in."""
 
 ANYONE = {"sign_out", "theme"}

@@ -24,6 +24,7 @@ SMALL = {
     "Import": "some a store; its items go by the import",
     "Invitation": "belongs to the hub; only some name a store",
     "KeyStore": "belongs to a key",
+    "Mail": "belongs to a person, and names the store only to write the message",
     "Member": "people ask for all of their own",
     "RetentionPolicy": "some a store, and those of the hub, which have none",
     "Run": "some a store, and those of the hub, which have none; its items go by the run",

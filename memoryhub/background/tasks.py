@@ -1,4 +1,5 @@
-"""Background work of the server: checkpoints, expiry, scrubbing, figures, retention, imports, scans, deletion."""
+"""Background work of the server: checkpoints, expiry, scrubbing, figures, retention, imports, scans, deletion,
+e-mail."""
 
 import threading
 import time
@@ -14,9 +15,10 @@ from django.utils import timezone
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import tries
 from memoryhub.actions.claude_runs import work as claude_work
-from memoryhub.actions.core import background, disk_space, hub_clock, transactions
+from memoryhub.actions.core import background, disk_space, hub_clock, outbox, transactions
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.findings import scans, unsettled
+from memoryhub.actions.mail import sending
 from memoryhub.actions.memories import refusals, refused_calls
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.stores import delete
@@ -24,6 +26,7 @@ from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
 from memoryhub.background import claude_runs, webhooks
+from memoryhub.background.mail import Post
 from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
 from memoryhub.database import connections
 from memoryhub.models import AuditChain
@@ -68,6 +71,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("findings", settle_findings),
             Task("deletion", deletions().go_on),
             Task("verification", verification.run_asked, aside=True),
+            *([Task("mail", Post(seconds).work, aside=True)] if outbox.is_on() else []),
         ],
         clock,
         seconds,
@@ -111,6 +115,8 @@ class Forgetting:
         while tries.forget(clock):
             pass
         while claude_work.forget(clock):
+            pass
+        while sending.forget(clock):
             pass
         housekeeping.forget_sessions(now)
         importing.forget_previews(clock)

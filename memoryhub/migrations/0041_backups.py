@@ -6,7 +6,7 @@ import memoryhub.models.fields
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0038_rules_of_proposed_changes'),
+        ('memoryhub', '0040_email'),
     ]
 
     operations = [

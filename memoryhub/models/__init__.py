@@ -8,6 +8,7 @@ from memoryhub.models.comments import Comment, Notice
 from memoryhub.models.figures import Activity, Figures, Growth, RefusedCalls
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
+from memoryhub.models.mail import Alarm, Digest, Mail, MailChoice, MailKind, MailState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
 from memoryhub.models.proposals import Proposal, ProposalState, ProposedChange
 from memoryhub.models.redaction import Receipt, Redaction
@@ -20,14 +21,13 @@ from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
 __all__ = [
-    "HUB", "Access", "Activity", "Agent", "Assignment", "Attempt", "AuditChain", "AuditEntry", "BackgroundTask",
-    "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeRun", "ClaudeRunState",
-    "Comment", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures",
-    "Finding", "FindingState",
-    "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
-    "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
-    "MemoryVersion", "Notice", "Operation", "Pause", "Proposal", "ProposalState",
-    "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy",
-    "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
-    "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
+    "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
+    "BackgroundTask", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeRun",
+    "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures",
+    "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import",
+    "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice", "MailKind",
+    "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "Notice", "Operation", "Pause",
+    "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "RefusedCalls", "Removal",
+    "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState",
+    "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
 ]  # fmt: skip

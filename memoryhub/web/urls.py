@@ -26,5 +26,6 @@ urlpatterns = [
     path("", include("memoryhub.web.proposals.urls")),
     path("", include("memoryhub.web.transfer.urls")),
     path("", include("memoryhub.web.webhooks.urls")),
+    path("", include("memoryhub.web.mail.urls")),
     path("", include("memoryhub.web.common.urls")),
 ]

@@ -1,7 +1,6 @@
 """People: the first administrator, invitations, and what people change in their own accounts."""
 
 import hashlib
-import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,11 +12,11 @@ from django.db.models import Q
 from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles, passwords, tries, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
-from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core import audit, outbox, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.roles import write_role
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Door, Invitation, Key, Member, MemoryStore, Role, User, Webhook
+from memoryhub.models import Door, Invitation, Key, MailChoice, MailKind, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.models.audit import ActorKind
 
@@ -73,17 +72,18 @@ def _tell(user: User, command: str, actor: Actor, door: Door, at: datetime) -> N
 
 def invite(
     *, actor: Actor, door: Door, at: datetime, email: str = "", is_superuser: bool = False, user: User | None = None,
-    store: MemoryStore | None = None, role: Role = Role.VIEWER,
+    store: MemoryStore | None = None, role: Role = Role.VIEWER, mails: bool = False,
 ) -> tuple[Invitation, str]:  # fmt: skip
     """Create an invitation; return it and its token, which is not stored.
 
-    With `user`, it is a link with which that person sets a new password. Raises MayNotInvite. Raises EmailTaken for an
+    With `user`, it is a link with which that person sets a new password. With `mails`, the link is also sent to the
+    address, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an
     invitation to the hub if a person has its address. An invitation to a memory store is created for any address with
     the same work, so its maker does not learn whether the account exists. Both chains are locked, so that no one
     deactivates the maker at the same moment.
     """
-    token = secrets.token_urlsafe(32)
-    act = Act(actor, door, at)
+    nonce = outbox.new_nonce()
+    token, act = outbox.token_of(nonce), Act(actor, door, at)
     with writing():
         head = withdrawals.lock_chain_of(store, act)
         audit.lock_hub()
@@ -102,6 +102,8 @@ def invite(
             "user": user.id if user else None, "store": store.id if store else None, "role": role,
         }  # fmt: skip
         audit.append(head, act, Record("invite", input=audit.to_json(details)))
+        if mails and email:
+            outbox.put(MailKind.INVITATION, [user.id if user else None], at, about=invitation.id, nonce=nonce)
     return invitation, token
 
 
@@ -133,7 +135,7 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
                 _join(store, one, user, at)
             _tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
         else:
-            _write_password(user, encoded, at)
+            write_password(user, encoded, at)
     return user
 
 
@@ -182,7 +184,7 @@ def invites(invitation: Invitation, user: User) -> bool:
     return invitation.store is not None and invitation.user is None and invitation.email == user.email
 
 
-def _write_password(user: User, encoded: str, at: datetime) -> None:
+def write_password(user: User, encoded: str, at: datetime) -> None:
     """Store a new password and withdraw the person's other password links, which could change it again."""
     user.password = encoded
     user.save(update_fields=["password"])
@@ -228,6 +230,8 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
     details = {name: [getattr(user, name), value] for name, value in changed.items()}
     with writing():
         User.objects.filter(pk=user.pk).update(**changed)
+        if "time_zone" in changed:
+            MailChoice.objects.filter(pk=user.pk).update(next_at=None)
         audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("edit_profile", input=audit.to_json(details)))
     for name, value in changed.items():
         setattr(user, name, value)
@@ -249,7 +253,7 @@ def change_password(user: User, current: str, password: str, *, at: datetime) ->
         raise
     with writing():
         tries.give_back(counters, passed=True)
-        _write_password(user, encoded, at)
+        write_password(user, encoded, at)
     return True
 
 

@@ -22,15 +22,16 @@ WINDOW = timedelta(minutes=15)
 class Limit(NamedTuple):
     """The limit of a counter. The first `free` attempts have no delay.
 
-    Then the delay doubles with each attempt: from one second up to `longest` seconds.
+    Then the delay doubles with each attempt: from `first` seconds up to `longest` seconds.
     """
 
     free: int
     longest: int
+    first: int = 1
 
     def delay(self, tries: int) -> timedelta:
         beyond = tries - self.free
-        return timedelta(seconds=min(self.longest, 2 ** min(beyond, 30)) if beyond >= 0 else 0)
+        return timedelta(seconds=min(self.longest, self.first * 2 ** min(beyond, 30)) if beyond >= 0 else 0)
 
 
 ONE = Limit(10, 60)
@@ -39,6 +40,10 @@ ACCOUNT = Limit(100, 30)
 """For one account from everywhere, against many networks that guess together."""
 NETWORK = Limit(50, 60)
 """For one network at all accounts."""
+RESET = Limit(3, 900, first=60)
+"""For e-mails to one address with a link to a new password: its owner is not to be flooded."""
+RESETS = Limit(20, 60)
+"""For such e-mails from one network to all addresses."""
 
 
 class Counter(NamedTuple):
@@ -84,6 +89,12 @@ def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
 def of_change(user_id: str) -> list[Counter]:
     """Return the counters for a signed-in person's current password, which is needed to set a new one."""
     return [Counter(_id("change", user_id), ONE, True)]
+
+
+def of_reset(email: str, address: str) -> list[Counter]:
+    """Return the counters for asking for an e-mail with a link to a new password."""
+    network = Counter(_id("resets", network_of(address)), RESETS, False)
+    return [Counter(_id("reset", email), RESET, False), network]
 
 
 def of_invitation(address: str) -> list[Counter]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from memoryhub.actions.core import outbox
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Comment, MemoryStore, Notice, User
+from memoryhub.models import Comment, MailKind, MemoryStore, Notice, User
 
 LONGEST_NAME = 400
 """The most characters after an `@` that can be a name."""
@@ -90,6 +91,8 @@ def tell(comment: Comment, text: str, before: str = "") -> None:
     Notice.objects.bulk_create(
         Notice(**row, comment=comment.pk, to_id=id, is_mention=id in named) for id in sorted(told)
     )
+    at = comment.edited_at or comment.at
+    outbox.put(MailKind.MENTION, sorted(named), at, store=comment.store_id, about=comment.pk)
 
 
 def waiting_for(user: User, stores: Collection[str] | QuerySet[Any, Any]) -> QuerySet[Notice]:

@@ -353,6 +353,7 @@ _ALL = (
         ),
         scope=Scope.BOTH,
     ),
+    Command("request_password", _("asked for a new password for %(email)s from %(address)s"), scope=Scope.HUB),
     Command("set_password", _("set a new password for %(email)s"), scope=Scope.HUB),
     Command("edit_profile", _("changed their own settings: %(changes)s"), scope=Scope.HUB),
     Command("activate_user", _("activated %(name)s (%(email)s) again"), scope=Scope.HUB),

@@ -38,6 +38,10 @@ class SignInForm(forms.Form):
     next = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
+class ForgottenForm(forms.Form):
+    email = email_field()
+
+
 class NewPasswordForm(forms.Form):
     """A new password for `user`, typed twice and checked by the hub's rules."""
 

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, Key, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
@@ -64,8 +65,10 @@ def invite(request: Request) -> HttpResponse:
 def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
     """Create an invitation to each store, all of which one link accepts; return the first one with its token."""
     wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
-    made = [actions.invite(**wanted, store=store, **who) for store in list(given["stores"]) or [None]]
-    return made[0]
+    first, *others = list(given["stores"]) or [None]
+    for store in others:
+        actions.invite(**wanted, store=store, **who)
+    return actions.invite(**wanted, store=first, mails=True, **who)  # the last one: the e-mail names them all
 
 
 @superuser_only
@@ -157,7 +160,7 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
     if not spend_form(request):
         return see_other(request, "people")
     try:
-        invitation, token = actions.invite(user=user, email=user.email, **by(request))
+        invitation, token = actions.invite(user=user, email=user.email, mails=True, **by(request))
     except actions.MayNotInvite:
         raise PermissionDenied from None
     return shown_link(request, invitation, token, reverse("people"))
@@ -166,7 +169,13 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
 def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
     """Show the link of an invitation, which cannot be shown again."""
     beside = actions.beside(invitation, timezone.now())
-    shown = {"invitation": invitation, "beside": beside, "link": link_of(token), "back": back}
+    shown = {
+        "invitation": invitation,
+        "beside": beside,
+        "link": link_of(token),
+        "back": back,
+        "is_mailed": outbox.is_on(),
+    }
     return render(request, "accounts/password_link.html", shown)
 
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoryhub.actions.accounts import people, sign_in as sign_ins
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
+from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, User
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts import known_device, theme
@@ -36,11 +37,15 @@ def sign_in(request: Request) -> HttpResponse:
         try:
             user = _recognised(request, form)
         except (TooManyTries, TooBusy) as error:
-            return not_now(request, "accounts/sign_in.html", {"form": form}, error)
+            return not_now(request, "accounts/sign_in.html", _asked(form), error)
         if user is not None:
-            return _welcome(request, user, wanted)
+            return welcome(request, user, wanted)
         form.add_error(None, _("E-mail address and password do not match an active account."))
-    return render(request, "accounts/sign_in.html", {"form": form})
+    return render(request, "accounts/sign_in.html", _asked(form))
+
+
+def _asked(form: SignInForm) -> dict[str, Any]:
+    return {"form": form, "sends_mail": outbox.is_on()}
 
 
 def _recognised(request: Request, form: SignInForm) -> User | None:
@@ -51,7 +56,7 @@ def _recognised(request: Request, form: SignInForm) -> User | None:
     return sign_ins.sign_in(typed, at=timezone.now())
 
 
-def _welcome(request: Request, user: User, url: str) -> HttpResponse:
+def welcome(request: Request, user: User, url: str) -> HttpResponse:
     """Start the person's session in this browser and redirect."""
     login(request, user)
     response = theme.remember(see_other(request, url), user.theme)
@@ -141,7 +146,7 @@ def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpRespon
         address=client_address(request),
     )
     sign_ins.enter(user, address=client_address(request), at=at)
-    return _welcome(request, user, own_address(request, None))
+    return welcome(request, user, own_address(request, None))
 
 
 def _spent(request: Request) -> HttpResponse:

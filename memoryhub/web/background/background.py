@@ -40,6 +40,7 @@ WORDS = {
     "findings": (gettext_lazy("Findings"), gettext_lazy("check that resolved findings are still resolved")),
     "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
     "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send events")),
+    "mail": (gettext_lazy("E-mail"), gettext_lazy("sends the messages that wait, and digests and alarms that are due")),
     "refused_calls": (
         gettext_lazy("Refused calls"),
         gettext_lazy("counts the calls of keys that made too many in a minute"),

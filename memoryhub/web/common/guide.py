@@ -35,6 +35,7 @@ DOCUMENTS = (
     "mcp",
     "http",
     "security",
+    "email",
 )
 """The documents in `docs` that are pages of the hub."""
 

@@ -37,6 +37,8 @@ PLACES = {
     "transfer": ("import", "in-the-browser"),
     "transfer.exports": ("export", "how-to-export"),
     "webhooks": ("webhooks", "make-one"),
+    "mail": ("guide", "e-mail"),
+    "mail.hub": ("email", "sending-e-mail"),
     "accounts.profile": ("guide", "keys"),
 }
 """The document and the section of a room of pages, or of one of its modules."""

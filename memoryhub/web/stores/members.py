@@ -72,7 +72,7 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
     if not spend_form(request):
         return see_other(request, back)
     try:
-        invitation, token = people.invite(email=email, store=store, role=role, **by(request))
+        invitation, token = people.invite(email=email, store=store, role=role, mails=True, **by(request))
     except people.MayNotInvite:
         raise PermissionDenied from None
     return shown_link(request, invitation, token, back)

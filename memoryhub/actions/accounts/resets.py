@@ -1,0 +1,68 @@
+"""New passwords through a link that is sent by e-mail."""
+
+from datetime import datetime
+
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+
+from memoryhub.actions.accounts import passwords, people, sign_in, tries
+from memoryhub.actions.accounts.people import InvitationSpent
+from memoryhub.actions.core import audit, outbox
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Door, MailKind, User
+from memoryhub.models.access import fold_email
+
+
+class _Tokens(PasswordResetTokenGenerator):
+    """Django's tokens, at a given moment. A token ends with the next sign-in or change of the password."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__()
+        self.at = at.replace(tzinfo=None)
+
+    def _now(self) -> datetime:
+        return self.at
+
+
+def token_for(user: User, at: datetime) -> str:
+    """Return the token of a link with which a person sets a new password."""
+    return _Tokens(at).make_token(user)
+
+
+def request(email: str, *, address: str, at: datetime) -> None:
+    """Have a link sent to the person with this e-mail address. Raises TooManyTries.
+
+    For an address without an account, everything is the same but that the message has no receiver. So neither the
+    answer nor its time reveals whether the account exists.
+    """
+    folded = fold_email(email)
+    tries.take(tries.of_reset(folded, address), at)
+    user = sign_in.user_of(folded)
+    details = audit.to_json({"email": folded[:200], "address": address})
+    with writing():
+        outbox.put(MailKind.RESET, [user.id if user else None], at)
+        audit.on_hub(Act(Actor.system(folded[:200]), Door.WEB, at), Record("request_password", input=details))
+
+
+def user_of(user_id: str, token: str, at: datetime) -> User | None:
+    """Return the active person for whom a link with this token works, or None."""
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    return user if _Tokens(at).check_token(user, token) else None
+
+
+def set_password(user_id: str, token: str, password: str, *, address: str, at: datetime) -> User:
+    """Set a new password through a link and return the person; other browsers are signed out.
+
+    Raises InvitationSpent, TooManyTries and TooBusy.
+    """
+    if user_of(user_id, token, at) is None:
+        raise InvitationSpent
+    tries.take(tries.of_invitation(address), at)
+    encoded = passwords.hashed(password)
+    with writing():
+        audit.lock_hub()  # so that a link is not used twice at once
+        user = user_of(user_id, token, at)
+        if user is None:
+            raise InvitationSpent
+        people.write_password(user, encoded, at)
+    return user

@@ -1,0 +1,1 @@
+"""E-mail: what each person gets, what is due, and the outbox."""

@@ -1,0 +1,85 @@
+"""Alarms for the administrators of the hub: few, each when it has lasted a while, and not again for a day."""
+
+import shutil
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+
+from memoryhub.actions.core import background, disk_space, outbox
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.mail import choices
+from memoryhub.actions.verification import runs
+from memoryhub.models import Alarm, MailKind, Pause, User, Webhook
+
+LASTS = timedelta(minutes=5)
+"""How long something must last before it is an alarm: many failures are over at the next try."""
+AGAIN = timedelta(days=1)
+FAILURES = 3
+SILENT = timedelta(hours=6)
+"""How long a webhook must have failed."""
+LEAST_FREE = 2 * 1024**3
+LEAST_PART = 0.05
+"""The disk is short of space below this many bytes that is also less than this part of it."""
+
+WORK, AUDIT, DISK, WEBHOOK = "work", "audit", "disk", "webhook"
+ONCE = (WEBHOOK,)
+"""Kinds of alarms of which one message is enough."""
+
+
+def put_due(at: datetime) -> None:
+    """Put a message to each administrator into the outbox, about each alarm that lasts and was not sent lately."""
+    now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
+    new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]
+    # One that was sent lately is kept: else it would be sent again whenever it returns.
+    over = [key for key in known.keys() - now if (sent := known[key].mailed_at) is None or at - sent > AGAIN]
+    due = [alarm for key, alarm in sorted(known.items()) if key in now and _is_due(alarm, at)]
+    if not (new or over or due):
+        return
+    with writing():
+        Alarm.objects.bulk_create(new, ignore_conflicts=True)
+        Alarm.objects.filter(key__in=over).delete()
+        for alarm in due:
+            same = Alarm.objects.filter(key=alarm.key, mailed_at=alarm.mailed_at)
+            if same.update(mailed_at=at):  # else another process was first
+                outbox.put(MailKind.ALARM, _administrators(), at, about=alarm.key)
+
+
+def lasting(at: datetime) -> Iterator[str]:
+    """Yield the keys of the alarms that a moment has: the kind, then what it is about."""
+    yield from _work(at)
+    last = runs.last()
+    if last is not None and not last.ok:
+        yield AUDIT
+    disk = shutil.disk_usage(settings.DATA_DIR)
+    if disk_space.is_full() or disk.free < min(LEAST_FREE, disk.total * LEAST_PART):
+        yield DISK
+    dead = Q(paused_for__in=(Pause.FAILING, Pause.GONE)) | Q(paused_at=None, failing_since__lt=at - SILENT)
+    yield from (f"{WEBHOOK} {pk}" for pk in Webhook.objects.filter(dead).values_list("pk", flat=True))
+
+
+def _work(at: datetime) -> Iterator[str]:
+    """Yield the alarms of the background work. A node of which all work is silent has been switched off."""
+    states = background.states()
+    running = {row.node for row in states if not background.hangs(row, at)}
+    for row in states:
+        hangs = background.hangs(row, at)
+        if row.node in running and row.name != "mail" and (hangs or row.failures >= FAILURES):
+            yield f"{WORK} {row.node} {row.name}"
+
+
+def _alarms() -> Iterator[Alarm]:
+    kinds = (WORK, AUDIT, DISK, WEBHOOK)
+    return (alarm for alarm in Alarm.objects.all() if alarm.key.partition(" ")[0] in kinds)
+
+
+def _is_due(alarm: Alarm, at: datetime) -> bool:
+    if alarm.mailed_at is None:
+        return at - alarm.since >= LASTS
+    return alarm.key.partition(" ")[0] not in ONCE and at - alarm.mailed_at >= AGAIN
+
+
+def _administrators() -> list[str]:
+    people = User.objects.filter(is_active=True, is_superuser=True)
+    return [user.pk for user in people if choices.wants(user, MailKind.ALARM)]

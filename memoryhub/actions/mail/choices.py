@@ -1,0 +1,81 @@
+"""What a person wants to get by e-mail, and when the next digest is due."""
+
+import zoneinfo
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django.core.signing import BadSignature, Signer
+
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Digest, Door, MailChoice, MailKind, User
+
+_SIGNER = Signer(salt="memoryhub.unsubscribe")
+
+ENDED: Mapping[str, Mapping[str, Any]] = {
+    MailKind.DIGEST: {"digest": Digest.OFF},
+    MailKind.MENTION: {"digest": Digest.DAILY},
+    MailKind.RETENTION: {"warnings": False},
+    MailKind.ALARM: {"alarms": False},
+}
+"""The kinds of messages that a person can end with one press, and the choice that ends each."""
+
+
+def of(user: User) -> MailChoice:
+    """Return what a person has chosen; if nothing, an unsaved row with the defaults."""
+    return MailChoice.objects.filter(pk=user.pk).first() or MailChoice(user=user)
+
+
+def wants(user: User, kind: str) -> bool:
+    """Return whether a person wants messages of one of the kinds of `ENDED`."""
+    choice = of(user)
+    if kind == MailKind.DIGEST:
+        return choice.digest != Digest.OFF
+    if kind == MailKind.MENTION:
+        return choice.digest == Digest.AT_ONCE
+    return choice.warnings if kind == MailKind.RETENTION else choice.alarms
+
+
+def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
+    """Store what a person chose; the entry has each changed choice, before and after."""
+    with writing():
+        head = audit.lock_hub()  # first, so that two requests do not both change the same earlier choices
+        choice = of(user)
+        changed = {name: [getattr(choice, name), value] for name, value in wanted.items()}
+        changed = {f"email_{name}": pair for name, pair in changed.items() if pair[0] != pair[1]}
+        if not changed:
+            return
+        MailChoice.objects.update_or_create(user=user, defaults={**wanted, "next_at": None})
+        act = Act(Actor.person(user), Door.WEB, at)
+        audit.append(head, act, Record("edit_profile", input=audit.to_json(changed)))
+
+
+def link_to_end(user: User, kind: str) -> str:
+    """Return the token of the link in a message with which its receiver ends such messages, without signing in."""
+    return _SIGNER.sign(f"{user.pk}-{kind}")
+
+
+def ended_by(token: str) -> tuple[User, str] | None:
+    """Return (person, kind of messages) of such a token, or None."""
+    try:
+        user_id, _dash, kind = _SIGNER.unsign(token).rpartition("-")
+    except BadSignature:
+        return None
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    return (user, kind) if user is not None and kind in ENDED else None
+
+
+def next_digest(choice: MailChoice, after: datetime) -> datetime:
+    """Return the first moment after `after` at which a day reaches the hour of the digest where the person is."""
+    try:
+        zone = zoneinfo.ZoneInfo(choice.user.time_zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        zone = zoneinfo.ZoneInfo("UTC")
+    day = after.astimezone(zone).date() - timedelta(days=1)
+    while True:
+        moment = datetime.combine(day, time(choice.hour), zone)
+        if moment.timestamp() > after.timestamp():
+            return moment
+        day += timedelta(days=1)

@@ -1,0 +1,72 @@
+"""Warns the admins of a memory store before its retention policies remove something."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import NamedTuple
+
+from memoryhub.actions.core import outbox
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.mail import choices
+from memoryhub.actions.retention import policies, rehearsal
+from memoryhub.actions.retention.rehearsal import Item, Totals
+from memoryhub.models import Alarm, MailKind, Member, MemoryStore, Role, User
+
+CHECKED = timedelta(days=1)
+EVERY = timedelta(days=7)
+AHEAD = timedelta(days=10)
+"""A store is checked once a day; its admins get at most one warning in EVERY, about what is removed within AHEAD. So
+each removal that can be known by then is announced at least three days before."""
+KIND = "retention"
+NAMED = 10
+"""How many paths a warning names."""
+
+
+class Removals(NamedTuple):
+    """What will be removed from a memory store, and the first items of it that have a path."""
+
+    totals: Totals
+    first: Sequence[Item]
+
+
+def put_due(at: datetime) -> bool:
+    """Check the next memory store; if something will be removed from it, put warnings into the outbox.
+
+    Returns False if more stores are to be checked.
+    """
+    known = {alarm.key: alarm for alarm in Alarm.objects.filter(key__startswith=KIND)}
+    for store in MemoryStore.objects.active().order_by("pk"):
+        key = f"{KIND} {store.pk}"
+        if (row := known.get(key)) is None or _is_due(row, at):
+            _check(store, key, at)
+            return False
+    return True
+
+
+def _is_due(row: Alarm, at: datetime) -> bool:
+    return at - row.since >= CHECKED and (row.mailed_at is None or at - row.mailed_at >= EVERY)
+
+
+def _check(store: MemoryStore, key: str, at: datetime) -> None:
+    is_due = bool(policies.concerning(store.pk)) and next(rehearsal.rehearse(store.pk, at + AHEAD), None) is not None
+    with writing():
+        row, _ = Alarm.objects.select_for_update().get_or_create(pk=key, defaults={"since": at})
+        if row.since != at and not _is_due(row, at):
+            return  # another process was first
+        Alarm.objects.filter(pk=key).update(since=at, **({"mailed_at": at} if is_due else {}))
+        if is_due:
+            outbox.put(MailKind.RETENTION, _receivers(store), at, store=store.pk)
+
+
+def _receivers(store: MemoryStore) -> list[str]:
+    """Return the admins of a store; of a store without one, the administrators of the hub."""
+    admins = Member.objects.filter(store=store, role=Role.ADMIN, user__is_active=True).values("user")
+    people = User.objects.filter(pk__in=admins) or User.objects.filter(is_active=True, is_superuser=True)
+    return [user.pk for user in people if choices.wants(user, MailKind.RETENTION)]
+
+
+def soon(store_id: str, at: datetime) -> Removals:
+    """Return what retention will remove from a store within AHEAD."""
+    items = list(rehearsal.rehearse(store_id, at + AHEAD))
+    named = sorted((item for item in items if item.path), key=lambda item: (item.due_at, item.path))
+    return Removals(rehearsal.totals(items), list(islice(named, NAMED)))

@@ -1,0 +1,131 @@
+"""The thread that fills the outbox with what is due, and sends its messages through the mail server.
+
+One message is sent after another, and a request never waits for it: it only writes a row. If the mail server does not
+answer, the round ends, and everything is tried again later.
+"""
+
+import logging
+import smtplib
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import Error
+from django.template.loader import render_to_string
+
+from memoryhub.actions.core import outbox
+from memoryhub.actions.mail import alarms, digests, removals, sending
+from memoryhub.background import letters
+from memoryhub.background.letters import Letter
+from memoryhub.background.runner import Explained
+from memoryhub.models import Mail
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 60.0
+"""Seconds between two searches for digests, warnings and alarms that are due."""
+
+
+class Post:
+    """Sends what is in the outbox. It remembers when it last searched for what is due."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self.looked = float("-inf")
+
+    def work(self, now: datetime) -> bool | None:
+        """Do one round; return False if more is to be done soon. Raises Explained if the mail server does not
+        answer."""
+        if not outbox.is_on():
+            return None
+        if self.seconds() - self.looked >= LOOK_EVERY:
+            digests.put_due(now)
+            alarms.put_due(now)
+            if removals.put_due(now):
+                self.looked = self.seconds()
+        return None if send(now) == 0 else False
+
+
+def send(at: datetime) -> int:
+    """Send messages that are due; return how many were taken from the outbox."""
+    claimed = list(sending.claim(at))
+    if not claimed:
+        return 0
+    taken, server = len(claimed), None
+    begun = time.monotonic()
+    try:
+        while claimed:
+            mail = claimed[0]
+            if (letter := _letter(mail, at)) is not None:
+                server = server or get_connection()
+                _send(mail, letter, server, at + timedelta(seconds=time.monotonic() - begun))
+            claimed.pop(0)
+    except OSError as error:  # smtplib's own errors are of this kind, too
+        problem = problem_of(error)
+        sending.failed(claimed.pop(0), problem, at, is_final=False)
+        raise Explained(f"The mail server cannot be used ({problem}).") from error
+    finally:
+        if claimed:
+            sending.release(claimed, at + timedelta(minutes=sending.DELAYS[0]))
+        if server is not None:
+            server.close()
+    return taken
+
+
+def _letter(mail: Mail, at: datetime) -> Letter | None:
+    """Return a message in words. If there is none to send, note that and return None."""
+    try:
+        letter = letters.letter_of(mail, at)
+    except Error:
+        raise
+    except Exception:  # one message must not keep the others from being sent
+        logger.exception("A message of the outbox could not be written: %s", mail.pk)
+        sending.failed(mail, "it could not be written", at, is_final=False)
+        return None
+    if letter is None:
+        sending.drop(mail)
+    return letter
+
+
+def _send(mail: Mail, letter: Letter, server: BaseEmailBackend, at: datetime) -> None:
+    """Send one message, and note the outcome. Raises OSError if the mail server cannot be used."""
+    try:
+        message_of(letter, server).send()
+    except smtplib.SMTPRecipientsRefused as error:
+        code = max((code for code, _said in error.recipients.values()), default=0)
+        sending.failed(mail, f"refused with {code}", at, is_final=code >= 500)
+    except smtplib.SMTPDataError as error:
+        sending.failed(mail, f"refused with {error.smtp_code}", at, is_final=error.smtp_code >= 500)
+    except ValueError:
+        sending.failed(mail, "no valid address", at, is_final=True)
+    else:
+        sending.sent(mail, at)
+
+
+def message_of(letter: Letter, server: BaseEmailBackend | None = None) -> EmailMultiAlternatives:
+    """Return a message in plain text and simple HTML, with the headers by which a mailbox knows it is automatic."""
+    headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}
+    if letter.ends:
+        headers |= {"List-Unsubscribe": f"<{letter.ends}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    shown = {"letter": letter}
+    text = render_to_string("mail/letter.txt", shown)
+    message = EmailMultiAlternatives(letter.subject, text, to=[letter.to], headers=headers, connection=server)
+    message.attach_alternative(render_to_string("mail/letter.html", shown), "text/html")
+    return message
+
+
+def problem_of(error: BaseException) -> str:
+    """Return in a few words why the mail server cannot be used. What it said is left out: it may name an address."""
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return "it refuses the password"
+    if isinstance(error, smtplib.SMTPSenderRefused):
+        return f"it refuses the sender with {error.smtp_code}"
+    if isinstance(error, smtplib.SMTPNotSupportedError):
+        return "it has no TLS or no sign-in"
+    if isinstance(error, TimeoutError) or "timed out" in str(error):  # smtplib wraps some of them
+        return "it does not answer in time"
+    if isinstance(error, smtplib.SMTPException):
+        return "it does not speak SMTP, or hung up"
+    return "no connection"

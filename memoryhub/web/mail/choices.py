@@ -1,0 +1,102 @@
+"""The page on which a person chooses what they get by e-mail, and the page that ends messages with one press."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.core import outbox
+from memoryhub.actions.mail import choices
+from memoryhub.models import Digest, MailKind, MemoryStore, User
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import see_other
+
+ENDED = {
+    MailKind.DIGEST: gettext_lazy("You get no digest and no mentions by e-mail any more."),
+    MailKind.MENTION: gettext_lazy("You get no e-mail for each mention any more. Mentions are in the daily digest."),
+    MailKind.RETENTION: gettext_lazy("You get no warnings before retention removes something any more."),
+    MailKind.ALARM: gettext_lazy("You get no alarms of the hub any more."),
+}
+ASKED = {
+    MailKind.DIGEST: gettext_lazy("Stop the daily digest, and e-mails for mentions?"),
+    MailKind.MENTION: gettext_lazy("Stop the e-mails for each mention? Mentions will be in the daily digest."),
+    MailKind.RETENTION: gettext_lazy("Stop the warnings before retention removes something?"),
+    MailKind.ALARM: gettext_lazy("Stop the alarms of the hub?"),
+}
+
+
+class ChoicesForm(forms.Form):
+    """What a person gets by e-mail: warnings only for admins of a memory store, alarms only for administrators."""
+
+    digest = forms.ChoiceField(
+        label=gettext_lazy("What waits for you"), choices=Digest.choices, widget=forms.RadioSelect,
+        help_text=gettext_lazy(
+            "Comments that name you, answers, decisions about what you flagged, and what waits for your decision."
+            " Nothing is sent when nothing waits."
+        ),
+    )  # fmt: skip
+    hour = forms.TypedChoiceField(
+        label=gettext_lazy("Time of the digest"), coerce=int, choices=[(hour, f"{hour:02}:00") for hour in range(24)]
+    )
+    warnings = forms.BooleanField(
+        label=gettext_lazy("Before retention removes something"), required=False,
+        help_text=gettext_lazy("For the memory stores of which you are an admin; at most once a week for each."),
+    )  # fmt: skip
+    alarms = forms.BooleanField(
+        label=gettext_lazy("Alarms of the hub"), required=False,
+        help_text=gettext_lazy(
+            "Background work that fails, an audit that does not verify, a disk that fills up, a webhook that no longer"
+            " arrives; at most once a day for each."
+        ),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["hour"].help_text = _("In your time zone, %(zone)s.") % {"zone": user.time_zone}
+        if not MemoryStore.objects.administered_by(user).exists():
+            del self.fields["warnings"]
+        if not user.is_superuser:
+            del self.fields["alarms"]
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: Request) -> HttpResponse:
+    """Show what the person gets by e-mail, and save it on POST."""
+    user = person(request)
+    choice = choices.of(user)
+    now = {name: getattr(choice, name) for name in ChoicesForm.base_fields}
+    form = ChoicesForm(request.POST if request.method == "POST" else None, initial=now, user=user)
+    if form.is_valid():
+        choices.save(user, form.cleaned_data, at=timezone.now())
+        messages.success(request, _("Your choice is saved."))
+        return see_other(request, "mail_choices")
+    return render(request, "mail/choices.html", {"form": form, "is_on": outbox.is_on()})
+
+
+@never_cache
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def end(request: Request, token: str) -> HttpResponse:
+    """End one kind of messages. The link is enough: a mail program may send the POST itself (RFC 8058)."""
+    found = choices.ended_by(token)
+    if found is None:
+        return render(request, "mail/end.html", status=404)
+    user, kind = found
+    if request.method == "POST":
+        choices.save(user, choices.ENDED[kind], at=timezone.now())
+    shown = {
+        "said": (ENDED if request.method == "POST" else ASKED)[MailKind(kind)],
+        "is_done": request.method == "POST",
+    }
+    response = render(request, "mail/end.html", {**shown, "receiver": user})
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
