@@ -11,7 +11,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.review import decisions
 from memoryhub.models import Door, MemoryStore, User
 from tests.web.history.versions import Caller
-from tests.web.sessions.test_sessions import session_page
+from tests.web.sessions.session_page import session_page
 
 pytestmark = pytest.mark.django_db
 
