@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 
 from memoryhub import sensitive
 from memoryhub.sensitive import Group, Span
+from memoryhub.templatetags.look import icon
 from memoryhub.text import visible
 from memoryhub.web.common import kinds
 from memoryhub.web.common.masking import MASKED
@@ -33,9 +35,15 @@ def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     first, last = max(first, start - WINDOW), min(last if last >= 0 else len(text), end + WINDOW)
     before, after = _masked(text[first:last], start - first, end - first)
-    found = box(kind) if kinds.group_of(kind) != Group.POISON else _sign(text[start:end], kind)
+    found = _stored(kind) if kinds.group_of(kind) != Group.POISON else _sign(text[start:end], kind)
     low, high = ("…" if len(part) > AROUND else "" for part in (before, after))
     return mark_safe(f"{low}{visible.to_html(before[-AROUND:])}{found}{visible.to_html(after[:AROUND])}{high}")
+
+
+def _stored(kind: str) -> SafeString:
+    """Return the box of a value that is still stored, which differs from a mark in the stored text."""
+    told = gettext("Masked on this page; the value is still stored")
+    return format_html('<span class="masked-here" title="{}">{}{}</span>', told, icon("eye-off"), box(kind))
 
 
 def _sign(text: str, kind: str) -> SafeString:

@@ -58,6 +58,7 @@ def test_a_finding_is_listed_with_its_place_its_writer_and_never_its_value(calle
         assert "Payment card" in html
         assert 'badge-personal">personal<' in html
         assert "[redacted:card]" in html and "what is open is still stored" in html
+        assert "Masked on this page; the value is still stored" in html
         assert "Pays by card " in html
         assert " every month." in html
         assert "Support bot" in html
