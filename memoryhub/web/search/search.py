@@ -80,7 +80,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
     unknown = _unknown(query, list(stores))
     going = "" if part.ended or unknown else "?" + query.query(at=str(part.place))
     return {
-        "results": results(part.hits, stores, texts_of(wanted.words)),
+        "results": results(part.hits, stores, (*texts_of(wanted.words), *query.folded)),
         "part": part,
         "place": part.place,
         "share": min(part.place.looked, part.place.total),

@@ -79,7 +79,7 @@ def test_word_endings_hide_nothing_and_a_phrase_is_exact(store: MemoryStore, bob
     write(store, "/b.md", "Refunds are slow. See the policies.\n")
     for word in ("refund", "refunds", "refunded", "REFUNDS"):
         assert "2 memories found." in text_of(asked(bob, word)), word
-    assert "<mark>Refund</mark>s are slow. See the <mark>policie</mark>s" in asked(bob, "refunds policy")
+    assert "<mark>Refunds</mark> are slow. See the <mark>policie</mark>s" in asked(bob, "refunds policy")
     assert "1 memory found." in text_of(asked(bob, '"refunds"'))
     assert "Nothing was found" in asked(bob, '"refunded"')
 
