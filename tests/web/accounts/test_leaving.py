@@ -260,6 +260,7 @@ def test_what_each_role_may_do_is_said_where_roles_are_given(store: MemoryStore,
     for client, address in ((signed_in(alice), f"/stores/{store.id}/members"), (signed_in(superuser), "/people")):
         page = text(client.get(address))
         assert "What each role may do in its memory store" in page and "redact and erase for good" in page
+        assert page.count("icon-check") >= 6, "what a role may do is a tick, not a word"
 
 
 @pytest.mark.both_databases
