@@ -6,6 +6,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,37 @@ def test_every_backup_under_load_verifies_elsewhere_and_has_what_was_acknowledge
     finally:
         hub.stop()
     assert len(list((place / "backups").iterdir())) == ROUNDS
+
+
+def test_the_hub_makes_the_planned_backups_by_itself_and_its_work_fails_where_it_cannot(place: Path) -> None:
+    hub = Hub(place / "data", **RECIPIENT)
+    hub.start()
+    try:
+        begin = (
+            "from django.utils import timezone as z; from memoryhub.actions.backups import schedule as s;"
+            "from memoryhub.actions.core.audit import Act, Actor; from memoryhub.models import BackgroundTask as b;"
+            "a = Act(Actor.system('test'), 'command', z.now());"
+        )
+        hub.command("shell", "-v", "0", "-c", f"{begin} s.set_plan(s.Plan({str(place / 'backups')!r}, newest=1), a)")
+        waited_for(lambda: any((place / "backups").glob("*.backup")))
+        first = newest(place)
+        hub.command("shell", "-v", "0", "-c", f"{begin} s.ask(a)")
+        waited_for(lambda: newest(place) != first and not first.exists())  # the older one is deleted
+        (place / "backups").rename(place / "unmounted")
+        told = "; import time\nwhile not b.objects.get(name='backups').problem: time.sleep(0.5)\n"
+        said = hub.command(
+            "shell", "-v", "0", "-c", f"{begin} s.ask(a){told}print(b.objects.get(name='backups').problem)"
+        )
+        assert "is no directory" in said.stdout
+    finally:
+        hub.stop()
+
+
+def waited_for(happened: Callable[[], bool], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.2)
 
 
 def test_a_damaged_file_and_a_wrong_key_are_named_and_change_nothing(place: Path) -> None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import tries
+from memoryhub.actions.backups import schedule
 from memoryhub.actions.claude_runs import work as claude_work
 from memoryhub.actions.core import background, disk_space, hub_clock, outbox, transactions
 from memoryhub.actions.erasure import sqlite_remains
@@ -60,6 +61,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
         [
             Task("checkpoints", Checkpoints(seconds).write, aside=True),
             Task("scrub", scrub, aside=True),
+            Task("backups", Backups().go_on, aside=True),
             Task("disk", lambda now: disk_space.look()),
             Task("refused_calls", lambda now: refused_calls.write()),
             Task("forgetting", Forgetting(seconds).forget),
@@ -130,6 +132,24 @@ def scrub(now: datetime) -> None:
         sqlite_remains.scrub_due(now)
     except sqlite_remains.NotScrubbed as error:
         raise Explained(str(error)) from error
+
+
+class Backups:
+    """Makes the planned backups. As long as the last attempt of any node has failed, each round ends with its error."""
+
+    def __init__(self) -> None:
+        self.failed = JobFailed("backups")
+
+    def go_on(self, now: datetime) -> None:
+        """Make a backup if one is due. Raises JobFailed if the last attempt failed."""
+        schedule.back_up_due(now)
+        there = schedule.state()
+        if not (there.plan.target and there.problem):
+            return
+        if str(self.failed.__cause__) != there.problem:
+            self.failed = JobFailed("backups")
+            self.failed.__cause__ = Explained(there.problem)
+        raise self.failed
 
 
 def count(now: datetime) -> bool:

@@ -60,6 +60,7 @@ def _of_the_hub() -> Iterator[Page]:
     for name in ("today", "stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
         yield page(name)
     yield page("hub_limits")
+    yield page("hub_backups")
     yield page("hub_background")
     yield page("api_docs")
     yield page("guide")

@@ -147,7 +147,8 @@ def run(program: str, *arguments: str) -> None:
     except OSError as error:
         raise Failed(f"{program} cannot be run: {error.strerror}.") from error
     if done.returncode:
-        raise Failed(f"{program} failed: {done.stderr.strip()[-500:] or f'it ended with {done.returncode}'}")
+        said = " ".join(done.stderr.split())[:500]
+        raise Failed(f"{program} failed: {said or f'it ended with {done.returncode}'}")
 
 
 def _parameters() -> dict[str, Any]:

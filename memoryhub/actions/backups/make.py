@@ -77,20 +77,37 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
         raise Failed(f"{error.filename or 'The backup'}: {error.strerror or error}.") from error
     if not is_right:
         raise Failed(f"The audit is not right: {verdict.problem}. {address} was made, and does not count as a backup.")
-    deleted = rotate(target, keep) if keep else 0
     if databases.is_current():
         _record(act, name, size, verdict.entries, time.monotonic() - begun)
-    return Made(address, size, verdict, deleted)
+    return Made(address, size, verdict, rotate(target, keep) if keep else 0)
 
 
 def rotate(target: Target, keep: rotation.Keep) -> int:
-    """Delete the backups of this hub that `keep` does not keep; return how many."""
-    own = [name for text in target.names() if (name := names.parsed(text)) and name.hub == HUB_MARK]
-    gone = rotation.superseded((name.at for name in own if name.is_verified), keep)
-    for name in own:
-        if name.is_verified and name.at in gone:
-            target.remove(str(name))
+    """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed."""
+    try:
+        found = [name for text in target.names() if (name := names.parsed(text)) and name.hub == HUB_MARK]
+        gone = rotation.superseded((name.at for name in found if name.is_verified), keep)
+        for name in found:
+            if name.is_verified and name.at in gone:
+                target.remove(str(name))
+    except (OSError, Failed) as error:
+        raise Failed(f"A backup was made, but older ones could not be deleted: {error}") from error
     return len(gone)
+
+
+def is_running() -> bool:
+    """Return whether a backup is being made now."""
+    try:
+        descriptor = os.open(settings.DATA_DIR / LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from memoryhub.actions.backups.encryption import Keys
 from memoryhub.actions.core import audit
@@ -16,7 +17,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.backups.rotation import Keep
 from memoryhub.models import HubSettings
 
-NO_KEYS = (
+NO_KEYS = gettext_lazy(
     "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or an age public key in MEMORYHUB_BACKUP_RECIPIENT."
     " Keep the passphrase or the secret key where you find it without this machine."
 )

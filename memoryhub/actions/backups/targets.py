@@ -1,10 +1,14 @@
 """The places to which backups go: a directory, or a bucket of an S3 server."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from memoryhub.actions.backups.databases import Failed
+from memoryhub.backups import s3
 
 
 class Target(Protocol):
@@ -53,8 +57,63 @@ class Directory:
         (self.path / name).unlink(missing_ok=True)
 
 
+class Bucket:
+    """A bucket of an S3 server. The file is written and checked in the data directory, then stored."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self.prefix = f"{parts.path.strip('/')}/".lstrip("/")
+        account = s3.Account(_variable("AWS_ACCESS_KEY_ID"), _variable("AWS_SECRET_ACCESS_KEY"), _region())
+        endpoint = os.environ.get("MEMORYHUB_BACKUP_S3_ENDPOINT") or f"https://s3.{_region()}.amazonaws.com"
+        self.bucket, self.address = s3.Bucket(endpoint, parts.netloc, account), address.rstrip("/")
+
+    def staging(self, work: Path) -> Path:
+        return work
+
+    def keep(self, file: Path, name: str) -> str:
+        with refusals():
+            self.bucket.put(self.prefix + name, file)
+            if self.bucket.sizes(self.prefix + name).get(self.prefix + name) != file.stat().st_size:
+                raise Failed(f"{self.address} has not the whole file.")
+        return f"{self.address}/{name}"
+
+    def names(self) -> list[str]:
+        with refusals():
+            return [key.removeprefix(self.prefix) for key in self.bucket.sizes(self.prefix)]
+
+    def remove(self, name: str) -> None:
+        with refusals():
+            self.bucket.delete(self.prefix + name)
+
+    def fetch(self, name: str, into: Path) -> None:
+        """Copy a backup into a new file."""
+        with refusals(), into.open("xb") as stream:
+            self.bucket.get(self.prefix + name, stream)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn a refusal of the S3 server into Failed."""
+    try:
+        yield
+    except s3.Refused as error:
+        raise Failed(str(error)) from error
+
+
+def _region() -> str:
+    return os.environ.get("AWS_REGION") or "us-east-1"
+
+
+def _variable(name: str) -> str:
+    if value := os.environ.get(name):
+        return value
+    raise Failed(f"A bucket needs {name} in the environment of the hub.")
+
+
 def target(address: str) -> Target:
     """Return the place with an address. Raises Failed if there can be none."""
     if not address.strip():
         raise Failed("A backup needs a directory.")
+    if address.startswith("s3://"):
+        return Bucket(address)
     return Directory(Path(address).expanduser().resolve())

@@ -35,7 +35,7 @@ class Command(HubCommand):
     def handle(self, *, target: str, keep: str | None, **_: Any) -> None:
         keys = schedule.keys()
         if not keys.is_there:
-            raise CommandError(schedule.NO_KEYS)
+            raise CommandError(str(schedule.NO_KEYS))
         os.nice(10)  # calls come first
         act = Act(Actor.system("backup"), Door.COMMAND, timezone.now())
         try:

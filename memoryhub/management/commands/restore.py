@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from memoryhub import checks, private_files, starting
-from memoryhub.actions.backups import restore, schedule
+from memoryhub.actions.backups import restore, schedule, targets
 from memoryhub.actions.backups.databases import Failed
 from memoryhub.actions.backups.restore import Unpacked
 from memoryhub.actions.core.audit import Act, Actor
@@ -28,7 +28,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="the backup")
+        parser.add_argument("file", help="the backup: a file, or s3://BUCKET/PREFIX/NAME")
         parser.add_argument("--identity", type=Path, metavar="FILE", help="the secret key, for a public key")
         parser.add_argument(
             "--unverified",
@@ -37,19 +37,33 @@ class Command(BaseCommand):
         )
         parser.add_argument("--finish", action="store_true", help=SUPPRESS)
 
-    def handle(self, *, file: Path, identity: Path | None, unverified: bool, finish: bool, **_: Any) -> None:
+    def handle(self, *, file: str, identity: Path | None, unverified: bool, finish: bool, **_: Any) -> None:
         os.umask(0o077)
         try:
             if finish:
-                self._finish(file, unverified)
+                self._finish(Path(file), unverified)
+            elif file.startswith("s3://"):
+                self._fetched(file, identity, unverified)
             else:
-                self._restore(file.resolve(), identity, unverified)
+                self._restore(Path(file).resolve(), identity, unverified)
         except Failed as error:
             raise CommandError(f"{error}") from error
         except OSError as error:
             raise CommandError(f"{error.filename or 'The backup'}: {error.strerror or error}.") from error
         except DatabaseError as error:
             raise CommandError(f"The database does not answer, or refuses: {error}") from error
+
+    def _fetched(self, address: str, identity: Path | None, unverified: bool) -> None:
+        """Restore a backup of a bucket: it is copied into the data directory first, and deleted there afterwards."""
+        place, _, name = address.rpartition("/")
+        settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        copy = settings.DATA_DIR / f"{name}.fetched"
+        copy.unlink(missing_ok=True)
+        try:
+            targets.Bucket(place).fetch(name, copy)
+            self._restore(copy, identity, unverified)
+        finally:
+            copy.unlink(missing_ok=True)
 
     def _finish(self, file: Path, unverified: bool) -> None:
         act = Act(Actor.system("restore"), Door.COMMAND, timezone.now())
@@ -99,5 +113,7 @@ def finished(file: Path, unpacked: Unpacked, unverified: bool) -> str:
     )  # fmt: skip
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise Failed((lines[-1] if lines else "It could not be verified").removeprefix("CommandError: "))
+        said = (lines[-1] if lines else "It could not be verified.").removeprefix("CommandError: ")
+        again = "" if connection.vendor == "sqlite" else " If tables were made, drop the database before you try again."
+        raise Failed(said + again)
     return done.stdout.strip().splitlines()[-1]

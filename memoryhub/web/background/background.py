@@ -15,9 +15,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memoryhub.actions.backups import schedule
 from memoryhub.actions.core import background, disk_space
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.models import BackgroundTask
+from memoryhub.web.background.backups import facts
 from memoryhub.web.common.access import act, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
@@ -47,6 +49,7 @@ WORDS = {
     ),
     "verification": (gettext_lazy("Verification"), gettext_lazy("checks all audit entries when a person asks for it")),
     "claude_runs": (gettext_lazy("Claude runs"), gettext_lazy("send what people ask of Claude to its API")),
+    "backups": (gettext_lazy("Backups"), gettext_lazy("makes the planned backups and deletes old ones")),
     "disk": (
         gettext_lazy("Disk reserve"),
         gettext_lazy("keeps some space free, so that deleting works even on a full disk"),
@@ -104,6 +107,7 @@ def hub_background(request: Request) -> HttpResponse:
         "several": len({row.node for row in found}) > 1,
         "remains": remains,
         "form": form,
+        **facts(schedule.state()),
     }
     return render(request, "background/page.html", {**shown, "section": "settings"})
 

@@ -26,7 +26,7 @@ OWN: dict[str, str | Promise] = {
 SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
     "hub_limits": gettext_lazy("Limits"), "hub_rules": gettext_lazy("Sensitive text"),
     "hub_retention": gettext_lazy("Retention"), "webhooks": gettext_lazy("Webhooks"),
-    "hub_background": gettext_lazy("Health"),
+    "hub_backups": gettext_lazy("Backups"), "hub_background": gettext_lazy("Health"),
 }  # fmt: skip
 SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
     "edit_store": gettext_lazy("General"), "members": gettext_lazy("Members"), "store_keys": gettext_lazy("Keys"),
@@ -40,6 +40,7 @@ ALSO: dict[str, str | Promise] = {
     "limits": gettext_lazy("rate limited 429 quota full size too many calls"),
     "hub_limits": gettext_lazy("rate limited 429 quota full size too many calls"),
     "hub_background": gettext_lazy("background work healthy status is livez readyz healthz disk database monitor jobs"),
+    "hub_backups": gettext_lazy("restore snapshot disaster recovery dump"),
     "store_keys": gettext_lazy("tokens api secret connect agents mcp"),
     "agents": gettext_lazy("keys tokens api secret connect mcp"),
     "webhooks": gettext_lazy("chat slack teams discord notifications alerts"),

@@ -1,0 +1,184 @@
+"""A small client of S3: signs requests (AWS Signature Version 4), stores, lists, and deletes objects of one bucket.
+
+Only what backups need, of the standard library alone. A file of more than PART bytes is stored in parts.
+"""
+
+import hashlib
+import hmac
+import http.client
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree as ET
+
+PART = 64 * 1024 * 1024
+BLOCK = 1024 * 1024
+TIMEOUT = 60.0
+
+
+class Refused(Exception):
+    """The server does not answer, or refuses; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The keys of an account and the region for which requests are signed."""
+
+    access_key: str
+    secret_key: str
+    region: str = "us-east-1"
+
+
+def signed(
+    account: Account, method: str, url: str, query: Mapping[str, str], sha256: str, at: datetime
+) -> dict[str, str]:
+    """Return the headers of a signed request, whose body has this SHA-256."""
+    parts, moment = urlsplit(url), at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    headers = {"host": parts.netloc, "x-amz-content-sha256": sha256, "x-amz-date": moment}
+    names = ";".join(headers)
+    lines = [f"{name}:{value}" for name, value in headers.items()]
+    canonical = "\n".join([method, parts.path or "/", encoded(query), *lines, "", names, sha256])
+    scope = f"{moment[:8]}/{account.region}/s3/aws4_request"
+    text = "\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = f"AWS4{account.secret_key}".encode()
+    for word in scope.split("/"):
+        key = hmac.digest(key, word.encode(), "sha256")
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    credential = f"Credential={account.access_key}/{scope}"
+    headers["authorization"] = f"AWS4-HMAC-SHA256 {credential},SignedHeaders={names},Signature={signature}"
+    return headers
+
+
+def encoded(query: Mapping[str, str]) -> str:
+    """Return a query in the order and the form in which it is signed and sent."""
+    return "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sorted(query.items()))
+
+
+class Bucket:
+    """A bucket at an endpoint, such as https://s3.eu-central-1.amazonaws.com. Its name begins the path."""
+
+    def __init__(self, endpoint: str, name: str, account: Account) -> None:
+        self.endpoint, self.name, self.account = endpoint.rstrip("/"), name, account
+
+    def put(self, key: str, file: Path) -> None:
+        """Store a file. Its name appears when all of it has arrived."""
+        size = file.stat().st_size
+        with file.open("rb") as stream:
+            if size <= PART:
+                self._send("PUT", key, {}, stream, size)
+                return
+            upload = _text(self._send("POST", key, {"uploads": ""}), "UploadId")
+            try:
+                marks = self._parts(key, upload, stream, size)
+                self._complete(key, upload, marks)
+            except BaseException:
+                self._send("DELETE", key, {"uploadId": upload})
+                raise
+
+    def _parts(self, key: str, upload: str, stream: IO[bytes], size: int) -> list[str]:
+        marks = []
+        for number, start in enumerate(range(0, size, PART), 1):
+            query = {"partNumber": str(number), "uploadId": upload}
+            stream.seek(start)
+            marks.append(self._send("PUT", key, query, stream, min(PART, size - start), wanted="etag").decode())
+        return marks
+
+    def _complete(self, key: str, upload: str, marks: list[str]) -> None:
+        parts = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>{mark}</ETag></Part>" for number, mark in enumerate(marks, 1)
+        )
+        body = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+        answer = self._send("POST", key, {"uploadId": upload}, body)
+        if b"<Error>" in answer:  # which comes with status 200
+            raise Refused(f"The S3 server did not put the parts together: {_said(answer)}")
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """Return {key: bytes} of the objects whose key begins with `prefix`."""
+        found: dict[str, int] = {}
+        query = {"list-type": "2", "prefix": prefix}
+        while True:
+            page = _tree(self._send("GET", "", query))
+            for one in page.iter("Contents"):
+                found[one.findtext("Key", "")] = int(one.findtext("Size", "0"))
+            if page.findtext("IsTruncated") != "true":
+                return found
+            query["continuation-token"] = page.findtext("NextContinuationToken", "")
+
+    def get(self, key: str, target: IO[bytes]) -> None:
+        """Write an object into a file."""
+        self._send("GET", key, {}, into=target)
+
+    def delete(self, key: str) -> None:
+        self._send("DELETE", key, {})
+
+    def _send(
+        self, method: str, key: str, query: dict[str, str], body: IO[bytes] | bytes = b"", size: int = 0,
+        *, wanted: str = "", into: IO[bytes] | None = None,
+    ) -> bytes:  # fmt: skip
+        """Send a request and return its answer, or the header `wanted` of it. Raises Refused."""
+        url = f"{self.endpoint}/{quote(self.name)}/{quote(key)}"
+        parts = urlsplit(url)
+        size = len(body) if isinstance(body, bytes) else size
+        sha256 = hashlib.sha256(body).hexdigest() if isinstance(body, bytes) else _sha(body, size)
+        headers = signed(self.account, method, url, query, sha256, datetime.now(UTC))
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
+        try:
+            connection.putrequest(method, f"{parts.path}?{encoded(query)}" if query else parts.path, skip_host=True)
+            for name, value in (headers | {"content-length": str(size)}).items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            for block in _blocks(body, size):
+                connection.send(block)
+            answer = connection.getresponse()
+            if answer.status >= 300:
+                raise Refused(f"The S3 server refused ({answer.status}): {_said(answer.read(65_536))}")
+            if into is not None:
+                while block := answer.read(BLOCK):
+                    into.write(block)
+                return b""
+            given = answer.read()
+            return (answer.getheader(wanted) or "").encode() if wanted else given
+        except (OSError, http.client.HTTPException) as error:
+            raise Refused(f"The S3 server at {parts.netloc} does not answer: {error}.") from error
+        finally:
+            connection.close()
+
+
+def _sha(stream: IO[bytes], size: int) -> str:
+    """Return the SHA-256 of the next bytes of a file, and leave the file where it was."""
+    start, digest = stream.tell(), hashlib.sha256()
+    for block in _blocks(stream, size):
+        digest.update(block)
+    stream.seek(start)
+    return digest.hexdigest()
+
+
+def _blocks(body: IO[bytes] | bytes, size: int) -> Iterator[bytes]:
+    if isinstance(body, bytes):
+        yield body
+        return
+    while size > 0 and (block := body.read(min(BLOCK, size))):
+        size -= len(block)
+        yield block
+
+
+def _tree(answer: bytes) -> ET.Element:
+    """Return an answer's XML without its namespace."""
+    try:
+        return ET.fromstring(re.sub(rb' xmlns="[^"]*"', b"", answer, count=1))
+    except ET.ParseError as error:
+        raise Refused("The S3 server’s answer cannot be read.") from error
+
+
+def _text(answer: bytes, name: str) -> str:
+    return _tree(answer).findtext(name, "")
+
+
+def _said(answer: bytes) -> str:
+    found = re.search(rb"<Message>([^<]*)</Message>", answer) or re.search(rb"<Code>([^<]*)</Code>", answer)
+    return found[1].decode("utf-8", "replace") if found else "it says no more"

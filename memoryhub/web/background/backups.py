@@ -1,0 +1,87 @@
+"""The page of backups: where they go, how often, how many are kept, and what the last one was like."""
+
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions.backups import schedule
+from memoryhub.actions.backups.schedule import Plan, State
+from memoryhub.web.common.access import act, superuser_only
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+
+HOURS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 168)
+
+
+def _hours(count: int) -> str:
+    return ngettext_lazy("%(count)d hour", "%(count)d hours", count) % {"count": count}
+
+
+class PlanForm(forms.Form):
+    """The settings of the scheduled backups."""
+
+    target = forms.CharField(
+        label=gettext_lazy("Where backups go"), required=False, max_length=1000,
+        help_text=gettext_lazy(
+            "A directory of the hub’s machine that exists, with its whole path, or s3://BUCKET/PREFIX. Empty: the hub"
+            " makes no backups by itself."
+        ),
+    )  # fmt: skip
+    every = forms.TypedChoiceField(
+        label=gettext_lazy("A backup every"), coerce=int, choices=[(hours, _hours(hours)) for hours in HOURS]
+    )
+    newest = forms.IntegerField(label=gettext_lazy("Newest backups to keep"), min_value=1, max_value=1000)
+    weekly = forms.IntegerField(label=gettext_lazy("Weeks of which one is kept"), min_value=0, max_value=520)
+    monthly = forms.IntegerField(label=gettext_lazy("Months of which one is kept"), min_value=0, max_value=120)
+
+    def clean_target(self) -> str:
+        target: str = self.cleaned_data["target"].strip()
+        if target and not target.startswith("s3://"):
+            if not target.startswith("/"):
+                raise forms.ValidationError(_("Type the whole path, which begins with /, or s3://BUCKET/PREFIX."))
+            if not Path(target).is_dir():
+                raise forms.ValidationError(_("There is no such directory on the hub’s machine."))
+        return target
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("target") and not schedule.keys().is_there:
+            self.add_error("target", schedule.NO_KEYS)
+        return self.cleaned_data
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@superuser_only
+def hub_backups(request: Request) -> HttpResponse:
+    """Show the plan and the last backup, and save the plan on POST."""
+    there, is_post = schedule.state(), request.method == "POST"
+    plan = there.plan
+    initial = {name: getattr(plan, name) for name in PlanForm.base_fields}
+    form = PlanForm(request.POST if is_post else None, initial=initial)
+    if is_post and form.is_valid():
+        schedule.set_plan(Plan(**form.cleaned_data), act(request))
+        messages.success(request, _("The settings of the backups were saved."))
+        return see_other("hub_backups")
+    return render(request, "background/backups.html", {"form": form, **facts(there), "section": "settings"})
+
+
+@require_POST
+@superuser_only
+def back_up_now(request: Request) -> HttpResponse:
+    """Have a backup made within seconds."""
+    if schedule.state().plan.target:
+        schedule.ask(act(request))
+        messages.success(request, _("A backup begins within seconds."))
+    return see_other("hub_backups")
+
+
+def facts(there: State) -> dict[str, Any]:
+    """Return what pages say about backups."""
+    now = timezone.now()
+    return {"backups": there, "is_old": there.is_old(now), "is_next_soon": schedule.is_due(there, now)}

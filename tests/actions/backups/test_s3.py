@@ -1,0 +1,139 @@
+"""Backups in a bucket: the signature of Amazon's own example, and a server that checks every signature."""
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pytest
+
+from memoryhub.actions.backups import targets
+from memoryhub.actions.backups.databases import Failed
+from memoryhub.backups import s3
+
+ACCOUNT = s3.Account("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+EMPTY = hashlib.sha256(b"").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("query", "signature"),
+    [
+        ({"lifecycle": ""}, "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"),
+        ({"max-keys": "2", "prefix": "J"}, "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"),
+    ],
+)
+def test_it_signs_as_the_examples_of_amazon_do(query: dict[str, str], signature: str) -> None:
+    at = datetime(2013, 5, 24, tzinfo=UTC)
+    headers = s3.signed(ACCOUNT, "GET", "https://examplebucket.s3.amazonaws.com/", query, EMPTY, at)
+    assert headers["authorization"].endswith(f"Signature={signature}")
+
+
+class Server(ThreadingHTTPServer):
+    objects: dict[str, bytes]
+    parts: dict[str, bytes]
+    refused: int
+
+
+class Handler(BaseHTTPRequestHandler):
+    """As much of an S3 server as backups need."""
+
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def answer(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in (headers | {"content-length": str(len(body))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def handle_one(self) -> None:
+        parts = urlsplit(self.path)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        body = self.rfile.read(int(self.headers["content-length"]))
+        at = datetime.strptime(self.headers["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        url = f"http://{self.headers['host']}{parts.path}"
+        right = s3.signed(ACCOUNT, self.command, url, query, hashlib.sha256(body).hexdigest(), at)
+        if right["authorization"] != self.headers["authorization"]:
+            self.answer(b"<Error><Code>X</Code><Message>The signature does not match.</Message></Error>", 403)
+            return
+        self.act(unquote(parts.path).removeprefix("/bucket/"), query, body)
+
+    def act(self, key: str, query: dict[str, str], body: bytes) -> None:
+        objects = self.server.objects
+        if self.command == "PUT" and "partNumber" in query:
+            self.server.parts[query["partNumber"]] = body
+            self.answer(etag=f'"{query["partNumber"]}"')
+        elif self.command == "PUT":
+            objects[key] = body
+            self.answer()
+        elif self.command == "POST" and "uploads" in query:
+            self.answer(b'<R xmlns="http://x"><UploadId>u</UploadId></R>')
+        elif self.command == "POST":
+            objects[key] = b"".join(self.server.parts[number] for number in re.findall(r'"(\d+)"', body.decode()))
+            self.answer(b"<R/>")
+        elif self.command == "DELETE":
+            objects.pop(key, None)
+            self.answer(status=204)
+        elif "list-type" in query:
+            after = query.get("continuation-token", "")
+            keys = [name for name in sorted(objects) if name.startswith(query["prefix"]) and name > after][:2]
+            more = f"<IsTruncated>{'true' if len(keys) == 2 else 'false'}</IsTruncated>"
+            listed = "".join(f"<Contents><Key>{k}</Key><Size>{len(objects[k])}</Size></Contents>" for k in keys)
+            end = f"<NextContinuationToken>{keys[-1]}</NextContinuationToken>" if keys else ""
+            self.answer(f'<L xmlns="http://x">{more}{listed}{end}</L>'.encode())
+        else:
+            self.answer(objects[key])
+
+    do_GET = do_PUT = do_POST = do_DELETE = handle_one  # noqa: N815
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    made = Server(("127.0.0.1", 0), Handler)
+    made.objects, made.parts = {}, {}
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    monkeypatch.setenv("MEMORYHUB_BACKUP_S3_ENDPOINT", f"http://127.0.0.1:{made.server_port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCOUNT.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", ACCOUNT.secret_key)
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.mark.parametrize("part", [s3.PART, 1000])
+def test_a_file_is_stored_listed_fetched_and_deleted(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    monkeypatch.setattr(s3, "PART", part)
+    file, bucket = tmp_path / "file", targets.Bucket("s3://bucket/hub one/")
+    file.write_bytes(bytes(range(256)) * 10)
+    assert bucket.staging(tmp_path) == tmp_path
+    for name in ("a+b", "c", "d"):
+        assert bucket.keep(file, name) == f"s3://bucket/hub one/{name}"
+    assert server.objects["hub one/c"] == file.read_bytes()
+    assert bucket.names() == ["a+b", "c", "d"]
+    bucket.fetch("a+b", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == file.read_bytes()
+    bucket.remove("c")
+    assert bucket.names() == ["a+b", "d"]
+
+
+def test_a_refusal_and_a_server_that_is_not_there_are_sentences(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    with pytest.raises(Failed, match=r"refused \(403\): The signature does not match"):
+        targets.Bucket("s3://bucket").names()
+    monkeypatch.setenv("MEMORYHUB_BACKUP_S3_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(Failed, match="does not answer"):
+        targets.Bucket("s3://bucket").names()
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    with pytest.raises(Failed, match="AWS_ACCESS_KEY_ID"):
+        targets.target("s3://bucket")

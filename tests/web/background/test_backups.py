@@ -1,0 +1,137 @@
+"""The page of backups: who sees it, what it says of the last and the next one, and which plans it takes."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.actions.backups import schedule
+from memoryhub.actions.core import background
+from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import HUB, AuditEntry, HubSettings, User
+from tests.fixtures import signed_in
+
+ADDRESS, NOW = "/settings/backups", "/settings/backups/now"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def passphrase(settings) -> None:
+    settings.MEMORYHUB_BACKUP_PASSPHRASE = "seven words that no one else knows"
+
+
+@pytest.fixture
+def client(superuser: User) -> Client:
+    return signed_in(superuser)
+
+
+def page(client: Client) -> str:
+    response = client.get(ADDRESS)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def plan(target: Path | str, **other: object) -> dict[str, object]:
+    return {"target": str(target), "every": 24, "newest": 7, "weekly": 4, "monthly": 6} | other
+
+
+def noted(**last: object) -> None:
+    with writing():
+        HubSettings.objects.update_or_create(pk=1, defaults={"backup_last": last})
+
+
+def test_it_is_for_superusers(alice: User, client: Client) -> None:
+    for address in (ADDRESS, NOW):
+        assert signed_in(alice).post(address).status_code == 403
+        assert Client().post(address).status_code == 302
+    assert client.get(NOW).status_code == 405
+    assert f'href="{ADDRESS}"' in client.get("/settings/background").content.decode()
+
+
+@pytest.mark.both_databases
+def test_a_plan_is_saved_once_and_audited(client: Client, tmp_path: Path) -> None:
+    assert "If this machine is lost" in page(client) and NOW not in page(client)
+    for _ in range(2):
+        assert client.post(ADDRESS, plan(tmp_path, every=6)).status_code == 303
+    assert schedule.state().plan == schedule.Plan(str(tmp_path), 6)
+    (entry,) = AuditEntry.objects.filter(chain=HUB, command="set_backups")
+    assert json.loads(entry.input or "")["after"]["every"] == 6
+    assert "changed the settings of the backups" in client.get("/audit").content.decode()
+    assert client.post(NOW).status_code == 303
+    assert schedule.state().is_asked and "within seconds" in page(client)
+    assert "asked for a backup" in client.get("/audit").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"target": "backups"}, "Type the whole path"),
+        ({"target": "/not/there"}, "There is no such directory"),
+        ({"newest": 0}, "greater than or equal to 1"),
+        ({"every": 5}, "not one of the available choices"),
+    ],
+)
+def test_a_wrong_plan_is_refused(client: Client, tmp_path: Path, wrong: dict[str, object], said: str) -> None:
+    response = client.post(ADDRESS, plan(tmp_path) | wrong)
+    assert response.status_code == 200 and said in response.content.decode()
+    assert schedule.state().plan == schedule.Plan()
+
+
+def test_a_plan_without_a_passphrase_is_refused(client: Client, tmp_path: Path, settings) -> None:
+    settings.MEMORYHUB_BACKUP_PASSPHRASE = ""
+    assert "A backup needs a passphrase" in client.post(ADDRESS, plan(tmp_path)).content.decode()
+
+
+@pytest.mark.both_databases
+def test_both_pages_say_what_the_last_backup_was_like(client: Client, tmp_path: Path) -> None:
+    client.post(ADDRESS, plan(tmp_path))
+    last = {"name": "memoryhub-1.backup", "bytes": 5 * 1024 * 1024, "entries": 285, "seconds": 2.5}
+    noted(at=timezone.now().isoformat(), **last)
+    for shown in (page(client), client.get("/settings/background").content.decode()):
+        for told in ("memoryhub-1.backup", "285 entries of the audit", "5 MB"):
+            assert told in shown
+        assert "older than planned" not in shown
+    noted(at=(timezone.now() - timedelta(days=4)).isoformat(), **last)
+    assert "older than planned" in page(client)
+    noted(at=timezone.now().isoformat(), **last, problem="/backups: No space left on device.")
+    assert "/backups: No space left on device." in page(client)
+
+
+def test_a_failure_is_on_today_of_superusers(client: Client, alice: User) -> None:
+    background.note(Outcome("backups", timezone.now(), "/backups is no directory.", 1, timezone.now()))
+    assert "Background work fails: Backups" in client.get("/").content.decode()
+    assert "Background work fails" not in signed_in(alice).get("/").content.decode()
+
+
+def test_when_a_backup_is_due() -> None:
+    now = timezone.now()
+    hour, daily = timedelta(hours=1), schedule.Plan("/backups")
+    due = schedule.is_due
+
+    def state(
+        at: object = None, begun: object = None, asked: bool = False, plan: schedule.Plan = daily
+    ) -> schedule.State:
+        return schedule.State(plan, at, asked, begun)  # type: ignore[arg-type]
+
+    assert due(state(), now) and not due(state(plan=schedule.Plan()), now)
+    assert not due(state(now - hour, now - hour), now) and due(state(now - hour, now - hour, asked=True), now)
+    assert due(state(now - 25 * hour, now - 26 * hour), now)
+    failed = state(now - 48 * hour, now - schedule.AGAIN / 2)
+    assert not due(failed, now) and due(failed, now + schedule.AGAIN)
+    assert due(state(now + 48 * hour, now + 48 * hour), now), "the clock was set back"
+
+
+@pytest.mark.both_databases
+def test_of_several_nodes_one_makes_the_backup(client: Client, tmp_path: Path) -> None:
+    client.post(ADDRESS, plan(tmp_path))
+    there, now = schedule.state(), timezone.now()
+    assert schedule._claim(there, now) and not schedule._claim(there, now)
+    there = schedule.state()
+    assert schedule._claim(there, now + timedelta(days=1)) and not schedule._claim(there, now + timedelta(days=1))
+    schedule._note_problem("the disk is full")
+    assert schedule.state().problem == "the disk is full"
