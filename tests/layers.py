@@ -23,7 +23,7 @@ LAYERS = {
     "api": DOORS, "web": DOORS, "mcp": DOORS, "background": DOORS, "templatetags": DOORS,
     "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL, "apps": SHELL, "checks": SHELL,
     "health": SHELL, "middleware": SHELL, "doors": SHELL, "management": SHELL, "demo": SHELL,
-    "starting": SHELL, "logs": SHELL, "private_files": SHELL,
+    "starting": SHELL, "doctor": SHELL, "logs": SHELL, "private_files": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 

@@ -1,0 +1,33 @@
+"""Checks the newest entries of each chain, in a moment: `verify_audit` checks all of them, and what they made."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from memoryhub import chain
+from memoryhub.models import AuditChain, AuditEntry
+
+COUNT = 50
+
+
+def problems(count: int = COUNT) -> Iterator[str]:
+    """Yield a sentence for each chain of whose newest entries one was changed or is missing."""
+    for head in AuditChain.objects.order_by("id"):
+        expected_seq, expected_hash = head.last_seq, head.last_hash
+        for entry in AuditEntry.objects.of_chain(head.id).newest()[:count]:
+            if entry.seq != expected_seq:
+                yield f"entry {expected_seq} of {head.id} is missing"
+                break
+            if entry.hash != expected_hash or _hash_of(entry) != entry.hash:
+                yield f"entry {entry.seq} of {head.id} was changed, or was written with another audit key"
+                break
+            expected_seq, expected_hash = entry.seq - 1, entry.previous_hash
+        else:
+            if expected_seq == head.last_seq and head.last_seq > head.start_seq:
+                yield f"the entries of {head.id} are missing"
+
+
+def _hash_of(entry: AuditEntry) -> str:
+    plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
+    canonical = chain.canonical(entry.key_name, plain, entry.commitments)
+    return chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical)
