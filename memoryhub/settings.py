@@ -71,6 +71,16 @@ def make_secret(path: Path) -> None:
         os.close(directory)
 
 
+def text_of(path: str) -> str:
+    """Return the text of a file with a secret; "" without a path."""
+    if not path:
+        return ""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"{path}, which MEMORYHUB_BACKUP_PASSPHRASE_FILE names, cannot be read: {error}.") from None
+
+
 def parts_of(url: str) -> SplitResult:
     """Return the parts of a URL. For an invalid URL all parts are empty; a system check reports it."""
     try:
@@ -160,7 +170,9 @@ def limit_of(variable: str, default: int) -> int | None:
 
 SECRET_KEY = kept_secret("SECRET_KEY", "secret_key")
 MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
-MEMORYHUB_BACKUP_PASSPHRASE = os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE", "")
+MEMORYHUB_BACKUP_PASSPHRASE = os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE") or text_of(
+    os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE_FILE", "")
+)
 MEMORYHUB_BACKUP_RECIPIENT = os.environ.get("MEMORYHUB_BACKUP_RECIPIENT", "")
 MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
 MEMORYHUB_URL = (os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000").rstrip("/")
