@@ -9,7 +9,8 @@ import pytest
 
 from memoryhub.actions.core import audit, commands
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.commands import COMMANDS, Scope
+from memoryhub.actions.core.command import Scope
+from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import AuditEntry, Door, MemoryStore
 from memoryhub.web.audit.sentences import FUNCTIONS, words_of

@@ -11,7 +11,8 @@ from django.db.models import Model, QuerySet
 
 from memoryhub.actions.core import audit, transactions
 from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record
-from memoryhub.actions.core.commands import COMMANDS, Scope
+from memoryhub.actions.core.command import Scope
+from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import HUB, Door
 
 WRITES_OF_A_ROW = ("save_base", "delete")

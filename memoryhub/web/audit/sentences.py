@@ -9,7 +9,8 @@ from django.db.models import Model
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import ids as ids_of
-from memoryhub.actions.core.commands import COMMANDS, Command
+from memoryhub.actions.core.command import Command
+from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import (
     Agent,
     AuditEntry,
