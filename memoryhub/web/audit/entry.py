@@ -36,8 +36,9 @@ from memoryhub.web.audit.answer import answer_of, fits, is_redacted
 from memoryhub.web.audit.decisions import decisions_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.merges import merged_with
+from memoryhub.web.audit.names import names_in
 from memoryhub.web.audit.ruled import ruled
-from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common import masking
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.comparisons import Sides, sides

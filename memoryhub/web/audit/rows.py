@@ -12,7 +12,8 @@ from memoryhub.models import HUB, AuditChain, AuditEntry, Memory, MemoryStore, S
 from memoryhub.models.audit import BECAME_A_PROPOSAL, ActorKind
 from memoryhub.web.audit.filters import NO_FILTER, Filter
 from memoryhub.web.audit.masking import Entries
-from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.audit.names import names_in
+from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common.acts import HOLDS, act_words, hold_words, tried_words
 
 MESSAGE_START = 400

@@ -2,27 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.db.models import Model
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import ids as ids_of
 from memoryhub.actions.core.command import Command
 from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import (
-    Agent,
     AuditEntry,
     Door,
-    Import,
-    Key,
-    Memory,
-    MemoryStore,
-    MemoryVersion,
     Pause,
-    Session,
-    User,
 )
 from memoryhub.text import keeping
 from memoryhub.web.audit import settings_changed as changed
@@ -42,55 +33,6 @@ def told_of(input: str | None) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Iterable[str | None] = ()) -> dict[str, str]:
-    """Return {id: name} for the ids in some inputs, and for `versions`. There is one query for each kind of object.
-
-    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. Versions
-    in a list of several are left out.
-    """
-    known = list(inputs)
-    values = [value for one in known for value in one.values()]
-    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    names = _numbers({*_said(known, ids_of.MEMORY_VERSION), *filter(None, versions)}, chains)
-    if memories := _said(known, ids_of.MEMORY):
-        found = Memory.objects.filter(store_id__in=chains, pk__in=memories)
-        names |= dict(found.values_list("pk", "path"))
-    for start, (model, name_of) in _NAMED_BY_ID.items():
-        ids = {item for item in flat if isinstance(item, str) and item.startswith(start)}
-        if ids:
-            names |= {row.pk: name for row in model._default_manager.filter(pk__in=ids) if (name := name_of(row))}
-    return names
-
-
-def _said(inputs: Iterable[Told], start: str) -> set[str]:
-    """Return the ids with this prefix that a sentence names: single values, and the id in a list of one."""
-    values = (
-        value[0] if isinstance(value, list) and len(value) == 1 else value
-        for details in inputs
-        for value in details.values()
-    )
-    return {value for value in values if isinstance(value, str) and value.startswith(start)}
-
-
-def _numbers(versions: Collection[str], chains: Collection[str]) -> dict[str, str]:
-    """Return {version id: its number}."""
-    if not versions:
-        return {}
-    found = MemoryVersion.objects.filter(store_id__in=chains, pk__in=versions)
-    return {pk: str(number) for pk, number in found.values_list("pk", "number")}
-
-
-_NAMED_BY_ID: dict[str, tuple[type[Model], Callable[[Any], str]]] = {
-    ids_of.AGENT: (Agent, lambda agent: agent.name),
-    ids_of.MEMORY_STORE: (MemoryStore, lambda store: store.name),
-    ids_of.KEY: (Key, lambda key: f"{key.name} (…{key.hint})" if key.name else f"…{key.hint}"),
-    ids_of.USER: (User, lambda user: user.name or user.email),
-    ids_of.SESSION: (Session, lambda session: session.name),
-    ids_of.IMPORT: (Import, lambda job: job.name),
-}
-"""The models of ids by their prefix, and the name of a row; empty if it has none."""
 
 
 def words_of(entry: AuditEntry, details: Told, names: Mapping[str, str]) -> str:

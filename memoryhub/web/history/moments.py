@@ -12,7 +12,8 @@ from django.views.decorators.http import require_safe
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths
-from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.audit.names import names_in
+from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common import moment_addresses as addresses, pages, removed_history
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.moment_addresses import Scope

@@ -23,7 +23,8 @@ from memoryhub.tool import ToolUse, execute
 from memoryhub.web.audit.answer import answer_of
 from memoryhub.web.audit.entry import Call, Change, call_of, changes_of
 from memoryhub.web.audit.masking import Entries
-from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.audit.names import names_in
+from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common import masking
 
 MOST_VERSIONS = 100

@@ -1,0 +1,69 @@
+"""The names of what audit entries name by ids: people, agents, keys, memories and others."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from django.db.models import Model
+
+from memoryhub import ids as ids_of
+from memoryhub.models import (
+    Agent,
+    Import,
+    Key,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Session,
+    User,
+)
+
+Told = Mapping[str, Any]
+
+
+def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Iterable[str | None] = ()) -> dict[str, str]:
+    """Return {id: name} for the ids in some inputs, and for `versions`. There is one query for each kind of object.
+
+    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. Versions
+    in a list of several are left out.
+    """
+    known = list(inputs)
+    values = [value for one in known for value in one.values()]
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    names = _numbers({*_said(known, ids_of.MEMORY_VERSION), *filter(None, versions)}, chains)
+    if memories := _said(known, ids_of.MEMORY):
+        found = Memory.objects.filter(store_id__in=chains, pk__in=memories)
+        names |= dict(found.values_list("pk", "path"))
+    for start, (model, name_of) in _NAMED_BY_ID.items():
+        ids = {item for item in flat if isinstance(item, str) and item.startswith(start)}
+        if ids:
+            names |= {row.pk: name for row in model._default_manager.filter(pk__in=ids) if (name := name_of(row))}
+    return names
+
+
+def _said(inputs: Iterable[Told], start: str) -> set[str]:
+    """Return the ids with this prefix that a sentence names: single values, and the id in a list of one."""
+    values = (
+        value[0] if isinstance(value, list) and len(value) == 1 else value
+        for details in inputs
+        for value in details.values()
+    )
+    return {value for value in values if isinstance(value, str) and value.startswith(start)}
+
+
+def _numbers(versions: Collection[str], chains: Collection[str]) -> dict[str, str]:
+    """Return {version id: its number}."""
+    if not versions:
+        return {}
+    found = MemoryVersion.objects.filter(store_id__in=chains, pk__in=versions)
+    return {pk: str(number) for pk, number in found.values_list("pk", "number")}
+
+
+_NAMED_BY_ID: dict[str, tuple[type[Model], Callable[[Any], str]]] = {
+    ids_of.AGENT: (Agent, lambda agent: agent.name),
+    ids_of.MEMORY_STORE: (MemoryStore, lambda store: store.name),
+    ids_of.KEY: (Key, lambda key: f"{key.name} (…{key.hint})" if key.name else f"…{key.hint}"),
+    ids_of.USER: (User, lambda user: user.name or user.email),
+    ids_of.SESSION: (Session, lambda session: session.name),
+    ids_of.IMPORT: (Import, lambda job: job.name),
+}
+"""The models of ids by their prefix, and the name of a row; empty if it has none."""
