@@ -14,7 +14,7 @@ _OWN = (
     "SECRET_KEY", "MEMORYHUB_AUDIT_KEY", "MEMORYHUB_URL", "MEMORYHUB_SQLITE_SYNCHRONOUS", "ALLOWED_HOSTS",
     "TRUSTED_PROXIES", "DATABASE_URL", "MEMORYHUB_CALLS", "DISABLE_SERVER_SIDE_CURSORS",
     "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MEMORYHUB_CLAUDE_MODELS", "MEMORYHUB_CLAUDE_RUN_TOKENS",
-    "MEMORYHUB_CLAUDE_DAY_TOKENS", "MEMORYHUB_CLAUDE_DAYS",
+    "MEMORYHUB_CLAUDE_DAY_TOKENS", "MEMORYHUB_CLAUDE_DAYS", "SSL_CERT_FILE",
 )  # fmt: skip
 _database = os.environ.get("MEMORYHUB_TEST_DATABASE") or "sqlite"
 
@@ -22,6 +22,8 @@ for _name in _OWN:
     os.environ.pop(_name, None)
 os.environ["MEMORYHUB_DATA_DIR"] = str(DIRECTORY / "data")
 os.environ["MEMORYHUB_STATIC_ROOT"] = str(DIRECTORY / "static")
+# A client of HTTP reads each certificate that the machine trusts, which takes it 35 ms. Tests ask this machine alone.
+os.environ["SSL_CERT_DIR"] = str(DIRECTORY)
 # Playwright runs an event loop in the thread of the test, and Django would refuse to talk to the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 if _database == "postgres":

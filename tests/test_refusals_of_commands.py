@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from memoryhub import settings as shipped
-from tests.api.server import served
+from tests.api.server import put_migrated, served
 from tests.test_starting import ROOT, change, code_of, manage, served_once
 
 pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="a data directory with a SQLite file is damaged")
@@ -54,6 +54,7 @@ def test_such_an_address_is_none_of_a_database_that_the_hub_runs_on(url: str) ->
 
 def test_serve_says_that_the_directory_of_the_assets_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
+    put_migrated(tmp_path / "data")
     answer = served_once(tmp_path / "data", MEMORYHUB_STATIC_ROOT=str(tmp_path / "file" / "x"))
     assert_refused(answer, 1, f"The static assets cannot be collected in {tmp_path}/file/x: Not a directory. Set ")
 

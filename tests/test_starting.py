@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from memoryhub.checks import OWN
 from tests.api.server import put_migrated, served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,10 +124,10 @@ class TestAHubThatIsThere:
     def test_files_that_others_may_read_are_tightened_and_said_where_they_cannot_be(self, home: Path) -> None:
         file = home / "memoryhub.sqlite3"
         file.chmod(0o644)
-        answer = manage(home, "check")
+        answer = manage(home, "check", "--tag", OWN)
         assert "memoryhub.W001" in answer.stderr and "chmod" in answer.stderr
         file.chmod(0o600)
-        assert "memoryhub.W001" not in manage(home, "check").stderr
+        assert "memoryhub.W001" not in manage(home, "check", "--tag", OWN).stderr
 
     @pytest.mark.parametrize(("name", "file"), [("MEMORYHUB_AUDIT_KEY", "audit_key"), ("SECRET_KEY", "secret_key")])
     def test_a_node_with_another_secret_is_refused_with_the_name_of_it(self, home: Path, name: str, file: str) -> None:
