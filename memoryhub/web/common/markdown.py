@@ -5,7 +5,8 @@ allow-list cleans its output. The only attribute taken from the text is the addr
 """
 
 import re
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from functools import partial
 from html import unescape
 from time import thread_time
 from typing import Any
@@ -18,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 from pygments import format as format_tokens
 from pygments.formatters import HtmlFormatter
@@ -31,6 +33,10 @@ LARGEST = 200 * 1024
 
 MOST_CELLS = 20_000
 """The most table cells in one text: a row of one character still yields a cell for each column of its table."""
+
+MOST_BRACKETS = 20_000
+"""How often a bracket in one text may be tried as the beginning of a link or an image: hostile ones take twenty times
+as long as other characters."""
 
 MOST_CODE = 10_000
 """The most characters of code that are highlighted in one text."""
@@ -84,7 +90,12 @@ def render(text: str) -> SafeString:
     """Return the text as HTML for an element of class `markdown`; headings start at `h2`."""
     if len(text) > LARGEST or len(text.encode("utf-8", "replace")) > LARGEST:
         return format_html("<p>{}</p>", _("This text is larger than 200 KB, so it is not rendered. Read it as text."))
-    return mark_safe(_CLEANER.clean(_with_boxes(_PARSER.render(text))))
+    env: dict[str, Any] = {}
+    html = mark_safe(_CLEANER.clean(_with_boxes(_PARSER.render(text, env))))
+    if env.get("brackets", 0) < MOST_BRACKETS:
+        return html
+    reason = _("This text has too many brackets: the later ones are not rendered as links. Read it as text.")
+    return format_html("<p>{}</p>{}", reason, html)
 
 
 def _with_boxes(html: str) -> str:
@@ -111,6 +122,8 @@ def _parser() -> MarkdownIt:
     """
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
+    parser.inline.ruler.at("link", partial(_bounded, link))
+    parser.inline.ruler.at("image", partial(_bounded, image))
     parser.core.ruler.push("hub", _adapt)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("table_open", _table_open)
@@ -155,6 +168,14 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
         return False
     state.env["cells"] = state.env.get("cells", 0) + columns * rows
     return table(state, start, end, False)
+
+
+def _bounded(rule: Callable[[StateInline, bool], bool], state: StateInline, silent: bool) -> bool:
+    """Parse a link or an image and return True; return False if there is none, or after MOST_BRACKETS tries."""
+    if not state.src.startswith(("[", "!["), state.pos) or state.env.get("brackets", 0) >= MOST_BRACKETS:
+        return False
+    state.env["brackets"] = state.env.get("brackets", 0) + 1
+    return rule(state, silent)
 
 
 def _adapt(state: StateCore) -> None:

@@ -239,6 +239,18 @@ def test_hostile_repetition_ends_soon(piece: str) -> None:
     assert process_time() - start < DEADLINE
 
 
+@pytest.mark.parametrize(("start", "end"), [("[", ""), ("![", ""), ("[", "]" * 50_000), ("[*", "*](a)")])
+def test_too_many_brackets_are_shown_as_written_and_the_reader_is_told(start: str, end: str) -> None:
+    text = start * (100_000 // len(start)) + end
+    assert "too many brackets" in render(text)
+    assert render(text).count("[") == text.count("[")
+
+
+def test_a_long_list_of_links_has_all_of_them() -> None:
+    html = render("- [a link](https://example.com)\n" * 4_000)
+    assert html.count("<a ") == 4_000 and "brackets" not in html
+
+
 def test_a_table_with_too_many_cells_is_shown_as_written() -> None:
     wide = "|" + "a|" * 300 + "\n|" + "-|" * 300 + "\n"
     html = render(wide + "|\n" * 3000)
