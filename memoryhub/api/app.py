@@ -17,6 +17,7 @@ from memoryhub.api import (
     proposals,
     restore,
     search,
+    sessions,
     stores,
     tool_calls,
 )
@@ -33,6 +34,7 @@ ROUTERS: tuple[tuple[ModuleType, str], ...] = (
     (blame, "Compare"),
     (restore, "Restore"),
     (proposals, "Proposals"),
+    (sessions, "Sessions"),
     (audit, "Audit"),
     (export, "Export"),
 )

@@ -55,7 +55,8 @@ def _plain(schema: Json, shapes: Json, name: str) -> Any:
         return [example_of(schema["items"], shapes)]
     if schema.get("format") == "date-time":
         return "2026-01-31T14:30:00.000000Z"
-    return _BY_NAME[name] if type(_BY_NAME.get(name)) is type(_BY_TYPE[kind]) else _BY_TYPE[kind]
+    is_known = name in _BY_NAME and type(_BY_NAME[name]) is type(_BY_TYPE[kind])
+    return _BY_NAME[name] if is_known else _BY_TYPE[kind]
 
 
 def _object(properties: Json, shapes: Json) -> Json:

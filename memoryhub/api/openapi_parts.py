@@ -32,6 +32,7 @@ TAGS = {
     "Compare": "Compares memory versions, and finds the version that introduced each line.",
     "Restore": "Restores memory versions and archived memory stores.",
     "Proposals": "Changes by your agent that a path rule has held back until a person decides about them.",
+    "Sessions": "The runs of your agent, in the shape of Anthropic's sessions.",
     "Audit": "Audit entries: who did what, and when.",
     "Export": "Downloads a memory store with its history.",
     "This document": "The OpenAPI document.",
@@ -58,6 +59,7 @@ IDS: dict[str, Json] = {
     "memory_store_id": _id("memstore", "The id of a memory store."),
     "memory_id": _id("mem", "The id of a memory."),
     "memory_version_id": _id("memver", "The id of a memory version."),
+    "session_id": _id("sesn", "The id of a session."),
     "proposal_number": {
         "description": "The number of a proposal, counted by memory store.",
         "pattern": "^[0-9]{1,18}$",

@@ -62,6 +62,15 @@ def _items(value: Any) -> bool:
     return isinstance(value, list) and not any(of(item) for item in value)
 
 
+def _is_agent(value: Any) -> bool:
+    return isinstance(value, dict) and _id("agent")(value["id"]) and _text(value["name"]) and value["type"] == "agent"
+
+
+RESOURCE: dict[str, Check] = {
+    "type": _is("memory_store"), "memory_store_id": _id("memstore"), "name": _text, "description": _text,
+    "instructions": _null, "access": lambda value: value in ("read_write", "read_only"), "mount_path": _path,
+}  # fmt: skip
+
 ACTORS: dict[str, dict[str, Check]] = {
     "api_actor": {"type": _text, "api_key_id": _id("apikey")},
     "session_actor": {"type": _text, "session_id": _text},
@@ -86,6 +95,13 @@ OBJECTS: dict[str, dict[str, Check]] = {
         "content": _or_null(_text), "content_sha256": _or_null(_sha), "content_size_bytes": _or_null(_size),
         "created_at": _moment, "created_by": _or_null(_actor), "redacted_at": _or_null(_moment),
         "redacted_by": _or_null(_actor),
+    },
+    "session": {
+        "type": _text, "id": _id("sesn"), "title": _text, "agent": _is_agent, "status": _is("idle"),
+        "resources": lambda value: isinstance(value, list) and not any(_wrong(one, RESOURCE) for one in value),
+        "created_at": _moment, "updated_at": _moment, "archived_at": _null, "environment_id": _text,
+        "deployment_id": _null, "budget": _null, "metadata": _pairs, "vault_ids": _is([]),
+        "outcome_evaluations": _is([]), "stats": lambda value: value["duration_seconds"] >= 0, "usage": _is({}),
     },
     "memory_store_deleted": {"type": _text, "id": _id("memstore")},
     "memory_deleted": {"type": _text, "id": _id("mem")},

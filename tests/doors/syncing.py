@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from uuid import uuid4
 
 from anthropic import AsyncAnthropic
 from anthropic.lib.tools import _memories
 from anthropic.lib.tools._memories import SessionMemoryStores
 from anthropic.types.beta import BetaManagedAgentsSession
-from anthropic.types.beta.sessions import BetaManagedAgentsMemoryStoreResource
 
 
 class Clock:
@@ -26,12 +25,18 @@ class Clock:
         self.now += _memories.DELETE_CORROBORATION_SECONDS + 1
 
 
-def session_of(store: str, folder: Path, access: Any = "read_write") -> BetaManagedAgentsSession:
-    """A session as the service describes it, as far as the sync looks at it."""
-    resource = BetaManagedAgentsMemoryStoreResource(
-        type="memory_store", memory_store_id=store, mount_path=str(folder), access=access
-    )
-    return BetaManagedAgentsSession.construct(id="sesn_1", type="session", resources=[resource])
+async def session_of(client: AsyncAnthropic, store: str, folder: Path) -> BetaManagedAgentsSession:
+    """The client's session, or a new one, as the hub describes it. Only its folder is moved into the test's own."""
+    name = str(client.default_headers.get("Memoryhub-Session") or f"sync-{uuid4().hex}")
+    begun = {"Memoryhub-Session": name}
+    await client.beta.memory_stores.memories.list(store, view="full", limit=1, extra_headers=begun)
+    sessions = await client.beta.sessions.list(memory_store_id=store)
+    (session,) = [one async for one in sessions if one.title == name]
+    (resource,) = session.resources
+    assert resource.type == "memory_store" and resource.memory_store_id == store
+    assert str(resource.mount_path).startswith("/mnt/memory/")
+    resource.mount_path = str(folder)
+    return session
 
 
 class Synced:
@@ -60,12 +65,10 @@ class Synced:
 
 
 @asynccontextmanager
-async def synced(
-    client: AsyncAnthropic, store: str, folder: Path, clock: Clock, access: str = "read_write"
-) -> AsyncIterator[Synced]:
+async def synced(client: AsyncAnthropic, store: str, folder: Path, clock: Clock) -> AsyncIterator[Synced]:
     """A folder into which the store was downloaded; it goes away afterwards."""
     stores = SessionMemoryStores(client, workdir=folder.parent)
-    await stores.download(session_of(store, folder, access))
+    await stores.download(await session_of(client, store, folder))
     try:
         yield Synced(stores, folder, clock)
     finally:

@@ -55,9 +55,9 @@ class Hub:
 
     @asynccontextmanager
     async def synced(
-        self, access: str = "read_write", then: Callable[[httpx2.Response], None] = lambda response: None
+        self, key: str = "", then: Callable[[httpx2.Response], None] = lambda response: None
     ) -> AsyncIterator[Synced]:
-        """A folder synced with the store; `then` hears of every answer."""
+        """A folder synced with the store by a key, or by the test's own; `then` hears of every answer."""
 
         async def note(request: httpx2.Request) -> None:
             self.sent.append(f"{request.method} {request.url.path.partition('memories')[1]}")
@@ -67,8 +67,8 @@ class Hub:
 
         own = anthropic.DefaultAsyncHttpxClient(event_hooks={"request": [note], "response": [hear]})
         async with (
-            AsyncAnthropic(base_url=self.url, api_key=self.key, http_client=own) as client,
-            synced(client, self.store, self.folder, self.clock, access) as folder,
+            AsyncAnthropic(base_url=self.url, api_key=key or self.key, http_client=own) as client,
+            synced(client, self.store, self.folder, self.clock) as folder,
         ):
             yield folder
 
@@ -245,7 +245,7 @@ def test_a_file_beneath_a_memory_stays_in_the_folder(remote: Hub) -> None:
     assert set(remote.texts()) == {"a.md", "notes/todo.md", "b.md/c.md"}
 
 
-def test_a_store_that_is_read_only_in_a_session_is_never_written_to(remote: Hub) -> None:
+def test_a_store_that_is_read_only_in_a_session_is_never_written_to(remote: Hub, hub: Served) -> None:
     async def use(folder: Synced) -> None:
         folder.write("a.md", "mine\n")
         folder.write("new.md", "new\n")
@@ -256,7 +256,7 @@ def test_a_store_that_is_read_only_in_a_session_is_never_written_to(remote: Hub)
         await folder.sync()
         await folder.stores.finish()
 
-    remote.run(use, access="read_only")
+    remote.run(use, key=hub.keys["read"])
     assert remote.versions() == [("created", "/notes/todo.md"), ("created", "/a.md")]
 
 

@@ -5,16 +5,25 @@ from types import ModuleType
 
 import pytest
 
-from tests.doors import cases_lists, cases_memories, cases_paths, cases_requests, cases_stores, cases_versions
+from tests.doors import (
+    cases_lists,
+    cases_memories,
+    cases_paths,
+    cases_requests,
+    cases_sessions,
+    cases_stores,
+    cases_versions,
+)
 from tests.doors.table import Case, run
 from tests.doors.world import make
 
-TABLES = (cases_stores, cases_memories, cases_paths, cases_lists, cases_versions, cases_requests)
+TABLES = (cases_stores, cases_memories, cases_paths, cases_lists, cases_versions, cases_requests, cases_sessions)
 CASES: list[Case] = [each for table in TABLES for each in table.CASES]
 ENDPOINTS = {
     "POST stores": 20, "GET stores": 20, "GET store": 8, "POST store": 20, "DELETE store": 8, "POST store archive": 8,
     "POST memories": 30, "GET memories": 30, "GET memory": 12, "POST memory": 30, "DELETE memory": 12,
     "GET versions": 20, "GET version": 10, "POST version redact": 10,
+    "GET sessions": 18, "GET session": 5,
 }  # fmt: skip
 """How many steps of the table ask each endpoint, at least."""
 
@@ -41,6 +50,8 @@ def test_each_endpoint_has_its_cases() -> None:
 def endpoint(method: str, path: str) -> str:
     """Which of ENDPOINTS a step asks, by the form of its address."""
     parts = path.partition("?")[0].removeprefix("/v1/").split("/")
+    if parts[0] == "sessions":
+        return f"{method} session{'s' if len(parts) == 1 else ''}"
     kinds = {"memories": "memory", "memory_versions": "version"}
     if len(parts) == 1:
         return f"{method} stores"
