@@ -239,6 +239,7 @@ NOT_PAGES = {
     "stop_claude_run": "an act", "continue_claude_run": "an act",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
+    "replay_session": "one row by its id; a replay is a POST, bounded in calls and time",
     "comment": "the comments of one memory, at most 500",
     "guide": "a document of the checkout, and no rows",
     "first_call": "a key by its id, and few entries of its agent",

@@ -167,7 +167,7 @@ OPERATIONS: dict[str, Callable[[Hub], None]] = {
     "openapi_document": no_matter,
     "create_memory_store": no_matter, "list_memory_stores": no_matter, "retrieve_memory_store": no_matter,
     "update_memory_store": no_matter, "archive_memory_store": no_matter, "unarchive_memory_store": no_matter,
-    "delete_memory_store": no_matter,
+    "delete_memory_store": no_matter, "list_sessions": no_matter, "retrieve_session": no_matter,
 }  # fmt: skip
 """What each operation of the API shows of something hidden. The proposals of an agent are in a test of their own."""
 

@@ -71,6 +71,17 @@ def restore(
         return _commit(store, "restore_moment", details, path)
 
 
+def put_back(store_id: str, seq: int, act: Act) -> list[str]:
+    """Restore the store to its state after entry `seq`, as its plan proposes. Return the paths of the memories that
+    stay as they are because their text is gone. For a trial: nobody has seen the plan. Raises TooMuch and ToolError."""
+    with tree.locked(store_id, act) as store:
+        plan = restore_plan(store_id, seq)
+        kept = set(apply(store, plan, {}))
+        if store.made:
+            _commit(store, "restore_moment", {"seq": seq}, None)
+        return [change.path for change in plan.changes if change.memory in kept]
+
+
 def undo(
     store_id: str,
     versions: Collection[str],

@@ -171,6 +171,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "known": known.known(found, stores, moment),
             "before": list(sessions_before(found, stores)),
             "undo": [store for store in curated if not store.is_archived] if figures.writes or figures.more else [],
+            "curated": curated,
             "tries": [store.pk for store in curated],
             "section": "agents" if len(stores) > 1 else "stores",
             "is_live": found.last_seen_at > timezone.now() - LIVE,

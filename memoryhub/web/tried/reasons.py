@@ -1,0 +1,138 @@
+"""Says in plain words why the answer to a replayed call differs from the recorded one."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils.translation import gettext as _, gettext_lazy
+
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.core.sight import sees, sight_in
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
+from memoryhub.protocol import paths
+from memoryhub.protocol.commands import WRITES
+from memoryhub.protocol.errors import ToolError
+from memoryhub.protocol.kinds import Kind, kind_of
+
+MOST_LOOKED_AT = 20
+"""How many versions of the memories of a call are searched for one that others made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A sentence, and the seq of the entry that it is about, if there is one."""
+
+    words: str
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a replay leaves out or adds: it begins before the entry `start`, and `last` is the store's newest entry.
+
+    If `is_past`, the store was put back to before `start`, without the memories at the paths `kept`.
+    """
+
+    start: int
+    last: int
+    is_past: bool
+    kept: Collection[str] = ()
+
+
+_GOVERNED = {
+    Kind.RULE: (gettext_lazy("a path rule"), gettext_lazy("A path rule refuses it now.")),
+    Kind.PROPOSED: (gettext_lazy("a path rule"), gettext_lazy("A path rule makes it a proposal now.")),
+    Kind.LIMIT: (gettext_lazy("a limit"), gettext_lazy("A limit refuses it now.")),
+    Kind.SENSITIVE: (
+        gettext_lazy("the rules for sensitive text"), gettext_lazy("The rules for sensitive text refuse it now."),
+    ),
+    Kind.READ_ONLY: (gettext_lazy("the access of the key"), gettext_lazy("The key may only read now.")),
+    Kind.ARCHIVED: (gettext_lazy("the archived store"), gettext_lazy("The memory store is archived now.")),
+    Kind.HELD: (gettext_lazy("a legal hold"), gettext_lazy("A legal hold forbids it now.")),
+}  # fmt: skip
+"""{kind of a refusal: (what refused, the sentence if it refuses only now)}"""
+
+
+class Reasons:
+    """Finds the reasons for the differing answers of one replay, call by call in their order."""
+
+    def __init__(self, store: MemoryStore, session: Session, span: Span, at: datetime) -> None:
+        self._store, self._session, self._span, self._at = store, session, span, at
+        self._before: list[tuple[int, Collection[str], str]] = []
+
+    def of(self, entry: AuditEntry, before: str, new: AuditEntry, after: str) -> list[Reason]:
+        """Return the reasons why a call was answered `before` and is answered `after` in the replay; at least one."""
+        places = {path for path in (entry.path, entry.new_path, new.path, new.new_path) if path is not None}
+        reasons = [*self._governed(entry, before, new, after, places), *self._earlier(places)]
+        reasons += self._changed(entry, places)
+        self._note(entry, places, _("An earlier call of the session has another outcome here."))
+        return reasons or [
+            Reason(_("No version of these memories explains it: a setting of the memory store or the hub has changed."))
+        ]
+
+    def left_out(self, entry: AuditEntry) -> None:
+        """Note that a call was not run again."""
+        places = {path for path in (entry.path, entry.new_path) if path is not None}
+        self._note(entry, places, _("An earlier call of the session could not be run again."))
+
+    def _note(self, entry: AuditEntry, places: Collection[str], words: str) -> None:
+        if entry.command in WRITES:
+            self._before.append((entry.seq, places, words))
+
+    def _governed(
+        self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
+    ) -> Iterator[Reason]:
+        """Yield what rules, limits and holds have to do with it."""
+        now = None if new.ok else kind_of(after)
+        then = None if entry.ok else kind_of(before)
+        if now in _GOVERNED and now != then:
+            yield Reason(str(_GOVERNED[now][1]))
+        if then in _GOVERNED and then != now:
+            yield Reason(_("It was refused then, by %(what)s, and is not now.") % {"what": _GOVERNED[then][0]})
+        actor = Actor(entry.actor_kind, entry.actor_id, entry.author_id, entry.label or "")
+        try:
+            is_hidden = not sees(sight_in(self._store.pk, actor, self._at), *places)
+        except ToolError:
+            is_hidden = False
+        if is_hidden:
+            yield Reason(_("A path rule hides it from this agent now."))
+        if any(_touch(place, kept) for place in places for kept in self._span.kept):
+            yield Reason(_("It could not be put back as it was, because its text is gone."))
+
+    def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
+        """Yield the last earlier call that was not run, or had another outcome, at one of the places."""
+        for seq, others, words in reversed(self._before):
+            if any(_touch(one, other) for one in places for other in others):
+                yield Reason(words, seq)
+                return
+
+    def _changed(self, entry: AuditEntry, places: Collection[str]) -> Iterator[Reason]:
+        """Yield who changed the memories of the call: since then, or while the session ran."""
+        span, where = self._span, Q(memory_id=entry.memory) if entry.memory else Q(pk__in=[])
+        low, high = (span.start - 1, entry.seq - 1) if span.is_past else (entry.seq, span.last)
+        for place in places:
+            first, end = paths.subtree(place)
+            where |= Q(path=place) | Q(path__gte=first, path__lt=end)
+        versions = MemoryVersion.objects.filter(store_id=self._store.pk).between(low, high).filter(where)
+        seqs = list(versions.order_by("-seq").values_list("seq", flat=True)[:MOST_LOOKED_AT])
+        entries = AuditEntry.objects.of_chain(self._store.pk).of_seqs(seqs).newest().in_brief()
+        for one in entries:
+            is_own = one.session == self._session.pk
+            if not (span.is_past and is_own):
+                yield Reason(_words(one, is_own=is_own, is_past=span.is_past), one.seq)
+                return
+
+
+def _words(entry: AuditEntry, *, is_own: bool, is_past: bool) -> str:
+    who = {"who": entry.label or _("Someone")}
+    if is_own:
+        return _("The session itself has changed it since.")
+    if is_past:
+        return _("%(who)s changed it while the session ran. The replay has only the calls of the session.") % who
+    return _("%(who)s has changed it since.") % who
+
+
+def _touch(one: str, other: str) -> bool:
+    """Return whether a path is another one, under it or above it."""
+    return one == other or one.startswith(other + "/") or other.startswith(one + "/")

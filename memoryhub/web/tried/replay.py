@@ -1,0 +1,187 @@
+"""Replays the recorded calls of a session without effect: on the store as it was before them, or as it is now."""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.core import plans
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.trial import without_effect
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.memories import calls, trials
+from memoryhub.actions.memories.calls import Caller
+from memoryhub.models import Access, AuditEntry, Door, Key, MemoryStore, MemoryVersion, Session
+from memoryhub.models.audit import LAST_SEQ, ActorKind
+from memoryhub.protocol.results import COMMANDS, PROPOSED
+from memoryhub.text import diffs, keeping
+from memoryhub.text.diffs import Diff
+from memoryhub.web.audit.answer import answer_of, is_redacted
+from memoryhub.web.audit.entry import Call, call_of
+from memoryhub.web.audit.masking import Entries
+from memoryhub.web.tried.reasons import Reason, Reasons, Span
+
+MOST_CALLS = 100
+"""The most calls of one replay."""
+LONGEST = 1.5
+"""The seconds after which a replay begins no further call: writers of the store wait for it."""
+MOST_CHANGED = 300
+"""The most memories that are put back to where the replay begins."""
+
+_NUMBER = re.compile(re.escape(PROPOSED) + r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as a page shows it, and whether it is an error."""
+
+    text: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A recorded call and its answers then and now. `now` is None if it was not replayed; `skipped` says why.
+
+    `reasons` say why the answers differ; `diff` compares them.
+    """
+
+    entry: AuditEntry
+    call: Call | None
+    then: Answer | None
+    now: Answer | None = None
+    skipped: str = ""
+    reasons: Sequence[Reason] = ()
+    diff: Diff | None = None
+
+    @property
+    def differs(self) -> bool:
+        return bool(self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The outcome: the calls in order. `next` is the seq of the first call that was not reached, or None.
+
+    `kept` are paths of memories that could not be put back to where they were. `others` counts acts of the session that
+    are no calls of the memory tool.
+    """
+
+    calls: Sequence[Replayed]
+    next: int | None
+    kept: Sequence[str]
+    others: int
+
+    @property
+    def same(self) -> int:
+        return sum(call.now is not None and not call.differs for call in self.calls)
+
+    @property
+    def different(self) -> int:
+        return sum(call.differs for call in self.calls)
+
+    @property
+    def skipped(self) -> int:
+        return sum(call.now is None for call in self.calls)
+
+
+def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is_past: bool) -> Replay:
+    """Replay the calls of a session from the entry `start` on, without effect.
+
+    If `is_past`, the store is first put back to before that entry, in the same transaction. Raises ToolError and
+    plans.TooMuch if it cannot be put back.
+    """
+    entries = list(
+        AuditEntry.objects.of_chain(store.pk)
+        .of_session(session.pk)
+        .filter(seq__gte=start, actor_kind=ActorKind.KEY)
+        .oldest()[: MOST_CALLS + 1]
+    )
+    keys = Key.objects.select_related("agent").in_bulk({entry.actor_id for entry in entries})
+    if is_past:
+        _require_few_changed(store, start)
+    done, began = [], time.monotonic()
+    with without_effect():
+        last = AuditEntry.objects.of_chain(store.pk).newest().values_list("seq", flat=True)[0]
+        act = Act(Actor.system("replay"), Door.WEB, at)
+        kept = apply_plan.put_back(store.pk, start - 1, act) if is_past else []
+        reasons = Reasons(store, session, Span(start, last, is_past, kept), at)
+        run = _Run(store, session, at, keys, reasons)
+        for entry in entries[:MOST_CALLS]:
+            if time.monotonic() - began > LONGEST:
+                break
+            done.append(run.one(entry))
+    reached = len(done)
+    following = entries[reached].seq if reached < len(entries) else None
+    return Replay([one for one in done if one is not None], following, kept, sum(one is None for one in done))
+
+
+def _require_few_changed(store: MemoryStore, start: int) -> None:
+    """Raise TooMuch if too many memories have changed since the entry `start` to put them back."""
+    later = MemoryVersion.objects.filter(store_id=store.pk).between(start - 1, LAST_SEQ)
+    changed = len(later.order_by().values_list("memory_id", flat=True).distinct()[: MOST_CHANGED + 1])
+    if changed > MOST_CHANGED:
+        raise plans.TooMuch(changed, MOST_CHANGED)
+
+
+class _Run:
+    """Runs recorded calls one by one, in an open trial."""
+
+    def __init__(
+        self, store: MemoryStore, session: Session, at: datetime, keys: dict[str, Key], reasons: Reasons
+    ) -> None:
+        self._store, self._session, self._at, self._keys, self._reasons = store, session, at, keys, reasons
+
+    def one(self, entry: AuditEntry) -> Replayed | None:
+        """Replay one call; return None for an act that is no call of the memory tool."""
+        if not Door(entry.door).has_tool or entry.command not in (*COMMANDS, None):
+            return None
+        entries = Entries([entry])
+        shown, call = answer_of(entry, entries), call_of(entry, entries)
+        then = None if shown is None else Answer(shown.text, not entry.ok)
+        key, input, skipped = self._keys.get(str(entry.actor_id)), _input(entry), _why_skipped(entry)
+        if skipped or key is None or input is None:
+            self._reasons.left_out(entry)
+            return Replayed(entry, call, then, skipped=skipped or _("Its key does not exist any more."))
+        caller = Caller(key.pk, key.agent_id, key.agent.name, Access(key.access), False, True)
+        act = Act(caller.actor, Door(entry.door), self._at)
+        trials.call_again(self._store.pk, input, caller, act, self._session.name)
+        new = AuditEntry.objects.of_chain(self._store.pk).newest()[0]
+        answer = answer_of(new, Entries([new]))
+        now = Answer(answer.text if answer else "", not new.ok)
+        if then is None or shown is None or shown.removed or (shown.redacted and not shown.fits):
+            return Replayed(entry, call, None, now, skipped=_("The answer that it had was removed or redacted."))
+        before, after = calls.answer_of(entry.chain, entry.seq)[1], calls.answer_of(new.chain, new.seq)[1]
+        if entry.ok == new.ok and _comparable(before) == _comparable(after):
+            return Replayed(entry, call, then, now)
+        reasons = self._reasons.of(entry, before, new, after)
+        return Replayed(entry, call, then, now, reasons=reasons, diff=diffs.compare(then.text, now.text))
+
+
+def _comparable(answer: str) -> str:
+    """Return an answer without the number of a proposal, which is another one in a replay."""
+    return _NUMBER.sub(PROPOSED, answer)
+
+
+def _input(entry: AuditEntry) -> dict[str, Any] | None:
+    try:
+        value = json.loads(entry.input or "null")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _why_skipped(entry: AuditEntry) -> str:
+    """Return why a recorded call cannot be run again, or ""."""
+    if entry.replay_of is not None:
+        return _("It was sent again: it repeats entry %(seq)s.") % {"seq": entry.replay_of}
+    if entry.input is None or is_redacted(entry, "input"):
+        return _("Its input was redacted.")
+    if _input(entry) is None and keeping.parts(json.loads(entry.input))[1] is not None:
+        return _("Only a part of its large input is kept.")
+    return "" if _input(entry) is not None else _("Its input cannot be read.")
