@@ -228,6 +228,18 @@ def _mail() -> Iterator[CheckMessage]:
 
 
 def _log_level() -> Iterator[CheckMessage]:
+    if settings.MEMORYHUB_LOG_FORMAT not in ("text", "json"):
+        yield Error(
+            f"MEMORYHUB_LOG_FORMAT is not a format: {settings.MEMORYHUB_LOG_FORMAT!r}.",
+            hint="text (the default), or json.",
+            id="memoryhub.E027",
+        )
+    if 0 < len(settings.MEMORYHUB_METRICS_TOKEN) < 16:
+        yield Error(
+            "MEMORYHUB_METRICS_TOKEN is shorter than 16 characters: it could be guessed.",
+            hint='Make one with: python -c "import secrets; print(secrets.token_urlsafe(32))"',
+            id="memoryhub.E028",
+        )
     if settings.MEMORYHUB_LOG_LEVEL not in logging.getLevelNamesMapping():
         yield Error(
             f"MEMORYHUB_LOG_LEVEL is not a level: {settings.MEMORYHUB_LOG_LEVEL!r}.",

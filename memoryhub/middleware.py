@@ -14,7 +14,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.encoding import escape_uri_path, iri_to_uri
 from django.utils.http import escape_leading_slashes
 
-from memoryhub import proxies
+from memoryhub import ids, proxies, request_ids
 from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem, log_refusal
 from memoryhub.web.common import errors
@@ -35,6 +35,19 @@ def machines_door(get_response: GetResponse) -> GetResponse:
             log_refusal(request, response, response.headers["request-id"])
             return response
         return door.answer(request)
+
+    return middleware
+
+
+def request_id(get_response: GetResponse) -> GetResponse:
+    """Give each request for a page an id, as programs get one: it is in a header of the answer and in the log."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        own = ids.new_id(ids.REQUEST, timezone.now())
+        request_ids.current.set(own)
+        response = get_response(request)
+        response.headers["request-id"] = own
+        return response
 
     return middleware
 

@@ -207,8 +207,10 @@ INSTALLED_APPS = [
 # The machines' door answers before the middleware for people, none of which it needs.
 MIDDLEWARE = [
     "memoryhub.middleware.private_answers",
+    "memoryhub.metrics.metrics",
     "memoryhub.middleware.forwarded_headers",
     "memoryhub.middleware.machines_door",
+    "memoryhub.middleware.request_id",
     "memoryhub.middleware.compressed_pages",
     "django.middleware.security.SecurityMiddleware",
     "memoryhub.middleware.content_security_policy",
@@ -377,7 +379,10 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _secure and TRUSTED_PROXIES else None
 SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz)$"]
 
+MEMORYHUB_METRICS_TOKEN = os.environ.get("MEMORYHUB_METRICS_TOKEN", "")
+
 MEMORYHUB_LOG_LEVEL = os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()
+MEMORYHUB_LOG_FORMAT = os.environ.get("MEMORYHUB_LOG_FORMAT") or "text"
 _log_level = MEMORYHUB_LOG_LEVEL if MEMORYHUB_LOG_LEVEL in logging.getLevelNamesMapping() else "WARNING"
 LOGGING = {
     "version": 1,
@@ -386,7 +391,8 @@ LOGGING = {
         "line": {
             "class": "memoryhub.logs.lines.WithoutTokens",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
+        },
+        "json": {"class": "memoryhub.logs.lines.Json"},
     },
     "filters": {
         "once_per_minute": {"()": "memoryhub.logs.filters.OncePerMinute"},
@@ -395,7 +401,7 @@ LOGGING = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": "line",
+            "formatter": "json" if MEMORYHUB_LOG_FORMAT == "json" else "line",
             "filters": ["once_per_minute", "refusals"],
         }
     },

@@ -25,6 +25,7 @@ SMALL = {
     "Invitation": "belongs to the hub; only some name a store",
     "KeyStore": "belongs to a key",
     "Mail": "belongs to a person, and names the store only to write the message",
+    "MeteredChain": "one row a store",
     "Member": "people ask for all of their own",
     "RetentionPolicy": "some a store, and those of the hub, which have none",
     "Run": "some a store, and those of the hub, which have none; its items go by the run",

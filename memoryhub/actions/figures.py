@@ -13,6 +13,8 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Sum, When
 from django.db.models.functions import Coalesce, Substr
 
+from memoryhub.actions.core import metering
+from memoryhub.actions.core.metering import Call
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import (
     Activity,
@@ -55,11 +57,13 @@ class Delta:
 class Counted:
     """The counts of some entries. `seq` and `at` are those of the last one; `at` is None if there was no entry.
 
-    `activity` counts entries by (day, author, command, outcome). `growth` has the changes of memories by day.
+    `calls` has what metrics count of each entry. `activity` counts entries by (day, author, command, outcome). `growth`
+    has the changes of memories by day.
     """
 
     seq: int
     at: datetime | None = None
+    calls: list[Call] = field(default_factory=list)
     activity: Counter[Key] = field(default_factory=Counter)
     growth: dict[date, Delta] = field(default_factory=dict)
 
@@ -81,11 +85,12 @@ def after(store_id: str, seq: int, most: int) -> Counted:
     found = Counted(seq)
     last = _last_by_versions(store_id, seq)
     entries = _entries(store_id, seq, most)
-    for number, at, author, command, ok, message in entries:
+    for number, at, author, command, ok, message, door, micros in entries:
         if last is not None and number > last:
             break
         outcome = OK if ok else kinds.kind_of((message or "")[1:]).value
         found.activity[at.astimezone(UTC).date(), author or "", command or "", outcome] += 1
+        found.calls.append(Call(number, command or "", door, outcome, micros))
         found.seq, found.at = number, at
     for day, memories, size in _changes(store_id, seq, found.seq):
         found.growth.setdefault(day, Delta()).add(memories, size, 1)
@@ -99,7 +104,7 @@ def _last_by_versions(store_id: str, seq: int) -> int | None:
 
 
 def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
-    """Return (seq, at, author, command, ok, start of the error) of entries after `seq`.
+    """Return (seq, at, author, command, ok, start of the error, door, duration) of entries after `seq`.
 
     A repeated call has the error of the first call.
     """
@@ -108,7 +113,7 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
     start = Coalesce(beginning, Subquery(first.values("start")[:1]))
     found: Any = AuditEntry.objects.of_chain(store_id).filter(seq__gt=seq).oldest()
     found = found.annotate(start=Case(When(ok=False, then=start)))
-    return list(found.values_list("seq", "at", "author_id", "command", "ok", "start")[:most])
+    return list(found.values_list("seq", "at", "author_id", "command", "ok", "start", "door", "duration")[:most])
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
@@ -182,6 +187,7 @@ def count(store_id: str) -> int:
             return 0
         _add_activity(store_id, found.rolled_up())
         _add_growth(store_id, found.growth)
+        metering.add(store_id, found.calls)
         row.seq, row.at = found.seq, found.at
         row.save(update_fields=["seq", "at"])
     return found.activity.total()

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.urls import resolve
 from django.utils import timezone
 
-from memoryhub import ids
+from memoryhub import ids, request_ids
 from memoryhub.actions.core.availability import is_unavailable
 from memoryhub.actions.core.disk_space import DiskFull
 from memoryhub.actions.core.transactions import require_own_thread
@@ -32,6 +32,7 @@ def is_here(path: str) -> bool:
 def answer(request: HttpRequest) -> HttpResponseBase:
     """Return the view's answer, or an error in the envelope; cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
+    request_ids.current.set(request_id)
     response: HttpResponseBase
     try:
         view, ids_of_path = find(request.path_info[len(PREFIX) :]) or _resolved(request.path_info)

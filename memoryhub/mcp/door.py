@@ -11,7 +11,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from memoryhub import ids
+from memoryhub import ids, request_ids
 from memoryhub.actions.core.availability import is_unavailable
 from memoryhub.actions.core.disk_space import DiskFull
 from memoryhub.actions.core.transactions import my_turn
@@ -40,6 +40,7 @@ def is_here(path: str) -> bool:
 def answer(request: HttpRequest) -> HttpResponse:
     """Return the answer to a message, or an error of JSON-RPC; cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
+    request_ids.current.set(request_id)
     try:
         with connection.wrap_database_errors:  # tool calls use the driver directly
             response = _answer(request)

@@ -5,7 +5,7 @@ from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, Idempotent
 from memoryhub.models.background import BackgroundTask, Installation
 from memoryhub.models.claude_runs import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
 from memoryhub.models.comments import Comment, Notice
-from memoryhub.models.figures import Activity, Figures, Growth, RefusedCalls
+from memoryhub.models.figures import Activity, CallCount, Figures, Growth, MeteredChain, RefusedCalls
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
 from memoryhub.models.mail import Alarm, Digest, Mail, MailChoice, MailKind, MailState
@@ -22,12 +22,12 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 
 __all__ = [
     "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
-    "BackgroundTask", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeRun",
+    "BackgroundTask", "CallCount", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeRun",
     "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures",
     "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import",
     "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice", "MailKind",
-    "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "Notice", "Operation", "Pause",
-    "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "RefusedCalls", "Removal",
-    "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState",
-    "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
+    "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
+    "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow",
+    "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
+    "SavedView", "Scan", "ScanState", "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
 ]  # fmt: skip

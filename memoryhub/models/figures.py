@@ -127,6 +127,29 @@ class RefusedCalls(RowOfStore):
     objects = RefusedCallsQuerySet.as_manager()
 
 
+class CallCount(models.Model):
+    """How many entries of all memory stores there ever were with one command, door and outcome, for metrics.
+
+    `micros` is the sum of their durations, and `buckets` how many lasted how long (see `actions.core.metering`). The
+    counts outlive the entries and the stores.
+    """
+
+    pk = models.CompositePrimaryKey("command", "door", "outcome")
+    command = PathField()
+    door = PathField()
+    outcome = PathField()
+    count = models.BigIntegerField(default=0)
+    micros = models.BigIntegerField(default=0)
+    buckets = PlainJSONField(default=list)
+
+
+class MeteredChain(models.Model):
+    """How far the entries of a chain are in the rows of CallCount: figures may be counted again, these may not."""
+
+    chain = IdField(primary_key=True)
+    seq = models.BigIntegerField()
+
+
 class Figures(models.Model):
     """How far a store has been counted, and its lists of memories.
 

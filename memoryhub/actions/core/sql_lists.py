@@ -201,3 +201,11 @@ def has_merged(store: str, agent: str) -> bool:
     """Return whether a proposal of an agent has been merged, or a part of one."""
     sql.connect()
     return sql.one(_MERGED, store, agent) is not None
+
+
+def database_bytes() -> int:
+    """Return the size of the PostgreSQL database in bytes."""
+    sql.connect()
+    row = sql.one(Statement("select pg_database_size(current_database())"))
+    assert row is not None  # it is one value
+    return int(row[0])

@@ -236,6 +236,7 @@ def my_turn() -> Iterator[None]:
 
 
 let_others = _turn.give_up  # call it before work that takes longer than a call
+waiting = _jobs.all_waiting  # how many jobs wait for the committer of this process
 
 
 def is_busy() -> bool:
@@ -325,9 +326,7 @@ def start_committer() -> None:
 def _commit_forever() -> None:
     _thread.is_committer = True
     while True:
-        jobs = [_jobs.get()[1]]
-        _answer(jobs)
-        del jobs  # otherwise the last requests stay in memory until the next one
+        _answer([_jobs.get()[1]])  # no name: it would keep the last requests in memory until the next one
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:

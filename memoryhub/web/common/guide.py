@@ -36,6 +36,7 @@ DOCUMENTS = (
     "http",
     "security",
     "email",
+    "metrics",
 )
 """The documents in `docs` that are pages of the hub."""
 
