@@ -8,10 +8,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
 
-import dj_database_url
-
+from memoryhub.addresses import database_of, mail_server_of, parts_of
 from memoryhub.database import sqlite_files
 from memoryhub.limits import LIMITS
 
@@ -81,14 +79,6 @@ def text_of(path: str) -> str:
         raise SystemExit(f"{path}, which MEMORYHUB_BACKUP_PASSPHRASE_FILE names, cannot be read: {error}.") from None
 
 
-def parts_of(url: str) -> SplitResult:
-    """Return the parts of a URL. For an invalid URL all parts are empty; a system check reports it."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return urlsplit("")
-
-
 def cookie_names(url: str) -> tuple[str, str]:
     """Return the names of the session and CSRF cookies of a hub at an address.
 
@@ -103,55 +93,6 @@ def cookie_names(url: str) -> tuple[str, str]:
     is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
     suffix = f"_{port}" if is_local and port != 8000 else ""
     return f"sessionid{suffix}", f"csrftoken{suffix}"
-
-
-def database_of(url: str) -> dict[str, Any]:
-    """Return Django's settings for the URL of a database. For a wrong URL it is the dummy backend; a system check
-    reports it."""
-    try:
-        database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
-    except (ValueError, KeyError):
-        database = {"ENGINE": ""}
-    if str(database["ENGINE"]).endswith("sqlite3") and database.get("NAME") in ("", ":memory:"):
-        database = {"ENGINE": ""}  # the processes of a hub must share one database
-    known = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
-    return database if database["ENGINE"] in known else {"ENGINE": "django.db.backends.dummy"}
-
-
-def _with_several_hosts(url: str) -> dict[str, Any]:
-    """Return Django's settings for a URL with several hosts, such as postgres://user@one:5432,two/name. The hosts are
-    tried in this order."""
-    parts = parts_of(url)
-    user, at, hosts = parts.netloc.rpartition("@")
-    named = [host.rpartition(":")[::2] if ":" in host else (host, "") for host in hosts.split(",")]
-    if not all(host and (port == "" or port.isdigit()) for host, port in named):
-        raise ValueError
-    database = dict(dj_database_url.parse(parts._replace(netloc=f"{user}{at}host").geturl()))
-    ports = [port or "5432" for _, port in named]
-    return database | {"HOST": ",".join(unquote(host) for host, _ in named), "PORT": ",".join(ports)}
-
-
-MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
-"""How a mail server is reached, with its usual port: without encryption, with STARTTLS, and with TLS from the start."""
-
-
-def mail_server_of(url: str) -> dict[str, Any] | None:
-    """Return how to reach the mail server of a URL. None for a wrong URL; a system check reports it."""
-    parts = parts_of(url)
-    try:
-        port = parts.port or MAIL_PORTS[parts.scheme]
-    except (ValueError, KeyError):
-        return None
-    if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
-        return None
-    return {
-        "host": parts.hostname,
-        "port": port,
-        "user": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-        "tls": parts.scheme == "smtp+tls",
-        "ssl": parts.scheme == "smtp+ssl",
-    }
 
 
 def words(variable: str, default: str = "") -> list[str]:

@@ -21,9 +21,9 @@ LAYERS = {
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "background": DOORS, "templatetags": DOORS,
-    "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL, "apps": SHELL, "checks": SHELL,
-    "health": SHELL, "metrics": SHELL, "middleware": SHELL, "doors": SHELL, "management": SHELL, "demo": SHELL,
-    "starting": SHELL, "doctor": SHELL, "logs": SHELL, "private_files": SHELL,
+    "settings": SHELL, "addresses": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL,
+    "apps": SHELL, "checks": SHELL, "health": SHELL, "metrics": SHELL, "middleware": SHELL, "doors": SHELL,
+    "management": SHELL, "demo": SHELL, "starting": SHELL, "doctor": SHELL, "logs": SHELL, "private_files": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 

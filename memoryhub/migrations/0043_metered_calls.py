@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0040_email'),
+        ('memoryhub', '0042_copies_of_stores'),
     ]
 
     operations = [
