@@ -257,6 +257,7 @@ MEMORYHUB_CLAUDE_RUN_TOKENS = limit_of("MEMORYHUB_CLAUDE_RUN_TOKENS", 500_000)
 MEMORYHUB_CLAUDE_DAY_TOKENS = limit_of("MEMORYHUB_CLAUDE_DAY_TOKENS", 5_000_000)
 MEMORYHUB_CLAUDE_DAYS = limit_of("MEMORYHUB_CLAUDE_DAYS", 90) or 90
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # a form with 100 path rules has more than 1,000, Django's default
 FILE_UPLOAD_HANDLERS = [
     "memoryhub.web.common.uploads.OnlySoManyParts",
     "memoryhub.web.common.uploads.OnlySoLarge",

@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("memoryhub.web.urls")),
 ]
 
+handler400 = "memoryhub.web.common.errors.bad_request"
 handler403 = "memoryhub.web.common.errors.forbidden"
 handler404 = "memoryhub.web.common.errors.not_found"
 handler500 = "memoryhub.web.common.errors.failed"

@@ -3,13 +3,22 @@
 import sys
 from collections.abc import Sequence
 
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.views import defaults
 
 from memoryhub.actions.core.availability import is_unavailable
 from memoryhub.actions.core.disk_space import DiskFull
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 400. A form that is too large gets a page; anything else is no form of the hub."""
+    if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
+        return render(request, "form_too_large.html", status=400)
+    return defaults.bad_request(request, exception)
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
