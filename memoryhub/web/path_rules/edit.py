@@ -53,7 +53,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         draft = _draft(request, store, saved)
         is_complete = bool(request.GET.getlist("allow")) and draft != saved
         form = forms.unbound(forms.of_rules(draft), names, store)
-        return _page(request, store, names, form, seen, tried=[*draft] if is_complete else None)
+        problem = forms.TOO_MANY % {"num": MOST_RULES} if len(draft) > MOST_RULES else ""
+        return _page(request, store, names, form, seen, tried=[*draft] if is_complete else None, problem=problem)
     asked = request.POST.get("act", TRY)
     if asked not in (SAVE, TRY):
         rows, shown = forms.rearranged(forms.typed(request.POST), asked, is_first=not saved)
@@ -76,7 +77,8 @@ def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) ->
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
-    return (*(rule for name, effect in _BEGUN.items() for rule in _begun(request, name, effect)), *saved)[:MOST_RULES]
+    begun = [rule for name, effect in _BEGUN.items() for rule in _begun(request, name, effect)]
+    return (*begun[: forms.MOST_ROWS - len(saved)], *saved)
 
 
 _BEGUN = {"protect": Effect.REFUSE, "allow": Effect.ALLOW}

@@ -153,8 +153,13 @@ class PathRuleForm(forms.Form):
         return PathRule(Effect(given["effect"]), *about)
 
 
+MOST_ROWS = 2 * MOST_RULES
+"""The most rows of a form: rules can be begun beside as many as a store may have. Then it is not saved before some are
+removed."""
+TOO_MANY = _("A memory store has at most %(num)d rules. Remove some.")
+
 PathRuleRows = forms.formset_factory(
-    PathRuleForm, extra=0, max_num=MOST_RULES, absolute_max=MOST_RULES + 1, validate_max=True
+    PathRuleForm, extra=0, max_num=MOST_RULES, absolute_max=MOST_ROWS, validate_max=True
 )
 Rows: TypeAlias = "forms.BaseFormSet[PathRuleForm]"
 
@@ -167,7 +172,7 @@ def of_rules(rules: Sequence[PathRule]) -> list[Row]:
 def typed(data: QueryDict) -> list[Row]:
     """Return the rows of a submitted form, valid or not."""
     given = data.get("form-TOTAL_FORMS", "")
-    total = min(int(given), MOST_RULES) if given.isascii() and given.isdigit() and len(given) < 5 else 0
+    total = min(int(given), MOST_ROWS) if given.isascii() and given.isdigit() and len(given) < 5 else 0
     return [
         {
             "effect": data.get(f"form-{number}-effect", Effect.REFUSE.value),
@@ -213,7 +218,7 @@ def unbound(rows: Sequence[Mapping[str, Any]], names: Names, store: MemoryStore)
 
 def bound(data: QueryDict, names: Names, store: MemoryStore) -> Rows:
     """Return the form as it was submitted."""
-    return PathRuleRows(data, form_kwargs=_of(names, store))
+    return PathRuleRows(data, form_kwargs=_of(names, store), error_messages={"too_many_forms": str(TOO_MANY)})
 
 
 def _of(names: Names, store: MemoryStore) -> dict[str, Any]:

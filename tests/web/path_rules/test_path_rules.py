@@ -373,3 +373,18 @@ def test_a_replay_of_more_than_it_looks_at_says_so(hub: Hub, alice: User, monkey
     monkeypatch.setattr(many, "MOST_WORK", 20)
     short = form(client, hub.store, "try", *rules).context["outcome"]
     assert short.is_cut and 0 < short.calls == short.refused < 7
+
+
+def test_as_many_rules_as_there_may_be_are_saved_and_one_more_drops_none(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    whole = {"only_if": "", "until": ""}
+    assert tried_and_saved(client, store, *(row(f"/{n}/", **whole) for n in range(100))).status_code == 303
+    assert len(rules_of(store)) == 100
+    opened = client.get(f"{editor(store)}?allow=/tickets/")
+    shown = patterns(opened)
+    assert shown == ["/tickets/", *(f"/{n}/" for n in range(100))]
+    assert "at most 100 rules" in opened.content.decode()
+    rows, seen = [row(pattern, **whole) for pattern in shown], {"seen": opened.context["seen"]}
+    assert "at most 100 rules" in form(client, store, "save", *rows, **seen).content.decode()
+    assert patterns(form(client, store, "remove-1", *rows)) == [shown[0], *shown[2:]]
+    assert [rule["pattern"] for rule in rules_of(store)] == shown[1:]
