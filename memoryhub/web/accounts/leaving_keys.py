@@ -23,6 +23,11 @@ def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
+def count_of(keys: KeyQuerySet, maker: User) -> int:
+    """Return how many usable keys `maker` issued, of which `rows_of` returns the first ones."""
+    return keys.made_by(maker).usable(timezone.now()).count()
+
+
 def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Webhook]:
     """Return those of the webhooks that are active and that `maker` made or changed."""
     found = webhooks.active().filter(Q(store=None) | Q(store__deleted_at=None)).select_related("store")

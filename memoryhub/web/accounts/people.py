@@ -23,7 +23,7 @@ from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, Key, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, chosen, rows_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.people_forms import InviteForm
 from memoryhub.web.common.access import by, person, superuser_only
 from memoryhub.web.common.request import Request
@@ -101,13 +101,14 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
     """
     user = get_object_or_404(User, pk=user_id, is_active=True)
-    keys = rows_of(Key.objects.all(), user, person(request))
+    keys, issued = rows_of(Key.objects.all(), user, person(request)), count_of(Key.objects.all(), user)
     webhooks = webhooks_of(Webhook.objects.order_by("store__name", "name", "id"), user)
     if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
-        return _deactivated(request, user, ending, len(keys) - len(ending.keys), len(webhooks) - len(ending.webhooks))
+        return _deactivated(request, user, ending, issued - len(ending.keys), len(webhooks) - len(ending.webhooks))
     invitations = _links_of(user).newest()[:ROWS]
     roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
     shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
+    shown |= {"issued": issued, "more_keys": issued - len(keys)}
     shown["more_roles"] = max(0, roles.count() - ROWS)
     return render(request, "accounts/deactivate.html", shown)
 

@@ -17,7 +17,7 @@ from memoryhub.actions.accounts import keys_and_roles, people, withdrawals
 from memoryhub.models import Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, chosen, rows_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.people import shown_link
 from memoryhub.web.common.access import by, in_store, person
 from memoryhub.web.common.pages import context
@@ -118,8 +118,9 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
     if role != Role.ADMIN and not member.user.is_superuser:
         ending |= Q(made_by=member.user)
     invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
+    more = count_of(Key.objects.for_store(store), member.user) - len(keys)
     shown = {"member": member, "role": role, "keys": keys, "webhooks": webhooks, "invitations": invitations}
-    return render(request, "stores/leaving.html", context(request, store, subtab="members", **shown))
+    return render(request, "stores/leaving.html", context(request, store, subtab="members", more_keys=more, **shown))
 
 
 @in_store(Role.ADMIN)
