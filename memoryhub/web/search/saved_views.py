@@ -36,7 +36,8 @@ class Row:
     url: str | None
     store: MemoryStore | None
     is_own: bool
-    may_change: bool
+    may_delete: bool
+    may_rename: bool
 
     @property
     def filter(self) -> str:
@@ -121,12 +122,15 @@ def save(request: Request) -> HttpResponse:
 @signed_in
 def rename(request: Request, view_id: str) -> HttpResponse:
     view = _changeable(request, view_id)
+    user = person(request)
+    if not _may_rename(user, view, user.role_in(view.store) if view.store else None):
+        raise PermissionDenied
     form = NameForm(request.POST if request.method == "POST" else None, initial={"name": view.name})
     if form.is_valid():
         try:
             saved_views.rename(view.pk, form.cleaned_data["name"], act(request))
         except saved_views.NameTaken:
-            form.add_error("name", _taken(view.owner == person(request)))
+            form.add_error("name", _taken(view.owner == user))
         except saved_views.NoSuchView:
             return _gone(request)
         else:
@@ -153,17 +157,32 @@ def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
     found = list(views.select_related("store", "owner").by_name()[:MOST])  # type: ignore[attr-defined]
     ids = {view.store_id for view in found if view.store_id}
     visible = {store.pk: store for store in MemoryStore.objects.visible_to(user).filter(pk__in=ids)}
-    return [_row(user, view, visible.get(view.store_id or "")) for view in found if view.page in PAGES]
+    shared = {view.store_id for view in found if view.is_shared and view.store_id}
+    roles = {id: user.role_in(visible[id]) for id in shared if id in visible}
+    return [
+        _row(user, view, visible.get(view.store_id or ""), roles.get(view.store_id or ""))
+        for view in found
+        if view.page in PAGES
+    ]
 
 
-def _row(user: User, view: SavedView, store: MemoryStore | None) -> Row:
-    """Return the view as a row.
+def _row(user: User, view: SavedView, store: MemoryStore | None, role: Role | None) -> Row:
+    """Return the view as a row. `role` is the person's role in the store of a shared view.
 
     If the person has lost access to the view's store, the row has no URL, and the view can only be deleted.
     """
     url = address_of(view) if store or not view.store_id else None
     is_own = view.owner_id == user.pk
-    return Row(view, str(PAGES[view.page].label), url, store, is_own, is_own or _looks_after(user, store))
+    may_delete, may_rename = is_own or role == Role.ADMIN, _may_rename(user, view, role)
+    return Row(view, str(PAGES[view.page].label), url, store, is_own, may_delete, may_rename)
+
+
+def _may_rename(user: User, view: SavedView, role: Role | None) -> bool:
+    """Return whether a person with this role may rename a view: their own, if they could share it now; as an admin of
+    its store, also the view of another."""
+    if view.owner_id == user.pk:
+        return not view.is_shared or bool(role and role.includes(Role.CURATOR))
+    return role == Role.ADMIN
 
 
 def _looks_after(user: User, store: MemoryStore | None) -> bool:
@@ -173,7 +192,7 @@ def _looks_after(user: User, store: MemoryStore | None) -> bool:
 
 
 def _changeable(request: Request, view_id: str) -> SavedView:
-    """Return a view that the person may change.
+    """Return a view that the person may delete.
 
     Raise Http404 if they cannot see the view, PermissionDenied if they may not change it.
     """

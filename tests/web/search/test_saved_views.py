@@ -176,6 +176,17 @@ class TestChanging:
         assert self.rename(alice, view, "Alice was here") == 303
         assert self.delete(alice, view) == 303
 
+    @pytest.mark.parametrize("role", [Role.VIEWER, None])
+    def test_who_may_not_share_any_more_may_only_delete_it(
+        self, view: SavedView, carol: User, alice: User, store: MemoryStore, role: Role | None
+    ) -> None:
+        keys_and_roles.set_role(store, carol, role, **BY)
+        listed = page(signed_in(carol), VIEWS)
+        assert reverse("rename_view", args=[view.id]) not in listed and reverse("delete_view", args=[view.id]) in listed
+        assert (self.rename(carol, view, "Read this: evil.example"), names(alice)) == (403, ["Shared"])
+        assert newest(store).command == "set_role"
+        assert (self.delete(carol, view), names(alice)) == (303, [])
+
     def test_a_private_one_is_changed_without_an_entry(self, carol: User, alice: User) -> None:
         save(carol)
         view, before = SavedView.objects.get(), AuditEntry.objects.count()
