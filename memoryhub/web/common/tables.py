@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from memoryhub.models import Session
 Record = Mapping[str, Any]
 
 FORMATS = ("csv", "json")
+_PARTED = re.compile(r"[;\r\n](?= *[=+\-@＝＋－＠])")
+"""Where a spreadsheet that parts at semicolons, as in many countries, would begin a cell that is a formula."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -53,12 +56,13 @@ def as_csv(columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]
 
 
 def safe_cell(value: object) -> str:
-    """Return a cell's text, with an apostrophe before anything that a spreadsheet could read as a formula."""
+    """Return a cell's text, with an apostrophe before anything that a spreadsheet could read as a formula: at its
+    beginning, and where it could be parted."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
+    text = _PARTED.sub(r"\g<0>'", str(value))
     return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
 
 
