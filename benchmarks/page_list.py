@@ -247,7 +247,7 @@ NOT_PAGES = {
 } | dict.fromkeys((
     "hide_first_steps", "undo_decisions",
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
-    "password_link", "forgotten", "reset_password", "end_mail", "test_mail",
+    "password_link", "forgotten", "reset_password", "end_mail", "test_mail", "verify_now",
     "comments", "answer_comment", "put_away_comment",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
     "assign", "assign_proposal", "claim", "claim_proposal", "viewed", "choose_import", "start_import", "cancel_import",
@@ -256,6 +256,6 @@ NOT_PAGES = {
     "selection", "reveal", "decide_findings", "decide_all_findings", "cancel_scan", "download_receipt",
 ), "POST") | dict.fromkeys((
     "export_audit", "export_trash", "export_versions", "export_life_line", "export_agents", "export_overview",
-    "export_store_overview", "export_rehearsal",
+    "export_store_overview", "export_rehearsal", "export_search",
 ), "POST, streams")  # fmt: skip
 """Routes without a line, with the reason."""

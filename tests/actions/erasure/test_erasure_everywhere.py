@@ -44,7 +44,7 @@ OF_MACHINES: dict[str, str] = {
             "MemoryVersion.review_state", "MemoryVersion.salt", "MemoryVersion.commitment",
             "MemoryVersion.redacted_by", "MemoryVersion.seal", "MemoryText.salt", "Finding.kind",
             "Finding.fingerprint", "Finding.state", "Scan.state", "Scan.kinds", "Scan.position",
-            "Import.state", "Import.source", "Import.door", "Import.group", "Import.told",
+            "Import.state", "Import.source", "Import.door", "Import.group", "Import.told", "Import.copied_from",
             "ImportItem.found", "ImportItem.choice", "ImportItem.met",
             "ImportItem.outcome", "Viewed.version", "Notice.thread", "Notice.comment", "Redaction.chain",
             "Redaction.field", "Redaction.version",

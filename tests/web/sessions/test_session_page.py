@@ -43,3 +43,22 @@ def test_the_page_of_a_session_is_live_only_for_an_hour(caller: Caller, bob: Use
 def test_the_menu_is_at_the_stores_as_the_breadcrumbs_are(caller: Caller, bob: User) -> None:
     caller.create("/a.md", "one\n")
     assert re.search(r'<a href="/stores" aria-current="true"', session_page(bob).content.decode())
+
+
+def test_a_refused_call_says_why_in_plain_words_and_names_its_path(caller: Caller, bob: User) -> None:
+    caller.create("/a.md", "one\n")
+    caller.call("view", path="/memories/../etc/passwd")
+    caller.call("view", path="/memories/none.md")
+    caller.call("view", path="/elsewhere")
+    caller.call("view", path="/memories/a.md", view_range=[7, 9])
+    caller.call("str_replace", path="/memories/a.md", old_str="two\nthree", new_str="")
+    page = re.sub(r"<[^>]*>", "", session_page(bob).content.decode())
+    for told in (
+        "The path /../etc/passwd would lead out of the memory store.",
+        "There is nothing at /none.md.",
+        "The path /elsewhere does not begin with /memories.",
+        "It named lines that the memory does not have.",
+        "The text that it wanted to replace is not there in exactly this form.",
+    ):
+        assert told in page, told
+    assert "escape /memories" not in page
