@@ -135,12 +135,24 @@ def place(
 
 
 def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, str | None]], terms: Terms) -> list[Hold]:
-    """Hold or pin several (memory, path) pairs on the same terms, all or none, with an entry each. See `place`."""
+    """Hold or pin several (memory, path) pairs on the same terms, all or none, with an entry each. See `place`.
+
+    Of several, those that are held on these terms already (same case, or same reason without a case) are left out.
+    """
     places = [(memory, _checked(act, terms, memory, path)) for memory, path in places]
     if terms.freezes and terms.kind != HoldKind.HOLD:
         raise ValidationError({"freezes": _("Only a legal hold can freeze the text.")})
     with tree.locked(store_id, _grouped(act, len(places))) as store:
-        return [_put(store, terms, memory, path) for memory, path in places]
+        held = _held_so(store, terms) if len(places) > 1 else frozenset()
+        return [_put(store, terms, memory, path) for memory, path in places if (memory, path) not in held]
+
+
+def _held_so(store: Tree, terms: Terms) -> frozenset[tuple[str | None, str | None]]:
+    """Return the (memory, path) pairs that are held on such terms now."""
+    case, reason = terms.case_number.strip(), terms.reason.strip()
+    holds = Hold.objects.of_store(store.store).filter(kind=terms.kind, ends_at=terms.ends_at, freezes=terms.freezes)
+    same = holds.filter(case_number=case) if case else holds.filter(case_number="", reason=reason)
+    return frozenset(same.active(store.at).values_list("memory", "path"))
 
 
 def _put(store: Tree, terms: Terms, memory: str | None, path: str | None) -> Hold:

@@ -37,7 +37,7 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
         except (ValidationError, Memory.DoesNotExist):
             form.add_error(None, _("Some of these were removed permanently. Select them again."))
         else:
-            return _done(request, store, form, len(held))
+            return _done(request, store, form, len(held), len(places) - len(held))
     shown = pages.context(
         request,
         store,
@@ -53,13 +53,17 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
     return render(request, "memories/hold_selection.html", shown)
 
 
-def _done(request: Request, store: MemoryStore, form: TermsForm, count: int) -> HttpResponse:
+def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, already: int) -> HttpResponse:
     said = (
         ngettext("%(count)s legal hold was placed.", "%(count)s legal holds were placed.", count)
         if form.terms().kind == HoldKind.HOLD
         else ngettext("%(count)s pin was placed.", "%(count)s pins were placed.", count)
     )
-    messages.success(request, said % {"count": count})
+    told = said % {"count": count}
+    if already:
+        had = ngettext("%(count)s was there already.", "%(count)s were there already.", already)
+        told = f"{told} {had % {'count': already}}"
+    messages.success(request, told)
     return see_other(list_url(store))
 
 

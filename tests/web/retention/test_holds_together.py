@@ -57,6 +57,21 @@ def test_a_selection_is_held_for_one_case_and_released_together(client: Client, 
     assert newest(store).command == "release" and newest(store).note == "settled"
 
 
+@pytest.mark.both_databases
+def test_what_is_held_for_the_case_already_is_not_held_again(client: Client, store: MemoryStore) -> None:
+    first, second = write(store, "/a.md"), write(store, "/b.md")
+    address = url("selection", store.pk)
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="other", memory=second.pk, case_number="2292")
+    post(client, address, TERMS | {"ids": f"{first.pk} {second.pk}"})
+    third = write(store, "/c.md")
+    html = post(client, address, TERMS | {"ids": f"{first.pk} {second.pk} {third.pk}", "reason": "The same"})
+    assert "1 legal hold was placed. 2 were there already." in html and html.count("<b>2291</b>") == 3
+    unnamed = TERMS | {"case_number": "", "ids": f"{first.pk} {second.pk}"}
+    assert "2 legal holds were placed." in post(client, address, unnamed)
+    assert "0 legal holds were placed. 2 were there already." in post(client, address, unnamed)
+    assert "2 legal holds were placed." in post(client, address, unnamed | {"reason": "Another"})
+
+
 def test_all_or_none_is_held(client: Client, store: MemoryStore) -> None:
     first = write(store, "/a.md")
     for changes, words in (({"reason": ""}, "required"), ({"kind": "x"}, "available choices")):
