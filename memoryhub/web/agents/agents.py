@@ -22,7 +22,7 @@ from memoryhub.web.common.responses import ROWS, asked, see_other
 from memoryhub.web.path_rules.naming import rules_naming
 from memoryhub.web.search.keys import ending_of
 
-SESSIONS = 20
+SESSIONS = 10
 
 
 @signed_in
