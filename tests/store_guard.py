@@ -45,6 +45,8 @@ ACROSS_STORES = {
     "actions.findings.unsettled._next_store": "finds a memory store with work to do by an index of its own",
     "actions.transfer.preview._known": "an id that an import brings may be that of a memory in any store",
     "actions.transfer.writes._History._ids": "an id that an import brings must be new in the whole hub",
+    "api.sessions.list_sessions": "whether a session did something in any store that a key reaches",
+    "api.sessions.retrieve_session": "whether a session did something in any store that a key reaches",
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.comments.told_of": "counts up to a bound in all stores of a person",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",

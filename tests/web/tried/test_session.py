@@ -21,6 +21,12 @@ pytestmark = pytest.mark.django_db
 NOTE = "/memories/notes/todo.md"
 
 
+@pytest.fixture(autouse=True)
+def in_no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay ends by the number of its calls, however busy the machine is."""
+    monkeypatch.setattr(replaying, "LONGEST", 600)
+
+
 @pytest.fixture
 def hub(store: MemoryStore, key: str) -> Hub:
     """A session that read, wrote and was refused."""
