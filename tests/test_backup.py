@@ -148,8 +148,9 @@ def test_the_hub_makes_the_planned_backups_by_itself_and_its_work_fails_where_it
     try:
         begin = (
             "from django.utils import timezone as z; from memoryhub.actions.backups import schedule as s;"
-            "from memoryhub.actions.core.audit import Act, Actor; from memoryhub.models import BackgroundTask as b;"
-            "a = Act(Actor.system('test'), 'command', z.now());"
+            "from memoryhub.actions.core.audit import Act, Actor;"
+            "from memoryhub.models import BackgroundTask as b, Door;"
+            "a = Act(Actor.system('test'), Door.COMMAND, z.now());"
         )
         hub.command("shell", "-v", "0", "-c", f"{begin} s.set_plan(s.Plan({str(place / 'backups')!r}, newest=1), a)")
         waited_for(lambda: any((place / "backups").glob("*.backup")))

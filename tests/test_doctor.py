@@ -23,6 +23,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoints, runs
+from memoryhub.database import facts
 from memoryhub.doctor import inside
 from memoryhub.doctor.examine import examine
 from memoryhub.doctor.findings import ERROR, Finding
@@ -32,6 +33,7 @@ from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
+real_setting = facts.setting
 Plant = Callable[[pytest.MonkeyPatch], None]
 FAULTS: dict[str, tuple[Plant, str]] = {}
 
@@ -247,6 +249,14 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(_: pytest.MonkeyPatch) -> None:
     with tampering():
         User.objects.update(is_superuser=False)
+
+
+@pytest.mark.both_databases
+def test_the_settings_and_the_clock_of_the_real_database_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryhub.doctor.inside.facts.setting", real_setting)
+    says = [one.says for one in inside.database(timezone.now())]
+    assert all("journal" in one or "is off" in one for one in says), says  # a test's database is in memory or fast
+    assert list(inside.clock(timezone.now())) == []
 
 
 @pytest.mark.both_databases

@@ -12,6 +12,7 @@ from memoryhub.actions.backups import encryption
 from memoryhub.actions.backups.encryption import Keys, NotOpened
 from memoryhub.backups import archive
 from memoryhub.backups.archive import Damaged, Manifest
+from memoryhub.settings import text_of
 from tests.long import tried
 
 IDENTITY = x25519.Identity.generate()
@@ -71,6 +72,13 @@ def test_a_wrong_passphrase_is_not_called_damage_and_damage_not_a_wrong_passphra
     file.write_bytes(whole[:200] + b"#" + whole[201:])
     with pytest.raises(NotOpened, match="is damaged"):
         encryption.identity(file, "seven words that no one knows", "")
+
+
+def test_a_passphrase_can_be_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "passphrase").write_text("seven words that no one knows\n")
+    assert text_of(str(tmp_path / "passphrase")) == "seven words that no one knows"
+    with pytest.raises(SystemExit, match="MEMORYHUB_BACKUP_PASSPHRASE_FILE"):
+        text_of(str(tmp_path / "nothing"))
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "other", "checkpoints-000001.jsonl.exe"])

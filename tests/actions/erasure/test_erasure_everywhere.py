@@ -65,7 +65,8 @@ OF_MACHINES: dict[str, str] = {
         MADE_HERE,
     ),
     **dict.fromkeys(
-        ["HubSettings.rules", "BackgroundTask.node", "BackgroundTask.name", "BackgroundTask.problem",
+        ["HubSettings.rules", "HubSettings.backups", "HubSettings.backup_last", "BackgroundTask.node",
+         "BackgroundTask.name", "BackgroundTask.problem",
          "Installation.secret_mark", "Installation.audit_mark"], OF_THE_HUB,
     ),
     "Attempt.said": "a receiver answers it to an event, which has no text, and it is kept for 30 days",
