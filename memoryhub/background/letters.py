@@ -1,6 +1,7 @@
 """Writes the e-mails of the outbox, from what their receivers may see at the moment of sending.
 
-A message names memory stores, people, paths and numbers. It never has the text of a memory or of a comment.
+A message names memory stores, people, paths and numbers. It has the beginning of a comment only where the memory store
+allows that, and never the text of a memory itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,15 +32,16 @@ from memoryhub.models import (
 )  # fmt: skip
 from memoryhub.text.visible import without_hidden
 
-LONGEST_NAME = 300
+LONGEST_NAME, LONGEST_QUOTE = 300, 280
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing of a list, with the page to see it on."""
+    """One thing of a list, with the page to see it on, and the beginning of a comment."""
 
     text: str
     url: str = ""
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,10 @@ def page(route: str, *args: object, query: str = "") -> str:
     return f"{settings.MEMORYHUB_URL}{reverse(route, args=args)}{query}"
 
 
-def name(text: object) -> str:
-    """Return a name or a path in one line, without hidden characters, and not too long."""
+def name(text: object, most: int = LONGEST_NAME) -> str:
+    """Return a name, a path or another text in one line, without hidden characters, and not too long."""
     shown = without_hidden(" ".join(str(text).split()))
-    return shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 1]}…"
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def _endable(letter: Letter, user: User, kind: MailKind) -> Letter:
@@ -147,7 +149,8 @@ def _mention(mail: Mail, user: User, at: datetime) -> Letter | None:
     line = _told(found[0])
     lead = _("%(what)s, in the memory store %(store)s.") % {"what": line.text, "store": name(store)}
     subject = _("%(name)s named you in a comment") % {"name": _by(found[0])}
-    letter = Letter(user.email, subject, [lead], _("Read and answer"), line.url)
+    said = [f"“{line.quote}”"] if line.quote else []
+    letter = Letter(user.email, subject, [lead, *said], _("Read and answer"), line.url)
     return _endable(letter, user, MailKind.MENTION)
 
 
@@ -175,7 +178,8 @@ def _told(about: About) -> Line:
         words = _("%(name)s named you at proposal #%(number)s") if one.is_mention else words
     else:
         words = _("%(name)s named you at %(path)s") if one.is_mention else _("%(name)s answered at %(path)s")
-    return Line(words % names, page("comment", one.store_id, one.thread, query=f"#{one.comment}"))
+    quote = name(about.comment.text, LONGEST_QUOTE) if about.comment and one.store.mails_comments else ""
+    return Line(words % names, page("comment", one.store_id, one.thread, query=f"#{one.comment}"), quote)
 
 
 # ------------------------------------------------------------------------------------------------ the digest
@@ -201,7 +205,7 @@ def _digest(mail: Mail, user: User, at: datetime) -> Letter | None:
 
 
 def _in_store(line: Line, store: MemoryStore) -> Line:
-    return Line(f"{line.text} · {name(store)}", line.url)
+    return replace(line, text=f"{line.text} · {name(store)}")
 
 
 def _rest(count: int) -> list[Line]:

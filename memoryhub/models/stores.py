@@ -104,6 +104,7 @@ class MemoryStore(Governed):
     overwrite_on_create = models.BooleanField(default=False)
     proposes_without_error = models.BooleanField(default=False)
     shows_proposed = models.BooleanField(default=False)
+    mails_comments = models.BooleanField(default=False)
     path_rules = PlainJSONField(default=list)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)

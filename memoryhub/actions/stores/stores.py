@@ -24,19 +24,20 @@ class StoreSettings:
     overwrite_on_create: bool = False
     proposes_without_error: bool = False
     shows_proposed: bool = False
+    mails_comments: bool = False
     limits: Mapping[str, int | None] = field(default_factory=dict)
     """Limits by column; a missing one counts as None."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
         limits = {column: getattr(store, column) for column in COLUMNS}
-        answers = store.overwrite_on_create, store.proposes_without_error, store.shows_proposed
+        answers = store.overwrite_on_create, store.proposes_without_error, store.shows_proposed, store.mails_comments
         return cls(store.name, store.description, *answers, limits)
 
     def as_json(self) -> dict[str, Any]:
         """Return {column: value} of the settings."""
         own: dict[str, Any] = {"name": self.name, "description": self.description}
-        answers = ("overwrite_on_create", "proposes_without_error", "shows_proposed")
+        answers = ("overwrite_on_create", "proposes_without_error", "shows_proposed", "mails_comments")
         own |= {name: getattr(self, name) for name in answers}
         return own | {column: self.limits.get(column) for column in COLUMNS}
 

@@ -70,6 +70,11 @@ def setting_name(name: str) -> str:
         "events": _("events"),
         "may_be_private": _("private address allowed"),
         "is_chat": _("message to a chat"),
+        "mails_comments": _("quotes comments in e-mail"),
+        "email_digest": _("e-mail about what waits"),
+        "email_hour": _("hour of the digest"),
+        "email_warnings": _("e-mail before retention removes something"),
+        "email_alarms": _("e-mail about alarms"),
     }
     return _(COLUMNS[name].label) if name in COLUMNS else words.get(name, name)
 

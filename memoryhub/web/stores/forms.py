@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import MemoryStore
 
-GENERAL = ("name", "description", "overwrite_on_create", "proposes_without_error", "shows_proposed")
+GENERAL = ("name", "description", "overwrite_on_create", "proposes_without_error", "shows_proposed", "mails_comments")
 
 
 class StoreForm(forms.Form):
@@ -32,6 +32,12 @@ class StoreForm(forms.Form):
         label=_("Show agents what they have proposed"), required=False,
         help_text=_("After what an agent views with the memory tool, it reads its own changes that wait there, marked "
                     "as proposed. If this is off, they have no effect on what it views."),
+    )  # fmt: skip
+
+    mails_comments = forms.BooleanField(
+        label=_("Quote comments in e-mail"), required=False,
+        help_text=_("E-mails about a comment have its beginning, which may quote a memory. If this is off, they have "
+                    "names and paths only."),
     )  # fmt: skip
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import smtplib
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,8 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.background import Outcome
 from memoryhub.actions.mail import alarms, choices, digests, removals, sending
 from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.verification import runs, verify
 from memoryhub.background import mail as post
 from memoryhub.background.runner import Explained
@@ -105,6 +108,20 @@ def test_who_is_named_gets_a_message_at_once_with_the_path_and_without_any_text(
     assert Mail.objects.get().state == MailState.SENT
     send_all(AT + timedelta(days=1))
     assert len(outgoing) == 1
+
+
+def test_a_store_may_allow_that_messages_quote_comments(
+    store: MemoryStore, memory: Memory, alice: User, bob: User, outgoing: list[sent_mail.EmailMessage]
+) -> None:
+    stores.edit_store(store, replace(StoreSettings.of(store), mails_comments=True), **BY)
+    named(memory, alice, "@Bob, look:\n\u202eis <b>this</b> right?" + " really" * 100)
+    outbox.put(MailKind.DIGEST, [bob.pk], AT)
+    send_all()
+    for message in outgoing:
+        text = body(message)
+        assert "“@Bob, look: \ufffdis <b>this</b> right? really" in text and "…”" in text and SECRET not in text
+        assert "&lt;b&gt;this" in text
+    assert len(outgoing) == 2 and verify.verify(store.pk)[1] is None
 
 
 def test_a_message_goes_only_to_who_may_still_see_what_it_is_about(
