@@ -16,6 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import User
 from tests.api.server import collected
+from tests.directory import run_directory
 from tests.fixtures import signed_in
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -95,16 +96,17 @@ def _run_axe(page: Page, options: dict[str, Any]) -> dict[str, Any]:
     return _load_and_run_axe(page, options)
 
 
-_passed: set[int] = set()
-"""The hashes of the combinations of colours in which axe has found a text readable."""
+_READABLE = run_directory() / "readable"
+"""The hashes of the combinations of colours in which axe has found a text readable, in any process of the run."""
 
 
 def _load_and_run_axe(page: Page, options: dict[str, Any]) -> dict[str, Any]:
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)
-    given = {**options, "colours": COLOUR_RULES, "passed": list(_passed)}
-    results: dict[str, Any] = page.evaluate(_VIOLATIONS, given)
-    _passed.update(results.pop("passed"))
+    passed = [int(value) for value in _READABLE.read_text().split()] if _READABLE.exists() else []
+    results: dict[str, Any] = page.evaluate(_VIOLATIONS, {**options, "colours": COLOUR_RULES, "passed": passed})
+    with _READABLE.open("a") as file:
+        file.write("".join(f"{value}\n" for value in results.pop("passed")))
     return results
 
 
@@ -173,7 +175,8 @@ def fits(page: Page, widths: tuple[int, ...] = WIDTHS) -> None:
     Other fonts than the hub's own are tried at the smallest width, where the least of a broad one has room.
     """
     for width in widths:
-        page.set_viewport_size({"width": width, "height": 900})
+        if page.viewport_size != {"width": width, "height": 900}:
+            page.set_viewport_size({"width": width, "height": 900})
         fonts = FONTS if width == min(widths) else FONTS[:1]
         for font, wide in zip(fonts, page.evaluate(_WIDE_IN_EACH_FONT, fonts), strict=True):
             assert wide <= width, f"{page.url} is {wide} pixels wide at {width} in {font or 'its own font'}"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 NOW = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
-PARTS = 4
+PARTS = 2
 """The pages are shared out among so many tests, so that no process has all of them to wait for."""
 
 

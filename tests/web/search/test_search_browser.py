@@ -185,11 +185,11 @@ def test_searching_works_without_script(
 
 
 def test_axe_finds_nothing_where_one_finds_things(desk: Page, live_server: LiveServer, memory: Memory) -> None:
+    """In the states in which `test_browser_pages` does not see these pages."""
     store = memory.store_id
     for address in (
-        "/search", "/search?q=refund", "/search?q=nothing-of-this", "/search?q=30&versions=all&trash=yes",
-        "/search?q=a&in=x", f"/stores/{store}/find", f"/stores/{store}/find?q=t", f"/stores/{store}/find?q=zzzz",
-        "/palette?q=s", "/palette?q=zzz",
+        "/search?q=30&versions=all&trash=yes", "/search?q=a&in=x", f"/stores/{store}/find",
+        f"/stores/{store}/find?q=zzzz", "/palette?q=zzz",
     ):  # fmt: skip
         desk.goto(live_server.url + address)
         axe(desk)
