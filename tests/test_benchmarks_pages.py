@@ -59,8 +59,8 @@ def test_lines_are_told_apart_and_compared_with_others() -> None:
 
 
 def test_every_page_answers(hub: Hub) -> None:
-    """In the short form, one line of each route."""
-    lines = LINES if LONG else {line.route: line for line in LINES}.values()
+    """In the short form, one line of each third route: that all pages open is tested elsewhere."""
+    lines = LINES if LONG else list({line.route: line for line in LINES}.values())[::3]
     assert all(hub.cost(line)[0] > 0 for line in lines)
 
 

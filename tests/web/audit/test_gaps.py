@@ -51,22 +51,24 @@ def of_memory(gaps: Gaps) -> dict[str, Any]:
 
 
 def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client) -> None:
-    """For an administrator; a viewer sees them too, or is refused. On the demo, which has something on each."""
+    """For an administrator; a viewer sees them too, or is refused (in the short form: each third). On the demo, which
+    has something on each."""
     gaps = damaged_demo(NOW)
     viewer = new_person("Vera")
     keys_and_roles.set_role(gaps.store, viewer, Role.VIEWER, **BY)
     as_viewer = signed_in(viewer)
     links: set[str] = set()
-    for name, address in pages():
+    for number, (name, address) in enumerate(pages()):
         answer = client.get(address)
         assert answer.status_code == 200, (name, address)
         text = answer.content.decode()
         assert "version 0" not in text and "v0<" not in text and "Version None" not in text, name
         links.update(unescape(link) for link in _LINK.findall(text))
-        assert as_viewer.get(address).status_code in (200, 403, 404), (name, address)
+        if LONG or number % 3 == 0:
+            assert as_viewer.get(address).status_code in (200, 403, 404), (name, address)
     leads = sorted(link for link in links if _LEADS.search(link) and not _EDITS.search(link))
     assert len(leads) > 30
-    tried = leads if LONG else leads[::6]
+    tried = leads if LONG else leads[::12]
     gone = [link for link in tried if client.get(link).status_code not in (200, 302)]
     assert not gone
 

@@ -18,6 +18,7 @@ from memoryhub.sensitive import Span
 from memoryhub.web.common import masking
 from memoryhub.web.common.highlights import by_line
 from tests.fixtures import BY, new_person, signed_in
+from tests.long import LONG
 from tests.web.every_page import pages
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
@@ -47,7 +48,9 @@ def address(name: str, memory: Memory, query: str = "") -> str:
 
 
 def test_no_page_of_the_hub_shows_a_value_to_anybody_before_it_is_revealed() -> None:
-    """Every page there is, to a viewer and to an admin: of a memory that has the value in its newest versions."""
+    """Every page there is, to a viewer and to an admin: of a memory that has the value in its newest versions. In the
+    short form, the admin opens each page that the viewer may not see or on which the value stands masked for the
+    viewer, and each third of the others."""
     load(NOW)
     store = MemoryStore.objects.get(name="Customer service")
     agent = keys_and_roles.create_agent("Card bot", **BY)
@@ -68,15 +71,20 @@ def test_no_page_of_the_hub_shows_a_value_to_anybody_before_it_is_revealed() -> 
     searches = [f"{reverse('search')}?q={words}" for words in ("card", "another", "refund", "is+the+card+in:old")]
     addresses = [found for _name, found in pages()] + entries + versions + searches
     digests = [v.sha256 for v in MemoryVersion.objects.of_memory(memory).select_related("text") if CARD in v.content]
+    tried = addresses
     for role, user in people.items():
-        client, masked = signed_in(user), 0
-        for found in addresses:
+        client, masked, refused = signed_in(user), set(), set()
+        for found in tried:
             response = client.get(found)
             assert response.status_code < 500, found
             has_no_digits(response)
             assert not any(digest.encode() in response.content for digest in digests), found
-            masked += b"[redacted:card]" in response.content
-        assert masked > 15, role
+            if response.status_code != 200:
+                refused.add(found)
+            if b"[redacted:card]" in response.content:
+                masked.add(found)
+        assert len(masked) > 15, role
+        tried = addresses if LONG else sorted({*masked, *refused, *addresses[::3]})
     assert reveals(store) == []
 
 
