@@ -3,14 +3,14 @@
 import os
 
 LONG = bool(os.environ.get("MEMORYHUB_LONG"))
-PART = 12
+PART = 24
 
 
 def tried(cases: int) -> int:
-    """Return how many of the random cases are tried: all in the long form, else the first twelfth of them."""
+    """Return how many of the random cases are tried: all in the long form, else the first few of them."""
     return cases if LONG else max(1, cases // PART)
 
 
 def is_tried(number: int) -> bool:
-    """Return whether the case of this number has its costly check: each has in the long form, else one in twelve."""
+    """Return whether the case of this number has its costly check: each has in the long form, else one in many."""
     return LONG or number % PART == 0
