@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0040_metered_calls'),
+        ('memoryhub', '0043_metered_calls'),
     ]
 
     operations = [
