@@ -1,0 +1,89 @@
+"""Roles and forms: every address that takes a form is in a table with the least role, and refuses the role below it."""
+
+from collections.abc import Mapping
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import MemoryStore, Role, User
+from tests.api.harness import row_counts
+from tests.fixtures import BY, new_person, signed_in
+from tests.test_charlie import (
+    ANYONE,
+    PAGES,
+    Address,
+    values,  # noqa: F401
+)
+
+pytestmark = pytest.mark.django_db
+
+VIEWER, CURATOR, ADMIN, SUPERUSER = "viewer", "curator", "admin", "superuser"
+BELOW = {CURATOR: VIEWER, ADMIN: CURATOR, SUPERUSER: ADMIN}
+
+FORMS: Mapping[str, str] = {
+    VIEWER: """
+        download_memory selection export_trash export_versions export_life_line viewed put_away_comment export_store
+        export_store_overview
+        account change_password export_agents export_audit export_overview undo_decisions decide_many
+        decide_all_findings save_view rename_view delete_view
+    """,
+    CURATOR: """
+        rename_directory delete_directory new_memory edit_memory rename_memory delete_memory restore_version comments
+        answer_comment decide assign claim assign_proposal claim_proposal undo_decision flag restore_moment undo_session
+        undo_entry undo_version undo_import decide_findings take_out reveal holds release_hold proposals_together
+        proposal new_import choose_import start_import cancel_import
+    """,
+    ADMIN: """
+        revoke_key members set_role remove_member leaving withdraw_store_invitation store_keys edit_store archive_store
+        limits erase_everywhere erase redact_version receipts download_receipt scans cancel_scan rules new_policy policy
+        delete_policy export_rehearsal start_run allow_run cancel_run undo_run edit_path_rules new_store_webhook
+        edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook test_webhook
+        replay_failed replay_delivery
+    """,
+    SUPERUSER: """
+        hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent
+        issue_key new_store copy_store delete_store hub_limits hub_background scrub_now hub_rules new_hub_policy
+        new_webhook
+    """,
+}
+"""{the least role, in the memory store of the address if it has one: the names of the addresses}. What a person may do
+in several memory stores at once is decided for each of them: these addresses are open to viewers."""
+
+LEAST = {name: role for role, names in FORMS.items() for name in names.split()}
+
+
+@pytest.fixture
+def people(store: MemoryStore, alice: User, bob: User, superuser: User) -> dict[str, Client]:
+    curator = new_person("Carla")
+    keys_and_roles.set_role(store, curator, Role.CURATOR, **BY)
+    return {
+        VIEWER: signed_in(bob), CURATOR: signed_in(curator), ADMIN: signed_in(alice), SUPERUSER: signed_in(superuser),
+    }  # fmt: skip
+
+
+def sent(client: Client, address: Address, values: dict[str, object]) -> int:  # noqa: F811
+    """The status of an empty form; what it did is undone."""
+    with transaction.atomic():
+        response = client.post(address.filled(values))
+        transaction.set_rollback(True)
+    assert not response.headers.get("Location", "").startswith("/sign-in"), address
+    return response.status_code
+
+
+def test_every_form_is_in_the_table_and_refuses_the_role_below(
+    values: dict[str, object],  # noqa: F811
+    people: dict[str, Client],
+) -> None:
+    """A form that is wrong is no reason for another answer: who may not do it learns nothing about it."""
+    forms = {address.name: address for address in PAGES if address.name not in ANYONE}
+    before = row_counts()
+    for name, address in forms.items():
+        if name not in LEAST:
+            assert sent(people[SUPERUSER], address, values) == 405, address
+            continue
+        least = LEAST[name]
+        assert least in (ADMIN, SUPERUSER) or sent(people[least], address, values) not in (403, 405), address
+        assert least == VIEWER or sent(people[BELOW[least]], address, values) == 403, address
+    assert row_counts() == before and LEAST.keys() <= forms.keys()
