@@ -112,12 +112,16 @@ class Viewed(RowOfStore):
 
 
 class Assignment(RowOfStore):
-    """Who is to review the versions of a memory that await review. It ends when none of them waits any more."""
+    """Who is to review the versions of a memory that await review. It ends when none of them waits any more.
+
+    `ended_by` is the seq of the decision that ended it. When that decision is undone, the assignment holds again.
+    """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     memory = within_store("memoryhub.Memory")
     to = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="+")
     at = models.DateTimeField()
+    ended_by = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "memory"], name="assigned_once")]

@@ -7,8 +7,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.review.verbs import WHO
-from memoryhub.models import Assignment, Member, Memory, MemoryVersion, Proposal, ProposalState, Role, User
+from memoryhub.models import Assignment, Member, Memory, MemoryVersion, Proposal, ProposalState, Review, Role, User
 from memoryhub.models.proposals import ProposalQuerySet
 
 ROLES = [role for role in Role if role.includes(WHO)]
@@ -27,8 +28,8 @@ class NoReviewer(Exception):
 
 
 def standing(*store_ids: str) -> QuerySet[Assignment]:
-    """Return the assignments of stores to people who still review there."""
-    return Assignment.objects.filter(_reviews("to"), store_id__in=store_ids).select_related("to")
+    """Return the assignments of stores that hold, to people who still review there."""
+    return Assignment.objects.filter(_reviews("to"), store_id__in=store_ids, ended_by=None).select_related("to")
 
 
 def standing_of_proposals(*store_ids: str) -> ProposalQuerySet:
@@ -127,7 +128,15 @@ def _reviewer(store_id: str, user_id: str) -> User:
     return found
 
 
-def end(store_id: str, memories: Collection[str]) -> None:
+def end(store: Tree, memories: Collection[str]) -> None:
     """End the assignments of those memories that no longer have a version to review, in the decision's transaction."""
+    of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     waiting = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id")).unreviewed()
-    Assignment.objects.filter(~Exists(waiting), store_id=store_id, memory_id__in=memories).delete()
+    of_memories.filter(~Exists(waiting), ended_by=None).update(ended_by=store.seq)
+
+
+def resume(store: Tree, versions: Sequence[str], memories: Collection[str]) -> None:
+    """Let the assignments hold again that the undone decisions about these versions ended."""
+    of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
+    ended = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"))
+    of_memories.filter(Exists(ended.filter(seq=OuterRef("ended_by"), version_id__in=versions))).update(ended_by=None)

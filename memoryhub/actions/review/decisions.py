@@ -86,8 +86,12 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
             found = MemoryVersion.objects.among(store.store, part)
             found = found.exclude(review_state=None) if decision == Decision.REOPENED else found.unreviewed()
             found.update(review_state=state)
-        for part in in_parts(sorted({memory for memory, _ in versions})):
-            assignments.end(store.store, part)
+        for some in in_parts(sorted(versions)):
+            memories = {memory for memory, _ in some}
+            if decision == Decision.REOPENED:
+                assignments.resume(store, [version for _, version in some], memories)
+            else:
+                assignments.end(store, memories)
 
 
 # ------------------------------------------------------------------------------------------------ approving

@@ -269,7 +269,7 @@ class _Stream:
         """
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
         if MINE in self.wanted.marks.has:  # few, and others need not be looked at
-            theirs = Assignment.objects.filter(store_id=self.store, to_id=self.wanted.marks.user)
+            theirs = Assignment.objects.filter(store_id=self.store, to_id=self.wanted.marks.user, ended_by=None)
             found = found.filter(memory_id__in=theirs.values("memory_id"))
         if self.wanted.memory is None and not self.by_path:
             return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")

@@ -133,6 +133,29 @@ def test_it_ends_with_the_last_decision_and_with_the_role(
 
 
 @pytest.mark.both_databases
+def test_it_holds_again_when_the_decision_that_ended_it_is_undone(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    decide(signed_in(alice), made[1], "approve", earlier="1")
+    assert shown(inbox(signed_in(bob), q="is:mine")) == []
+    ended = AuditEntry.objects.of_chain(caller.store.pk).filter(command="approve").latest("seq").seq
+    signed_in(alice).post(reverse("undo_decision", args=[caller.store.pk, ended]))
+    assert shown(inbox(signed_in(bob), q="is:mine")) == [("/a.md", 1), ("/a.md", 2)]
+
+
+def test_it_does_not_hold_again_beside_a_later_one(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    decide(signed_in(alice), made[1], "approve", earlier="1")
+    ended = AuditEntry.objects.of_chain(caller.store.pk).filter(command="approve").latest("seq").seq
+    caller.replace("/a.md", "two", "three")
+    assign(signed_in(alice), MemoryVersion.objects.latest("seq"), "me")
+    signed_in(alice).post(reverse("undo_decision", args=[caller.store.pk, ended]))
+    assert shown(inbox(signed_in(bob), q="is:mine")) == []
+    assert shown(inbox(signed_in(alice), q="is:mine")) == [("/a.md", 1), ("/a.md", 2), ("/a.md", 3)]
+
+
+@pytest.mark.both_databases
 def test_who_is_deactivated_has_nothing_to_review(caller: Caller, alice: User, bob: User, superuser: User) -> None:
     _, made = two(caller)
     assign(signed_in(alice), made[0], "other", to=bob.pk)
