@@ -41,9 +41,12 @@ AGAIN_AFTER = 5.0
 """Seconds after which a request is stopped once more, if it goes on all the same."""
 
 LOCKING = frozenset({"acquire", "release"})
-WITHIN = LOCKING | {"__enter__", "__exit__", "connect", "get_new_connection", "getconn", "putconn", "_close"}
+NEAR = LOCKING | {"__enter__", "__exit__"}
+ANYWHERE = frozenset({"connect", "get_new_connection", "getconn", "putconn", "_close"})
 """Functions that take or release a lock, or a place in PostgreSQL's pool. Stopped in them, or where Python has just
 called them, a request could leave a lock taken for ever that every other request needs."""
+NEAREST = 4
+"""How many steps deep a lock may be taken. Further out, a function of this name is something else, such as a view."""
 
 _clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
 _THIS_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
@@ -261,11 +264,13 @@ def _is_at_a_lock(thread: int) -> bool:
     frame = sys._current_frames().get(thread)
     if frame is None or not LOCKING.isdisjoint(frame.f_code.co_names) or _enters_a_block(frame):
         return True
+    depth = 0
     while frame is not None:
+        names = NEAR | ANYWHERE if depth < NEAREST else ANYWHERE
         # a generator that is stopped by itself lets go of what it holds: see _close_what_is_open
-        if frame.f_code.co_name in WITHIN and frame.f_code.co_filename != contextlib.__file__:
+        if frame.f_code.co_name in names and frame.f_code.co_filename != contextlib.__file__:
             return True
-        frame = frame.f_back
+        frame, depth = frame.f_back, depth + 1
     return False
 
 

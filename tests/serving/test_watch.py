@@ -209,6 +209,20 @@ def test_no_stop_leaves_a_lock_taken(take: Callable[[Taken], None], monkeypatch:
     in_thread(work)
 
 
+def test_a_page_that_releases_a_hold_is_stopped_as_any_other(watched: Watch) -> None:
+    """Its view has the name of what releases a lock."""
+
+    def release() -> None:
+        deep(5)
+
+    def deep(steps: int) -> None:
+        if steps:
+            deep(steps - 1)
+        for_ever()
+
+    in_thread(partial(stopped, watched, release))
+
+
 def test_a_commit_is_not_stopped_and_who_is_stopped_after_it_is_told_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
