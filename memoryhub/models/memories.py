@@ -97,10 +97,13 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
-        """Annotate `changed_seq`, the entry that made the newest version, and `changed_by`, the label of its actor."""
+        """Annotate `changed_seq`, the entry that made the newest version, `changed_by`, the label of its actor, and
+        `changed_origin`, the version's origin (None: it was not imported)."""
         head = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), pk=OuterRef("head_id"))
         entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("changed_seq"))
-        with_seq = self.annotate(changed_seq=Subquery(head.values("seq")[:1]))
+        with_seq = self.annotate(
+            changed_seq=Subquery(head.values("seq")[:1]), changed_origin=Subquery(head.values("origin")[:1])
+        )
         return with_seq.annotate(changed_by=Subquery(entry.values("label")[:1]))
 
 

@@ -118,5 +118,5 @@ def _memories(directory: Directory, name: str, limit: int, known: OfStore) -> li
         rows = rows.filter(name__gt=name)
     memories = list(rows[:limit])
     marks = marks_of(memories, timezone.now(), {directory.store_id: known.holds})
-    imported = origins.of_ids(directory.store_id, {memory.head_id for memory in memories if memory.head_id})
-    return [memory_item(memory, marks[memory.pk], imported.get(memory.head_id or "")) for memory in memories]
+    imported = origins.of_origins((memory.pk, getattr(memory, "changed_origin", None)) for memory in memories)
+    return [memory_item(memory, marks[memory.pk], imported.get(memory.pk)) for memory in memories]

@@ -94,6 +94,8 @@ def test_the_pages_of_a_copy_name_who_wrote_its_memories(
     ):
         page = signed_in(superuser).get(address).content.decode()
         assert written in page, address
+    page = signed_in(superuser).get(reverse("memory", args=[made.pk, memory.pk])).content.decode()
+    assert f" by {written}" in page.partition('class="page-lead"')[2].partition("</div>")[0]
 
 
 @pytest.mark.both_databases
