@@ -21,7 +21,7 @@ HUB = (
     page(TRIVIAL), page("sign_in", who=""), page("today"),
     page("today", who=ADA, called="today (all)"), page("stores"), page("stores", who=ADA, called="stores (all)"),
     page("new_store", who=ADA), page("account"), page("api_docs"), page("people", who=ADA), page("agents"),
-    page("mail_choices"), page("hub_mail", who=ADA), page("hub_background", who=ADA),
+    page("mail_choices"), page("hub_mail", who=ADA), page("hub_background", who=ADA), page("hub_backups", who=ADA),
     Line("deactivate", "deactivate", {"user_id": "ben"}, who=ADA),
     page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA), page("keys", who=ADA),
     page("hub_limits", who=ADA), page("hub_claude", who=ADA),
@@ -247,7 +247,7 @@ NOT_PAGES = {
 } | dict.fromkeys((
     "hide_first_steps", "undo_decisions",
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
-    "password_link", "forgotten", "reset_password", "end_mail", "test_mail", "verify_now",
+    "password_link", "forgotten", "reset_password", "end_mail", "test_mail", "verify_now", "back_up_now",
     "comments", "answer_comment", "put_away_comment",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
     "assign", "assign_proposal", "claim", "claim_proposal", "viewed", "choose_import", "start_import", "cancel_import",
