@@ -19,7 +19,7 @@ from memoryhub.actions.core import outbox
 from memoryhub.actions.mail import alarms, digests, removals, sending
 from memoryhub.background import letters
 from memoryhub.background.letters import Letter
-from memoryhub.background.runner import Explained
+from memoryhub.background.runner import Explained, JobFailed
 from memoryhub.models import Mail
 
 logger = logging.getLogger(__name__)
@@ -29,15 +29,18 @@ LOOK_EVERY = 60.0
 
 
 class Post:
-    """Sends what is in the outbox. It remembers when it last searched for what is due."""
+    """Sends what is in the outbox. It remembers when it last searched for what is due, and why it could not send."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
         self.looked = float("-inf")
+        self.down: JobFailed | None = None
 
     def work(self, now: datetime) -> bool | None:
-        """Do one round; return False if more is to be done soon. Raises Explained if the mail server does not
-        answer."""
+        """Do one round; return False if more is to be done soon.
+
+        Raises JobFailed from the time at which the mail server cannot be used until a message was sent again.
+        """
         if not outbox.is_on():
             return None
         if self.seconds() - self.looked >= LOOK_EVERY:
@@ -45,7 +48,24 @@ class Post:
             alarms.put_due(now)
             if removals.put_due(now):
                 self.looked = self.seconds()
-        return None if send(now) == 0 else False
+        return self._send(now)
+
+    def _send(self, now: datetime) -> bool | None:
+        try:
+            taken = send(now)
+        except Explained as error:
+            if self.down is None:
+                self.down = JobFailed("mail")
+                self.down.__cause__ = error
+            raise self.down from error
+        if taken:
+            self.down = None
+            return False
+        if self.down is not None and not Mail.objects.waiting().exists():
+            self.down = None
+        if self.down is not None:
+            raise self.down  # the same error again: it is neither logged nor stored again
+        return None
 
 
 def send(at: datetime) -> int:

@@ -1,6 +1,7 @@
 """The outbox: what is written when a message is sent, who gets it then, and a mail server that refuses or is silent."""
 
 import smtplib
+import socket
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +22,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.verification import runs, verify
 from memoryhub.background import mail as post
-from memoryhub.background.runner import Explained
+from memoryhub.background.runner import Explained, Runner, Task
 from memoryhub.models import (
     HUB,
     Alarm,
@@ -332,6 +333,37 @@ def test_a_slow_or_absent_server_holds_no_request_and_the_message_is_sent_later(
     use_server(settings, mailbox.port)
     send_all(AT + timedelta(minutes=30))
     assert len(mailbox.messages) == 2 and not Mail.objects.waiting().exists()
+
+
+def test_while_the_server_is_away_the_work_fails_with_one_line_in_the_log(
+    bob: User, mailbox: Mailbox, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        gone = listener.getsockname()[1]
+    use_server(settings, gone)
+    now = [AT]
+    task = Task("mail", post.Post(lambda: 0.0).work, aside=True)
+    outbox.put(MailKind.TEST, [bob.pk], AT)
+
+    def seconds() -> float:
+        return (now[0] - AT).total_seconds()
+
+    runner = Runner([task], lambda: now[0], seconds)
+
+    def run_until(end: int) -> list[bool]:
+        """Whether the work was failing, each few seconds."""
+        states = []
+        while seconds() < end:
+            runner.run_due()
+            (row,) = background.states()
+            states.append(row.failures > 0)
+            now[0] += timedelta(seconds=4)
+        return states
+
+    assert all(run_until(100)) and len(caplog.records) == 1 and "no connection" in caplog.text
+    use_server(settings, mailbox.port)
+    run_until(460)
+    assert not any(run_until(480)) and len(mailbox.messages) == 1
 
 
 def test_a_refused_receiver_does_not_keep_others_from_their_messages(
