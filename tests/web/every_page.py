@@ -62,6 +62,7 @@ def _of_the_hub() -> Iterator[Page]:
     yield page("hub_limits")
     yield page("hub_backups")
     yield page("hub_background")
+    yield page("hub_claude")
     yield page("api_docs")
     yield page("guide")
     yield page("guide", called="guide-retention", topic="retention")
@@ -70,7 +71,7 @@ def _of_the_hub() -> Iterator[Page]:
 def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     names = (
         "store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash",
-        "store_overview", "store_sessions", "try_call", "limits", "delete_store",
+        "store_overview", "store_sessions", "try_call", "limits", "delete_store", "claude_runs", "new_claude_run",
     )  # fmt: skip
     for name in names:
         yield page(name, store_id=store.id)

@@ -5,6 +5,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,8 +13,10 @@ from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.demo.load import load
-from memoryhub.models import User
+from memoryhub.models import MemoryStore, User
 from tests.browser import sign_in_as
+from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+from tests.claude_runs.running import started, worked
 from tests.web.every_page import pages
 
 pytestmark = pytest.mark.browser
@@ -26,6 +29,21 @@ OF_THE_GUIDE = frozenset((
     "undo-session", "search-found", "versions", "compare-split", "store", "memory", "trash", "store-audit",
     "today", "take-out-instructions", "proposal-1", "edit-path-rules",
 ))  # fmt: skip
+
+
+NOTES = "# Ticket 4711\n\n- The lamp of order 93 arrived broken\n- Policy: refund within 30 days\n- Status: drafted\n"
+CLEARED = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 4, "cleared_input_tokens": 9_000}
+CLAUDE = (
+    Turn([say("Let me check my memory for previous context."), call("t1", command="view", path="/memories")], 2_120),
+    Turn([call("t2", command="create", path="/memories/tickets/4711.md", file_text=NOTES)], 3_020, 210),
+    Turn([say("I wrote down where I am. Here is a draft:\n\n> Dear Dana, I am sorry that the lamp arrived broken."
+              " We refund order 93 today."),
+          call("t3", command="str_replace", path="/memories/tickets/4711.md", old_str="Status: drafted",
+               new_str="Status: sent\n- Next: check the refund on Friday")], 14_300, 1_425),
+    Turn([call("t4", command="view", path="/memories/policies/refunds.md")], 5_400, 40, edits=(CLEARED,)),
+    Turn([say("The ticket is answered. On Friday I check that the refund arrived.")], 6_100, 160),
+)  # fmt: skip
+"""What Claude does in the picture of a run."""
 
 
 @pytest.fixture
@@ -61,3 +79,15 @@ def test_take_the_pictures_of_the_guide(demo: Page, live_server: LiveServer) -> 
             demo.goto(live_server.url + address)
             demo.wait_for_timeout(200)
             demo.screenshot(path=GUIDE / f"{name}.png")
+
+
+def test_take_the_picture_of_a_claude_run(demo: Page, live_server: LiveServer, superuser: User, settings: Any) -> None:
+    settings.ANTHROPIC_API_KEY = KEY
+    store = MemoryStore.objects.get(name="Customer service")
+    with claude_api(*CLAUDE) as api:
+        run = worked(api, started(store, superuser, "Answer the ticket of Dana: the lamp of order 93 arrived broken."))
+    demo.emulate_media(color_scheme="light", reduced_motion="reduce")
+    demo.set_viewport_size({"width": 1180, "height": 900})
+    demo.goto(f"{live_server.url}/stores/{store.id}/claude/{run.pk}")
+    demo.wait_for_timeout(300)
+    demo.screenshot(path=GUIDE / "claude-run.png")
