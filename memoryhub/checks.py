@@ -30,7 +30,7 @@ def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
     of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail())
-    return [*_url(), *_secrets(), *_backups(), *_sqlite(), *_copies(), *_limits(), *of_the_place, *of_server]
+    return [*_url(), *_secrets(), *_backups(), *_sqlite(), *_copies(), *_limits(), *_claude(), *of_the_place, *of_server]
 
 
 def _is_address(text: str) -> bool:
@@ -124,6 +124,25 @@ def _limits() -> Iterator[CheckMessage]:
     for name, value in settings.MEMORYHUB_LIMITS.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             yield Error(f"The limit {name} is not a positive whole number: {value!r}.", id="memoryhub.E004")
+
+
+def _claude() -> Iterator[CheckMessage]:
+    address = urlsplit(settings.ANTHROPIC_BASE_URL)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        yield Error(
+            "ANTHROPIC_BASE_URL is not the address of an API.",  # which may hold a password
+            hint="For example https://api.anthropic.com (the default).",
+            id="memoryhub.E025",
+        )
+    for name in ("MEMORYHUB_CLAUDE_RUN_TOKENS", "MEMORYHUB_CLAUDE_DAY_TOKENS", "MEMORYHUB_CLAUDE_DAYS"):
+        value = os.environ.get(name) or "1"
+        is_number = value.isascii() and value.isdecimal() and int(value) > 0
+        if not (is_number or (value == "none" and name != "MEMORYHUB_CLAUDE_DAYS")):
+            yield Error(
+                f"{name} is not a positive whole number: {value!r}.",
+                hint="See docs/runs.md; leave it out for the default.",
+                id="memoryhub.E026",
+            )
 
 
 def _database() -> Iterator[CheckMessage]:

@@ -245,14 +245,12 @@ MEMORYHUB_IMPORT = {
 MEMORYHUB_IMPORT_HOURS = 24
 MEMORYHUB_IDEMPOTENCY_DAYS = 7
 
-# Claude runs: the key and the address of Claude's API, the models that people may choose (the first is the default),
-# the most tokens of a run and of all runs on a day (None: no limit), and after how many days a run is deleted.
+# Claude runs: the key and the address of Claude's API, the models that people may choose (none: all that the API
+# offers; the first is the default), the most tokens of a run and of all runs on a day (None: no limit), and after how
+# many days a run is deleted.
 ANTHROPIC_API_KEY = os.environ.get("ANTHROPIC_API_KEY", "").strip()
 ANTHROPIC_BASE_URL = os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-MEMORYHUB_CLAUDE_MODELS = words(
-    "MEMORYHUB_CLAUDE_MODELS",
-    "claude-sonnet-5-5, claude-opus-5-5, claude-haiku-5-5, claude-haiku-4-5, claude-opus-4-5",
-)
+MEMORYHUB_CLAUDE_MODELS = words("MEMORYHUB_CLAUDE_MODELS")
 MEMORYHUB_CLAUDE_RUN_TOKENS = limit_of("MEMORYHUB_CLAUDE_RUN_TOKENS", 500_000)
 MEMORYHUB_CLAUDE_DAY_TOKENS = limit_of("MEMORYHUB_CLAUDE_DAY_TOKENS", 5_000_000)
 MEMORYHUB_CLAUDE_DAYS = limit_of("MEMORYHUB_CLAUDE_DAYS", 90) or 90
@@ -348,4 +346,6 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["stderr"], "level": _log_level},
+    # At lower levels the SDK and what it uses write whole requests, with the texts of memories.
+    "loggers": {name: {"level": "WARNING"} for name in ("anthropic", "httpx", "httpx2", "httpcore", "httpcore2")},
 }

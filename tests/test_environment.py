@@ -144,6 +144,15 @@ def test_a_further_name_is_a_host_without_scheme_and_port(settings: Any, name: s
     assert ("memoryhub.E024" not in ids(checks.environment())) == is_right
 
 
+@pytest.mark.parametrize("name", ["RUN_TOKENS", "DAY_TOKENS", "DAYS"])
+def test_the_settings_of_claude_runs_are_checked(settings: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for value, is_right in (("1", True), ("0", False), ("many", False), ("none", name != "DAYS")):
+        monkeypatch.setenv(f"MEMORYHUB_CLAUDE_{name}", value)
+        assert ("memoryhub.E026" not in ids(checks.environment())) == is_right, value
+    settings.ANTHROPIC_BASE_URL = "api.anthropic.com"
+    assert "memoryhub.E025" in ids(checks.environment())
+
+
 def test_https_without_a_trusted_proxy_is_pointed_out(settings: Any) -> None:
     settings.MEMORYHUB_URL = "https://hub.example.com"
     assert "memoryhub.I001" in ids(checks.environment())

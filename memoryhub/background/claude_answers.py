@@ -104,6 +104,14 @@ class Api:
                 raise
             yield about_tokens([asked["messages"], asked.get("system", "")]) + 1_000
 
+    def models(self) -> list[dict[str, Any]]:
+        """Return the models that the API offers, newest first, as the SDK has them. Raises Failed."""
+        self._have_client()
+        try:
+            return [model.to_dict() for model in self._client.beta.models.list(limit=1_000)]
+        except Exception as error:
+            raise _failed(error) from error
+
     def answer(self, parameters: dict[str, Any]) -> Iterator[Tick | Begun | Block | Answer]:
         """Yield what comes of an answer, with ticks in between; the last is the Answer. Raises Failed.
 

@@ -3,16 +3,24 @@
 import os
 import secrets
 import threading
+import time
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
 from django.utils import timezone
 
-from memoryhub.actions.claude_runs import work
+from memoryhub.actions.claude_runs import configuration, work
+from memoryhub.background.claude_answers import Api, Failed
 from memoryhub.background.claude_turns import Turns
 from memoryhub.background.runner import Report
 from memoryhub.database import connections
+from memoryhub.models import ClaudeModel
 
+FIRST_MODELS = 5.0
+"""Seconds after the start of a process until the API is asked which models it has: a start imports no SDK."""
+MODELS_EVERY, MODELS_AGAIN = 6 * 3600.0, 600.0
+"""Seconds until the API is asked again which models it has: after an answer, and without one."""
 EVERY = 0.5
 """Seconds between two looks for runs that wait."""
 AT_ONCE = 3
@@ -27,12 +35,65 @@ def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
     return [thread]
 
 
+def offered(found: list[dict[str, Any]]) -> list[ClaudeModel]:
+    """Return the models of the API's list that are in use and have the memory tool."""
+    return [_model(one) for one in found if one.get("lifecycle", "active") != "retired"]
+
+
+def _model(one: dict[str, Any]) -> ClaudeModel:
+    can = one.get("capabilities") or {}
+    editing = can.get("context_management")
+    edits: Any = None if editing is None else sorted(name for name, told in editing.items() if _is_supported(told))
+    thinks = None if can.get("thinking") is None else _is_supported(can["thinking"])
+    return ClaudeModel(
+        id=one["id"],
+        name=one.get("display_name") or one["id"],
+        max_tokens=one.get("max_tokens"),
+        edits=edits,
+        thinks=thinks,
+    )
+
+
+def _is_supported(told: Any) -> bool:
+    return isinstance(told, dict) and told.get("supported") is True
+
+
+class Models:
+    """Asks the API now and then which models it offers, in a thread of its own: nothing waits for it."""
+
+    def __init__(self, key: str, address: str) -> None:
+        self.key, self.address = key, address
+        self.due = time.monotonic() + FIRST_MODELS
+        self.thread: threading.Thread | None = None
+
+    def look(self) -> None:
+        """Begin to ask, if that is due."""
+        is_asking = self.thread is not None and self.thread.is_alive()
+        if self.key and not is_asking and time.monotonic() >= self.due:
+            self.due = time.monotonic() + MODELS_EVERY
+            self.thread = threading.Thread(target=self.ask, name="claude-models", daemon=True)
+            self.thread.start()
+
+    def ask(self) -> None:
+        """Ask, and store the answer; if there is none, the hub keeps what it knows."""
+        try:
+            found = Api(self.key, self.address, 1).models()
+            if found:
+                configuration.set_models(offered(found))
+        except (Failed, Error):
+            self.due = time.monotonic() + MODELS_AGAIN
+        finally:
+            if not connection.in_atomic_block:
+                connection.close()
+
+
 class Taker:
     """Takes runs for this process."""
 
     def __init__(self, report: Report) -> None:
         self.report, self.worker = report, f"{os.getpid()}-{secrets.token_hex(8)}"
         self.threads: list[threading.Thread] = []
+        self.models = Models(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
     def run(self, stop: threading.Event) -> None:
         """Take runs until `stop` is set; the threads that work on them then end, too.
@@ -55,6 +116,7 @@ class Taker:
     def look(self, stop: threading.Event, *, is_first: bool = False) -> None:
         """Mark interrupted runs, and take one that waits. Without a key, the run says what is missing."""
         now = timezone.now()
+        self.models.look()
         work.interrupt_silent(now if is_first else now - work.SILENT, now)
         run_id = work.claim(self.worker, now, AT_ONCE)
         if run_id is None:

@@ -3,7 +3,14 @@
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.background import BackgroundTask, Installation
-from memoryhub.models.claude_runs import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
+from memoryhub.models.claude_runs import (
+    ClaudeDay,
+    ClaudeEvent,
+    ClaudeEventKind,
+    ClaudeModel,
+    ClaudeRun,
+    ClaudeRunState,
+)
 from memoryhub.models.comments import Comment, Notice
 from memoryhub.models.figures import Activity, CallCount, Figures, Growth, MeteredChain, RefusedCalls
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
@@ -22,12 +29,13 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 
 __all__ = [
     "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
-    "BackgroundTask", "CallCount", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeRun",
-    "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures",
-    "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import",
-    "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice", "MailKind",
-    "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
-    "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow",
-    "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
-    "SavedView", "Scan", "ScanState", "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
+    "BackgroundTask", "CallCount", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel",
+    "ClaudeRun", "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door",
+    "Figures", "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall",
+    "Import", "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice",
+    "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain",
+    "Notice", "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction",
+    "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem",
+    "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook",
+    "WebhookCursor",
 ]  # fmt: skip

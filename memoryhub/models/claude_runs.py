@@ -139,3 +139,15 @@ class ClaudeDay(models.Model):
 
     day = models.DateField(primary_key=True)
     tokens = models.BigIntegerField(default=0)
+
+
+class ClaudeModel(models.Model):
+    """A model that Claude's API offers, as it said last: its `name` for people, the most tokens of an answer (null:
+    unknown), whether it can think, and the `edits` of a context that it supports (null: unknown)."""
+
+    id = models.CharField(max_length=100, primary_key=True)
+    name = models.CharField(max_length=200)
+    max_tokens = models.BigIntegerField(null=True)
+    thinks = models.BooleanField(null=True)
+    edits = PlainJSONField(null=True)
+    place = models.BigIntegerField()

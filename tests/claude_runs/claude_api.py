@@ -62,6 +62,7 @@ class ClaudeApi:
     betas: list[str] = field(default_factory=list)
     count: int = 100
     counts: bool = True
+    models: list[Json] = field(default_factory=list)
     port: int = 0
     go_on: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
@@ -77,6 +78,17 @@ def say(text: str) -> Json:
 
 def call(id: str, **input: object) -> Json:
     return {"type": "tool_use", "id": id, "name": "memory", "input": input}
+
+
+def model(id: str, name: str, max_tokens: int, edits: tuple[str, ...], *, thinks: bool) -> Json:
+    """A model as the list of models has it."""
+    editing: Json = {"supported": bool(edits), "clear_tool_uses_20250919": None, "clear_thinking_20251015": None}
+    editing |= {"compact_20260112": {"supported": False}} | {edit: {"supported": True} for edit in edits}
+    can = {"context_management": editing, "thinking": {"supported": thinks, "types": {}}}
+    return {
+        "id": id, "type": "model", "display_name": name, "created_at": "2026-01-01T00:00:00Z", "lifecycle": "active",
+        "max_tokens": max_tokens, "capabilities": can,
+    }  # fmt: skip
 
 
 @contextmanager
@@ -164,6 +176,14 @@ def _handler(api: ClaudeApi) -> type[BaseHTTPRequestHandler]:
                     raise Refused(f"there is no {path}")
             except (Refused, KeyError, TypeError, IndexError) as error:
                 self._error(Refusal(400, "invalid_request_error", repr(error)))
+
+        def do_GET(self) -> None:
+            """The list of models; without one, the API refuses."""
+            if self.path.partition("?")[0] != "/v1/models" or not api.models:
+                self._error(Refusal(404, "not_found_error"))
+                return
+            ends = {"first_id": api.models[0]["id"], "last_id": api.models[-1]["id"], "has_more": False}
+            self._send(200, {"data": api.models, **ends})
 
         def _count(self, request: Json) -> None:
             api.counted.append(request)

@@ -52,7 +52,7 @@ def test_a_run_is_followed_stopped_continued_and_undone(
     page.get_by_label("Task").fill("Help me respond to this customer service ticket.")
     page.get_by_role("button", name="Start").click()
 
-    state = page.locator("#claude-state .badge").first
+    state = page.locator("#claude-actions .badge")
     expect(page.locator("#claude-talk")).to_contain_text("Now I think")
     expect(page.locator("#claude-talk .diff-view")).to_contain_text("The lamp is broken.")
     expect(state).to_have_text("Running")

@@ -10,8 +10,9 @@ from memoryhub.actions.claude_runs import configuration, runs, work
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.stores import delete
+from memoryhub.background.claude_runs import Models
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, User
-from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, model, say
 from tests.claude_runs.running import MODEL, WORKER, by, started, worked
 from tests.fixtures import BY, signed_in
 from tests.web.memories.pages import act, page
@@ -98,6 +99,38 @@ def test_without_a_key_the_pages_explain_what_is_missing(store: MemoryStore, ali
         assert "ANTHROPIC_API_KEY" in page(client, url)
     client.post(home(store) + "/new", ASKED)
     assert not ClaudeRun.objects.exists()
+
+
+def test_the_models_and_what_they_can_do_are_those_of_the_api(store: MemoryStore, alice: User, settings: Any) -> None:
+    able = ("clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112")
+    with claude_api() as api:
+        Models(KEY, api.url).ask()
+        assert [one.pk for one in configuration.models()] == list(configuration.USUAL), "the API has no list"
+        api.models = [
+            model("claude-new", "Claude New", 8_000, able, thinks=True),
+            model("claude-small", "Claude Small", 1_000, able[:1], thinks=False),
+            model("claude-gone", "Claude Gone", 1_000, able, thinks=True) | {"lifecycle": "retired"},
+        ]
+        Models(KEY, api.url).ask()
+    client = signed_in(alice)
+    html = page(client, home(store) + "/new")
+    assert html.index(">Claude New</option>") < html.index(">Claude Small</option>") and "Claude Gone" not in html
+    wrong = ASKED | {"model": "claude-small", "thinks": "on", "compacts": "on"}
+    html = client.post(home(store) + "/new", wrong).content.decode()
+    assert "Claude Small does not support this." in html and "Claude Small does not think." in html
+    assert "Claude Small writes at most 1000 tokens." in html and not ClaudeRun.objects.exists()
+    assert client.post(home(store) + "/new", ASKED | {"model": "claude-new", "compacts": "on"}).status_code == 303
+    settings.MEMORYHUB_CLAUDE_MODELS = ["claude-small"]
+    assert "Claude New" not in page(client, home(store) + "/new")
+
+
+def test_a_long_run_is_shown_in_parts(store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryhub.web.claude_runs.rows.MOST", 2)
+    run, client = finished(store, alice), signed_in(alice)
+    last = page(client, home(store, run))
+    assert "Done." in last and "<strong>write</strong>" not in last and 'href="?from=1"' in last
+    first = page(client, home(store, run) + "?from=0")
+    assert "Done." not in first and "<strong>write</strong>" in first and 'href="?from=2"' in first
 
 
 def test_the_page_shows_what_claude_said_and_did(store: MemoryStore, alice: User) -> None:

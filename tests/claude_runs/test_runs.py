@@ -1,5 +1,6 @@
 """Whole runs, through the unmodified SDK, against a stand-in for Claude's API: what Claude does, and what is kept."""
 
+import logging
 import threading
 from typing import Any
 
@@ -36,7 +37,8 @@ def results(request: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in request["messages"][-1]["content"] if block["type"] == "tool_result"]
 
 
-def test_the_customer_service_example(store: MemoryStore, alice: User) -> None:
+def test_the_customer_service_example(store: MemoryStore, alice: User, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     write(store, "/g.xml", GUIDELINES)
     script = [
         Turn([say("Let me check my memory."), LOOK], 120, 30),
@@ -61,6 +63,7 @@ def test_the_customer_service_example(store: MemoryStore, alice: User) -> None:
     assert [entry.command for entry in entries] == ["view", "view"]
     assert {entry.label for entry in entries} == {"Claude (Alice)"} and entries[0].door == "tool"
     call_command("verify_audit", verbosity=0)
+    assert KEY not in caplog.text and "first name" not in caplog.text, "neither the key nor a memory is in the log"
 
 
 def test_what_claude_writes_is_a_version_like_any_agents(store: MemoryStore, alice: User) -> None:

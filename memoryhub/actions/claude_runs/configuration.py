@@ -1,11 +1,16 @@
 """What the hub's settings say about Claude runs: whether there is a key, the models, the budgets, and who may run."""
 
+from collections.abc import Sequence
+
 from django.conf import settings
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import HubSettings, MemoryStore, Role, User
+from memoryhub.models import ClaudeModel, HubSettings, MemoryStore, Role, User
+
+USUAL = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-haiku-4-5", "claude-opus-4-5")
+"""Models that the API is known to have."""
 
 ROLES = ("", Role.CURATOR.value, Role.ADMIN.value)
 """The lowest roles that the hub can let start runs; "": no one may."""
@@ -16,9 +21,24 @@ def is_configured() -> bool:
     return bool(settings.ANTHROPIC_API_KEY)
 
 
-def models() -> list[str]:
-    """Return the models that a run may use; the first is the default."""
-    return list(settings.MEMORYHUB_CLAUDE_MODELS)
+def models() -> list[ClaudeModel]:
+    """Return the models that a run may use; the first is the default.
+
+    They are those of the settings or, if these name none, those that the API offers. While the API has not said which
+    it offers, they are USUAL.
+    """
+    offered = {model.pk: model for model in ClaudeModel.objects.order_by("place")}
+    named = settings.MEMORYHUB_CLAUDE_MODELS or list(offered) or USUAL
+    return [offered.get(name) or ClaudeModel(id=name, name=name) for name in named]
+
+
+def set_models(offered: Sequence[ClaudeModel]) -> None:
+    """Store which models the API offers."""
+    with writing():
+        ClaudeModel.objects.exclude(pk__in=[model.pk for model in offered]).delete()
+        for place, model in enumerate(offered):
+            columns = {"name": model.name, "max_tokens": model.max_tokens, "thinks": model.thinks, "edits": model.edits}
+            ClaudeModel.objects.update_or_create(pk=model.pk, defaults=columns | {"place": place})
 
 
 def least_role() -> Role | None:

@@ -8,8 +8,17 @@ from django.utils.translation import gettext, gettext_lazy as _
 from memoryhub.actions.claude_runs import configuration
 from memoryhub.actions.claude_runs.runs import LONGEST_TEXT, Asked
 from memoryhub.conversation import guidance
-from memoryhub.conversation.options import INPUT_TOKENS, TOOL_USES, Options
+from memoryhub.conversation.options import (
+    CLEAR_THINKING,
+    CLEAR_TOOL_USES,
+    COMPACT,
+    INPUT_TOKENS,
+    TOOL_USES,
+    Options,
+)
+from memoryhub.models import ClaudeModel
 
+_EDITS = {"clears_tool_uses": CLEAR_TOOL_USES, "clears_thinking": CLEAR_THINKING, "compacts": COMPACT}
 _PLAIN = {"rows": 5, "spellcheck": "true"}
 
 
@@ -87,15 +96,30 @@ class StartForm(forms.Form):
 
     def __init__(self, data: Any = None, initial: Any = None) -> None:
         super().__init__(data, initial=initial)
-        self.fields["model"].choices = [(model, model) for model in configuration.models()]  # type: ignore[attr-defined]
+        self.models = {model.pk: model for model in configuration.models()}
+        choices = [(model.pk, model.name) for model in self.models.values()]
+        self.fields["model"].choices = choices  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any] | None:
         given = super().clean()
         if given and given.get("clears_thinking") and not given.get("thinks"):
-            self.add_error(
-                "clears_thinking", gettext("Claude does not think in this run. Let it think, or leave this out.")
-            )
+            words = gettext("Claude does not think in this run. Let it think, or leave this out.")
+            self.add_error("clears_thinking", words)
+        if given and given.get("model"):
+            self._check_model(self.models[given["model"]], given)
         return given
+
+    def _check_model(self, model: ClaudeModel, given: dict[str, Any]) -> None:
+        """Add an error for each option that the model does not have, as far as the API has said."""
+        edits: Any = model.edits
+        for name, edit in _EDITS.items():
+            if edits is not None and given.get(name) and edit not in edits:
+                self.add_error(name, gettext("%(model)s does not support this.") % {"model": model.name})
+        if model.thinks is False and given.get("thinks"):
+            self.add_error("thinks", gettext("%(model)s does not think.") % {"model": model.name})
+        if model.max_tokens is not None and (given.get("max_tokens") or 0) > model.max_tokens:
+            words = gettext("%(model)s writes at most %(count)s tokens.")
+            self.add_error("max_tokens", words % {"model": model.name, "count": model.max_tokens})
 
     def asked(self) -> Asked:
         given = self.cleaned_data

@@ -44,7 +44,7 @@ def page(request: Request) -> HttpResponse:
         "form": form,
         "is_configured": configuration.is_configured(),
         "address": settings.ANTHROPIC_BASE_URL,
-        "models": configuration.models(),
+        "models": [model.pk for model in configuration.models()],
         "today": today or 0,
         "of_day": settings.MEMORYHUB_CLAUDE_DAY_TOKENS,
         "of_run": settings.MEMORYHUB_CLAUDE_RUN_TOKENS,

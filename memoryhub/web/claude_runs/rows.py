@@ -18,6 +18,8 @@ from memoryhub.web.sessions.calls import calls_with
 from memoryhub.web.sessions.story import Told, words_of
 
 LONGEST_TITLE = 120
+MOST = 300
+"""The most events of a run on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ def masked_system(run: ClaudeRun) -> str:
 
 
 def items(store: MemoryStore, run: ClaudeRun, after: int) -> list[Item]:
-    """Return the events after a number, in order."""
-    found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after))
+    """Return at most MOST events after a number, in order."""
+    found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after)[:MOST])
     seqs = [event.seq for event in found if event.seq is not None]
     entries = list(AuditEntry.objects.of_chain(store.pk).of_seqs(seqs).in_brief()) if seqs else []
     calls = {call.entry.seq: Told(call, words_of(call), (), None) for call in calls_with(entries, store)}

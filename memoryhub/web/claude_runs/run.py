@@ -26,13 +26,19 @@ from memoryhub.web.common.tool_errors import for_people
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show a run. With `after`, answer only what follows this event; 204 if nothing is newer than `revision`."""
+    """Show the newest events of a run, or those `from` an event on.
+
+    With `after`, answer only what follows this event; 204 if nothing is newer than `revision`.
+    """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))
-    if after is not None and _number(request.GET.get("revision")) == run.revision:
+    if after is None:
+        first = _number(request.GET.get("from"))
+        shown_from = max(0, run.events - rows.MOST) if first is None else first
+        return render(request, "claude_runs/run.html", _context(request, store, run, shown_from))
+    if _number(request.GET.get("revision")) == run.revision:
         return HttpResponse(status=204)
-    template = "claude_runs/run.html" if after is None else "claude_runs/_live.html"
-    return render(request, template, _context(request, store, run, after or 0))
+    return render(request, "claude_runs/_live.html", _context(request, store, run, after))
 
 
 def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, object]:
@@ -50,6 +56,9 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         complete=complete,
         growing=growing,
         after=complete[-1].event.number if complete else after,
+        shown_from=after,
+        earlier=max(0, after - rows.MOST),
+        later=after + rows.MOST if after + rows.MOST < run.events else None,
         session=session,
         agent=Agent.objects.filter(pk=run.agent).first(),
         options=Options.of(run.options),

@@ -37,7 +37,9 @@ PROBLEMS: Mapping[str, str | Promise] = {
         "The next answer could have passed the tokens that all runs of this hub may use in a day (UTC)."
     ),
     "declined": gettext_lazy("Claude declined to go on."),
-    "answer_full": gettext_lazy("The answer reached the most tokens of one answer. Continue it to let Claude go on."),
+    "answer_full": gettext_lazy(
+        "The answer reached the most tokens of one answer. Ask Claude to go on, with another message."
+    ),
     "context_full": gettext_lazy("The conversation fills the context of the model. Clear or summarize more of it."),
     "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new one."),
     "audit_full": gettext_lazy("The audit of this memory store has reached its limit, so no call can run."),

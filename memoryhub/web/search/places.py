@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
+from memoryhub.actions.claude_runs import configuration
 from memoryhub.models import MemoryStore, Role, User
 
 OF_THE_HUB: dict[str, str | Promise] = {
@@ -26,6 +27,7 @@ OWN: dict[str, str | Promise] = {
 SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
     "hub_limits": gettext_lazy("Limits"), "hub_rules": gettext_lazy("Sensitive text"),
     "hub_retention": gettext_lazy("Retention"), "webhooks": gettext_lazy("Webhooks"),
+    "hub_claude": gettext_lazy("Claude runs"),
     "hub_backups": gettext_lazy("Backups"), "hub_background": gettext_lazy("Health"),
 }  # fmt: skip
 SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
@@ -41,6 +43,8 @@ ALSO: dict[str, str | Promise] = {
     "hub_limits": gettext_lazy("rate limited 429 quota full size too many calls"),
     "hub_background": gettext_lazy("background work healthy status is livez readyz healthz disk database monitor jobs"),
     "hub_backups": gettext_lazy("restore snapshot disaster recovery dump"),
+    "hub_claude": gettext_lazy("anthropic key tokens budget models"),
+    "claude_runs": gettext_lazy("run try anthropic agent task"),
     "store_keys": gettext_lazy("tokens api secret connect agents mcp"),
     "agents": gettext_lazy("keys tokens api secret connect mcp"),
     "webhooks": gettext_lazy("chat slack teams discord notifications alerts"),
@@ -69,6 +73,9 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
     if store is not None:
         for route, name in OF_A_STORE.items():
             yield _place(route, _("This memory store: %(page)s") % {"page": name}, store.pk)
+        if configuration.is_configured() and configuration.may_run(user, store):
+            page = _("Claude runs")
+            yield _place("claude_runs", _("This memory store: %(page)s") % {"page": page}, store.pk)
     for route, name in OF_THE_HUB.items():
         yield _place(route, str(name))
     if user.is_superuser:
