@@ -87,8 +87,9 @@ def test_the_hubs_page_says_what_is_missing_and_never_the_key(superuser: User, s
     assert "is set" in html and KEY not in html and "claude-sonnet-5-5" in html
     assert client.post("/settings/claude", {"role": "curator"}).status_code == 303
     assert configuration.least_role() == "curator" and not configuration.set_role("curator", by(superuser))
-    settings.ANTHROPIC_API_KEY = ""
-    assert "is missing" in page(client, "/settings/claude")
+    settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "", "https://hub:hidden@gateway.example/claude"
+    html = page(client, "/settings/claude")
+    assert "is missing" in html and "https://gateway.example/claude" in html and "hidden@" not in html
     assert "let people with the role curator run Claude" in page(client, "/audit?command=set_claude_role")
 
 

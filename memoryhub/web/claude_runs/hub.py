@@ -1,5 +1,7 @@
 """The hub's page about Claude: what is configured, what was used today, and who may run it."""
 
+from urllib.parse import urlsplit
+
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -29,6 +31,12 @@ class RoleForm(forms.Form):
     )  # fmt: skip
 
 
+def _without_password(address: str) -> str:
+    """Return an address without what a gateway may want before the host."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def page(request: Request) -> HttpResponse:
@@ -43,7 +51,7 @@ def page(request: Request) -> HttpResponse:
     shown = {
         "form": form,
         "is_configured": configuration.is_configured(),
-        "address": settings.ANTHROPIC_BASE_URL,
+        "address": _without_password(settings.ANTHROPIC_BASE_URL),
         "models": [model.pk for model in configuration.models()],
         "today": today or 0,
         "of_day": settings.MEMORYHUB_CLAUDE_DAY_TOKENS,
