@@ -30,7 +30,17 @@ def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
     of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail())
-    return [*_url(), *_secrets(), *_backups(), *_sqlite(), *_copies(), *_limits(), *_claude(), *of_the_place, *of_server]
+    return [
+        *_url(),
+        *_secrets(),
+        *_backups(),
+        *_sqlite(),
+        *_copies(),
+        *_limits(),
+        *_claude(),
+        *of_the_place,
+        *of_server,
+    ]
 
 
 def _is_address(text: str) -> bool:

@@ -15,7 +15,6 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.verification import verify
 from memoryhub.models import HUB, Access, Agent, AuditChain, AuditEntry, Door, Invitation, Key, MemoryStore, Role, User
-from memoryhub.web.accounts import leaving_keys
 from tests.api.harness import new_store
 from tests.api.test_concurrency import together
 from tests.fixtures import BY, new_person, signed_in
@@ -255,23 +254,6 @@ def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
     page = text(client.get(f"/people/{superuser.id}/deactivate"))
     assert "Administrator of the hub" in page and "They issued" not in page
     assert "They have no role" in text(client.get(f"/people/{new_person('Nora').id}/deactivate"))
-
-
-def test_keys_beyond_those_that_are_listed_are_said_to_go_on_working(
-    store: MemoryStore, superuser: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(leaving_keys, "MOST_KEYS", 1)
-    maker, client = new_person("Maker"), signed_in(superuser)
-    keys_and_roles.set_role(store, maker, Role.ADMIN, **by(superuser))
-    secrets = [issued_by(maker, store)[1] for _ in range(2)]
-    addresses = f"/stores/{store.id}/members/{maker.id}/leaving", f"/people/{maker.id}/deactivate"
-    for address in addresses:
-        assert "1 older one goes on working" in text(client.get(address))
-    assert "They issued 2 keys that still work" in text(client.get(addresses[1]))
-    [shown] = re.findall(r'name="key" value="(\w+)" checked', text(client.get(addresses[1])))
-    page = text(client.post(addresses[1], {"shown": shown, "key": shown}, follow=True))
-    assert "1 key was revoked. 1 key of theirs goes on working." in page
-    assert [works(secret, store) for secret in secrets].count(True) == 1
 
 
 def test_what_each_role_may_do_is_said_where_roles_are_given(store: MemoryStore, alice: User, superuser: User) -> None:

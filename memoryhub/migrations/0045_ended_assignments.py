@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0038_rules_of_proposed_changes'),
+        ('memoryhub', '0044_quoted_comments'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0039_claude_runs'),
+        ('memoryhub', '0045_ended_assignments'),
     ]
 
     operations = [
