@@ -69,8 +69,8 @@ COLOUR_RULES = {"color-contrast": "*", "link-in-text-block": "a[href]"}
 """What depends on colours, and of which elements; all other rules are about the page in any theme."""
 
 WIDTHS = (1440, 390, 320)
-FONTS = ("", "DejaVu Sans", "Liberation Sans", "DejaVu Sans Mono")
-"""The hub's own choice, and what a machine may have instead: a broad font, a narrow one, and a very wide one."""
+FONTS = ("", "DejaVu Sans", "DejaVu Sans Mono")
+"""The hub's own choice, and what a machine may have instead: a broad font, and a very wide one."""
 
 
 def axe(page: Page, *, only: tuple[str, ...] = THEMES) -> None:

@@ -23,6 +23,7 @@ from memoryhub.serving import answers, listening, options, steps
 from memoryhub.serving.connections import room_for_connections
 from memoryhub.serving.processes import KILLED_AFTER, Server
 from memoryhub.settings import cookie_names
+from memoryhub.web.common import assets
 
 BACKLOG = 4096
 
@@ -104,7 +105,10 @@ def database_errors_in_sentences() -> Iterator[None]:
 
 
 def collect_assets() -> None:
-    """Collect the static assets. Raise CommandError if their directory cannot be made, read or written."""
+    """Collect the static assets where they have changed. Raise CommandError if their directory cannot be made, read or
+    written."""
+    if assets.are_collected():
+        return
     try:
         call_command("collectstatic", interactive=False, verbosity=0)
     except OSError as error:

@@ -5,13 +5,17 @@ browsers may cache them for ever.
 """
 
 import gzip
+import hashlib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles import storage as djangos
+from django.contrib.staticfiles.finders import get_finders
 from django.contrib.staticfiles.storage import staticfiles_storage
+from whitenoise import compress, storage as whitenoises  # type: ignore[import-untyped]
 from whitenoise.compress import Compressor  # type: ignore[import-untyped]
 from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
@@ -43,6 +47,9 @@ JOINED = {
 }  # fmt: skip
 """The source files of each joined file, in order."""
 
+STATE = "state"
+"""The name of the file that is written last: a digest of all source files and of all that was made of them."""
+
 
 class UnchangedIsKept(Compressor):
     """A compressor that skips files whose compressed copy is up to date, to shorten the next start of the hub."""
@@ -68,9 +75,34 @@ class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
                 Path(self.path(name)).write_text("".join(_part(*paths[part]) for part in parts), encoding="utf-8")
                 paths[name] = (self, name)
         yield from super().post_process(paths, dry_run=dry_run, **options)
+        if not dry_run:
+            Path(self.path(STATE)).write_text(_state(self.path("")), encoding="utf-8")
 
     def create_compressor(self, **options: Any) -> Compressor:
         return UnchangedIsKept(**options)
+
+
+def are_collected() -> bool:
+    """Return whether the static files are there, as they were collected from the source files that there are now. To
+    collect them again takes a sixth of the start of the hub."""
+    try:
+        return Path(settings.STATIC_ROOT, STATE).read_text(encoding="utf-8") == _state(settings.STATIC_ROOT)
+    except OSError:
+        return False
+
+
+def _state(collected: str | Path) -> str:
+    """Return a digest of the names, sizes and times of the source files, the collected files, and the code."""
+    sources = [storage.path(name) for finder in get_finders() for name, storage in finder.list([])]
+    code = [module.__file__ for module in (djangos, compress, whitenoises)] + [__file__]
+    files = {path: Path(path) for path in (*sources, *code)}
+    files |= {str(path.relative_to(collected)): path for path in Path(collected).rglob("*") if path.is_file()}
+    files.pop(STATE, None)
+    digest = hashlib.sha256()
+    for name, path in sorted(files.items()):
+        now = path.stat()
+        digest.update(f"{name} {now.st_size} {now.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def _part(storage: Any, name: str) -> str:
