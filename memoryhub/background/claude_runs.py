@@ -23,6 +23,8 @@ MODELS_EVERY, MODELS_AGAIN = 6 * 3600.0, 600.0
 """Seconds until the API is asked again which models it has: after an answer, and without one."""
 EVERY = 0.5
 """Seconds between two looks for runs that wait."""
+WITHOUT_KEY = 5.0
+"""The same where no run can start: only what was left behind is looked for."""
 AT_ONCE = 3
 """The most runs of the hub that are worked on at once."""
 LONGEST_DELAY = 60.0
@@ -102,7 +104,7 @@ class Taker:
         """
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):
-            wait = EVERY
+            wait = EVERY if settings.ANTHROPIC_API_KEY else WITHOUT_KEY
             try:
                 self.look(stop, is_first=is_first)
                 is_first = False
