@@ -29,6 +29,10 @@ class SizeField(forms.IntegerField):
         match = _SIZE.fullmatch(str(value))
         if match is None or match[3].lower() not in UNITS:
             raise forms.ValidationError(gettext("Write a number of bytes, or one with KB, MB or GB, as in 200 MB."))
+        if match[2] and UNITS[match[3].lower()] == 1:
+            raise forms.ValidationError(
+                gettext("A number without a unit is in bytes. Write KB, MB or GB, as in 1.5 MB.")
+            )
         return int(Decimal(match[1].replace(",", "") + (match[2] or "")) * UNITS[match[3].lower()])
 
     def prepare_value(self, value: Any) -> Any:

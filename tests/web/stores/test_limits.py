@@ -90,6 +90,8 @@ class TestTheLimitsOfAStore:
             ("limit_body_bytes", "1023"),
             ("limit_body_bytes", str(1024 * 1024 + 1)),
             ("limit_calls", "1.5"),
+            ("limit_memory_bytes", "1.5"),
+            ("limit_memory_bytes", "1.5 B"),
         ],
     )
     def test_nonsense_is_shown_again(self, admin: Client, store: MemoryStore, name: str, value: str) -> None:
