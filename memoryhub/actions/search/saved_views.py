@@ -16,6 +16,13 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryStore, SavedView, User
 
+MOST_OWN = 200
+"""The most views that a person may have."""
+
+
+class TooManyViews(Exception):
+    """The person has as many views as one may have."""
+
 
 class NameTaken(Exception):
     """The person already has a view with this name for the page."""
@@ -28,8 +35,11 @@ class NoSuchView(Exception):
 def save(
     owner: User, store: MemoryStore | None, page: str, name: str, query: str, act: Act, *, is_shared: bool = False
 ) -> SavedView:
-    """Save the query of a page as a view, and return the view. A shared view needs a store. Raises NameTaken."""
+    """Save the query of a page as a view, and return the view. A shared view needs a store. Raises NameTaken
+    and TooManyViews."""
     with writing():
+        if SavedView.objects.filter(owner=owner).count() >= MOST_OWN:
+            raise TooManyViews
         if is_shared:
             if store is None:
                 raise ValueError("a shared view belongs to a store")

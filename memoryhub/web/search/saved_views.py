@@ -224,7 +224,7 @@ def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
 
 
 def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: str, query: str) -> bool:
-    """Save the view and return True; if its name is taken, add the error to the form and return False."""
+    """Save the view and return True; if its name is taken or there are too many, add the error and return False."""
     share = form.cleaned_data["share"]
     at = store or (MemoryStore.objects.filter(pk=share).first() if share else None)
     try:
@@ -233,6 +233,10 @@ def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: st
         )
     except saved_views.NameTaken:
         form.add_error("name", _taken(True))
+        return False
+    except saved_views.TooManyViews:
+        said = gettext("You already have %(most)s saved views. Delete one first.")
+        form.add_error(None, said % {"most": saved_views.MOST_OWN})
         return False
     return True
 

@@ -137,6 +137,15 @@ class TestSaving:
             assert signed_in(charlie).post(reverse("save_view"), given | {"store": store_id}).status_code == 404
         assert "errorlist" in save(charlie, share=store.id)
 
+    @pytest.mark.both_databases
+    def test_a_person_has_only_so_many(self, carol: User, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(saved_views, "MOST_OWN", 2)
+        for name in ("One", "Two", "Three"):
+            html = save(carol, name)
+        assert "You already have 2 saved views. Delete one first." in html and names(carol) == ["One", "Two"]
+        save(alice, "Three")
+        assert names(alice) == ["Three"]
+
     def test_hostile_names_are_inert(self, carol: User, alice: User, store: MemoryStore) -> None:
         name = "<script>alert(1)</script>\u202e{{ 7|add:7 }}"
         save(carol, name, share=store.id)
