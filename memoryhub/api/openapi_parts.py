@@ -149,7 +149,7 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
         "The body is larger than 1048576 bytes, which is the limit.", (),
     ),
     415: (
-        "NotJson", "The content type of the body is not JSON.", "invalid_request_error",
+        "NotJson", "The content type of the body is not JSON, or the body is compressed.", "invalid_request_error",
         "The content type must be application/json.", (),
     ),
     422: (

@@ -107,8 +107,9 @@ def secret_in(meta: Mapping[str, Any]) -> str:
 
 
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body. Raises Problem: 415 for a content type other than JSON, 400 for any other
-    value."""
+    """Return the JSON object in a body. Raises Problem: 415 for a compressed body or a content type other than JSON,
+    400 for any other value."""
+    require_plain(request)
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)
     try:
@@ -118,6 +119,12 @@ def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Problem.invalid("The body must be a JSON object.")
     return value
+
+
+def require_plain(request: HttpRequest) -> None:
+    """Raise Problem (415) if the body is compressed."""
+    if request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in ("", "identity"):
+        raise Problem.invalid("Compressed bodies are not accepted: send it without Content-Encoding.", 415)
 
 
 def session_of(request: HttpRequest) -> str | None:

@@ -78,6 +78,7 @@ def _answer(request: HttpRequest) -> HttpResponse:
         store_id = _only_store(request, at) if named is None else named
         caller = requests.caller_of(request, store_id, at, Door.MCP)
         requests.require_size(body, caller)
+        requests.require_plain(request)
         _require_json(request)
         message = messages.read(body)
         if message.is_response:

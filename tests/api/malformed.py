@@ -108,7 +108,7 @@ def not_json() -> Iterator[Case]:
     )  # fmt: skip
     for text in texts:
         yield Case(f"not JSON: {text[:20]!r} of {len(text)}", 400, text.encode())
-    yield Case("gzip", 400, b"\x1f\x8b\x08\x00", headers={"content_encoding": "gzip"})
+    yield Case("gzip", 415, b"\x1f\x8b\x08\x00", headers={"content_encoding": "gzip"})
 
 
 def wrong_fields() -> Iterator[Case]:

@@ -328,3 +328,11 @@ def test_other_blocks_of_a_message_are_passed_over(hub: Hub) -> None:
     answer = hub.send({"role": "assistant", "content": [*others, BLOCK, *others]})
     assert answer.status == 200
     assert [result["tool_use_id"] for result in answer.value["content"]] == ["toolu_01"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "GZIP ", "identity, gzip"])
+def test_a_compressed_body_is_called_so(hub: Hub, encoding: str) -> None:
+    answer = hub.send(BLOCK, content_encoding=encoding)
+    assert_envelope(answer, 415)
+    assert "Compressed bodies are not accepted" in answer.value["error"]["message"]
+    assert hub.send(BLOCK, content_encoding="identity").status == 200

@@ -146,6 +146,8 @@ def test_malformed_messages_are_refused_and_leave_nothing(hub: Hub) -> None:
 def test_types_and_sizes_are_looked_at(hub: Hub, settings: Any) -> None:
     for type in ("text/plain", "", "application/x-www-form-urlencoded", "text/json"):
         assert error(send(hub, PING, type=type)) == (415, -32600)
+    compressed = send(hub, PING, content_encoding="gzip")
+    assert error(compressed) == (415, -32600) and "Compressed" in compressed.value["error"]["message"]
     assert send(hub, PING, type="application/json; charset=utf-8").status == 200
     for accept in ("text/html", "text/event-stream", "application/jsonx"):
         assert error(send(hub, PING, accept=accept)) == (406, -32600)
