@@ -36,7 +36,7 @@ class Command(HubCommand):
         keys = schedule.keys()
         if not keys.is_there:
             raise CommandError(str(schedule.NO_KEYS))
-        os.nice(10)  # calls come first
+        os.nice(5)  # calls come first
         act = Act(Actor.system("backup"), Door.COMMAND, timezone.now())
         try:
             made = make.make(target_of(target), keys, act, keep_of(keep) if keep else None)
