@@ -26,13 +26,13 @@ pytestmark = pytest.mark.skipif(
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = (400, 2_500, 5_000)
-COPIES = 3
+COPIES = 2
 OWN = {"DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `--keep` names, with both hubs; the store of the large one consists of three copies."""
+    """What `--keep` names, with both hubs; the store of the large one consists of two copies."""
     kept = tmp_path_factory.mktemp("pages")
     put_migrated(kept / "small")
     put_migrated(kept / "large")
