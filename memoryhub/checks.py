@@ -142,7 +142,7 @@ def _claude() -> Iterator[CheckMessage]:
         yield Error(
             "ANTHROPIC_BASE_URL is not the address of an API.",  # which may hold a password
             hint="For example https://api.anthropic.com (the default).",
-            id="memoryhub.E025",
+            id="memoryhub.E032",
         )
     for name in ("MEMORYHUB_CLAUDE_RUN_TOKENS", "MEMORYHUB_CLAUDE_DAY_TOKENS", "MEMORYHUB_CLAUDE_DAYS"):
         value = os.environ.get(name) or "1"
@@ -151,7 +151,7 @@ def _claude() -> Iterator[CheckMessage]:
             yield Error(
                 f"{name} is not a positive whole number: {value!r}.",
                 hint="See docs/runs.md; leave it out for the default.",
-                id="memoryhub.E026",
+                id="memoryhub.E033",
             )
 
 
@@ -239,14 +239,14 @@ def _mail() -> Iterator[CheckMessage]:
             "EMAIL_URL is not the address of a mail server.",
             hint="For example smtp+tls://user:password@mail.example.com:587 (STARTTLS), smtp+ssl://… (TLS), or"
             " smtp://127.0.0.1:25 (no encryption).",
-            id="memoryhub.E025",
+            id="memoryhub.E028",
         )
     name, sender = parseaddr(settings.DEFAULT_FROM_EMAIL)
     if server is not None and ("@" not in sender or not (name + sender).isprintable()):
         yield Error(
             "EMAIL_FROM is not an address from which the hub can send e-mail.",
             hint="For example: MemoryHub <memoryhub@example.com>",
-            id="memoryhub.E026",
+            id="memoryhub.E029",
         )
     if server and server["password"] and not (server["tls"] or server["ssl"]):
         yield Concern(
@@ -261,13 +261,13 @@ def _log_level() -> Iterator[CheckMessage]:
         yield Error(
             f"MEMORYHUB_LOG_FORMAT is not a format: {settings.MEMORYHUB_LOG_FORMAT!r}.",
             hint="text (the default), or json.",
-            id="memoryhub.E027",
+            id="memoryhub.E030",
         )
     if 0 < len(settings.MEMORYHUB_METRICS_TOKEN) < 16:
         yield Error(
             "MEMORYHUB_METRICS_TOKEN is shorter than 16 characters: it could be guessed.",
             hint='Make one with: python -c "import secrets; print(secrets.token_urlsafe(32))"',
-            id="memoryhub.E028",
+            id="memoryhub.E031",
         )
     if settings.MEMORYHUB_LOG_LEVEL not in logging.getLevelNamesMapping():
         yield Error(

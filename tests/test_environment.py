@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -148,9 +149,15 @@ def test_a_further_name_is_a_host_without_scheme_and_port(settings: Any, name: s
 def test_the_settings_of_claude_runs_are_checked(settings: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for value, is_right in (("1", True), ("0", False), ("many", False), ("none", name != "DAYS")):
         monkeypatch.setenv(f"MEMORYHUB_CLAUDE_{name}", value)
-        assert ("memoryhub.E026" not in ids(checks.environment())) == is_right, value
+        assert ("memoryhub.E033" not in ids(checks.environment())) == is_right, value
     settings.ANTHROPIC_BASE_URL = "api.anthropic.com"
-    assert "memoryhub.E025" in ids(checks.environment())
+    assert "memoryhub.E032" in ids(checks.environment())
+
+
+def test_each_problem_has_an_id_of_its_own() -> None:
+    named = re.findall(r'id="(memoryhub\.\w+)"', Path(checks.__file__).read_text())
+    assert len(named) > 30
+    assert [id for id in named if named.count(id) > 1] == []
 
 
 def test_https_without_a_trusted_proxy_is_pointed_out(settings: Any) -> None:
