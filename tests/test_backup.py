@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pyrage import x25519
 
+from memoryhub import chain
 from tests import cluster
 from tests.api.server import put_migrated
 from tests.faults import postgres
@@ -205,7 +206,10 @@ def test_a_backup_for_which_the_disk_has_no_room_leaves_nothing_and_the_hub_goes
     assert "Traceback" not in told.stderr
     assert list((place / "backups").iterdir()) == []
     assert not (place / "data" / "backup.new").exists()
+    mark = chain.key_id((place / "data" / "audit_key").read_bytes().strip())
+    (place / "backups" / f".memoryhub-{mark}-20260101T000000Z.backup.new").touch()  # of a backup that was killed
     assert typed(BACKUP, place, **RECIPIENT).returncode == 0
+    assert [file.name for file in (place / "backups").iterdir()] == [newest(place).name]
 
 
 def test_a_backup_with_a_wrong_audit_is_made_but_does_not_count(place: Path) -> None:

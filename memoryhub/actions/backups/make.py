@@ -67,6 +67,8 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
             is_right = not verdict.problem or not databases.is_current()
             name = str(Name(HUB_MARK, act.at, is_right))
             staged = target.staging(work) / f".{name}.new"
+            for left in staged.parent.glob(f".memoryhub-{HUB_MARK}-*.backup.new"):  # of a backup that was killed
+                left.unlink()
             try:
                 _sealed(staged, manifest, files, keys)
                 size = staged.stat().st_size
