@@ -11,6 +11,8 @@ def copy_into(path: str) -> None:
     try:
         own.ensure_connection()
         with own.wrap_database_errors:
+            for statement in ("PRAGMA temp_store=FILE", "PRAGMA cache_size=-16384"):
+                own.connection.execute(statement)  # else the copy would be in memory until it is complete
             own.connection.execute("VACUUM INTO ?", [path])
     finally:
         own.close()
