@@ -185,6 +185,7 @@ class TestChanging:
         assert self.rename(alice, view, "Alice was here") == 303
         assert self.delete(alice, view) == 303
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("role", [Role.VIEWER, None])
     def test_who_may_not_share_any_more_may_only_delete_it(
         self, view: SavedView, carol: User, alice: User, store: MemoryStore, role: Role | None
