@@ -76,6 +76,11 @@ class State:
             return max(self.begun_at + AGAIN, after) if after else self.begun_at + AGAIN
         return after or AT_ONCE
 
+    def is_running(self, now: datetime) -> bool:
+        """Return whether a backup has begun and has neither ended nor failed, as far as its state says."""
+        has_ended = self.begun_at is None or (self.at is not None and self.at >= self.begun_at)
+        return not has_ended and not self.problem and now - (self.begun_at or now) < AGAIN
+
     def is_old(self, now: datetime) -> bool:
         """Return whether backups are scheduled, and the last one is missing for too long."""
         last = self.at or self.begun_at

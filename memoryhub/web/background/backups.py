@@ -68,7 +68,9 @@ def hub_backups(request: Request) -> HttpResponse:
         schedule.set_plan(Plan(**form.cleaned_data), act(request))
         messages.success(request, _("The settings of the backups were saved."))
         return see_other("hub_backups")
-    return render(request, "background/backups.html", {"form": form, **facts(there), "section": "settings"})
+    shown = {"form": form, **facts(there), "section": "settings", "no_keys": not schedule.keys().is_there}
+    part = "background/_backups.html" if request.GET.get("part") == "state" else "background/backups.html"
+    return render(request, part, shown)
 
 
 @require_POST
@@ -84,4 +86,9 @@ def back_up_now(request: Request) -> HttpResponse:
 def facts(there: State) -> dict[str, Any]:
     """Return what pages say about backups."""
     now = timezone.now()
-    return {"backups": there, "is_old": there.is_old(now), "is_next_soon": schedule.is_due(there, now)}
+    return {
+        "backups": there,
+        "is_old": there.is_old(now),
+        "is_next_soon": schedule.is_due(there, now),
+        "is_running": there.is_running(now),
+    }

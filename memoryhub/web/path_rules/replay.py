@@ -72,8 +72,8 @@ class Replay:
 
     @property
     def daily(self) -> int:
-        """Return how many changes a day would have waited for a person, rounded up."""
-        return -(-self.proposed // DAYS.days)
+        """Return how many changes a day would have waited for a person; 0 for fewer than one."""
+        return round(self.proposed / DAYS.days) if self.proposed >= DAYS.days else 0
 
 
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:

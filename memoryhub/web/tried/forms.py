@@ -30,6 +30,7 @@ _MONO = _PLAIN | {"class": "input-mono"}
 def _path(label: Any) -> forms.CharField:
     return forms.CharField(
         label=label, required=False, strip=False, max_length=5_000,
+        help_text=_("As the memory tool names it: it begins with /memories."),
         widget=forms.TextInput(attrs=_MONO | {"placeholder": "/memories/notes/todo.md"}),
     )  # fmt: skip
 

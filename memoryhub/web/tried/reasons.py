@@ -67,9 +67,20 @@ class Reasons:
         reasons = [*self._governed(entry, before, new, after, places), *self._earlier(places)]
         reasons += self._changed(entry, places)
         self._note(entry, places, _("An earlier call of the session has another outcome here."))
-        return reasons or [
-            Reason(_("No version of these memories explains it: a setting of the memory store or the hub has changed."))
-        ]
+        return reasons or [self._of_the_store(entry)]
+
+    def _of_the_store(self, entry: AuditEntry) -> Reason:
+        """Return what else may explain it: texts that were erased since, or settings."""
+        entries = AuditEntry.objects.of_chain(self._store.pk).between(entry.seq, self._span.last)
+        for command in ("erase", "redact"):
+            if erased := entries.of_command(command).newest().in_brief().first():
+                who = {"who": erased.label or _("Someone")}
+                return Reason(
+                    _("%(who)s has erased texts from the memory store since, maybe this one.") % who, erased.seq
+                )
+        return Reason(
+            _("No version of these memories explains it: a setting of the memory store or the hub has changed.")
+        )
 
     def left_out(self, entry: AuditEntry) -> None:
         """Note that a call was not run again."""

@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -100,6 +101,21 @@ def test_both_pages_say_what_the_last_backup_was_like(client: Client, tmp_path: 
     assert "older than planned" in page(client)
     noted(at=timezone.now().isoformat(), **last, problem="/backups: No space left on device.")
     assert "/backups: No space left on device." in page(client)
+
+
+def test_while_one_is_made_the_page_says_so_and_asks_again(client: Client, tmp_path: Path) -> None:
+    client.post(ADDRESS, plan(tmp_path))
+    assert schedule._claim(schedule.state(), timezone.now())
+    part = client.get(ADDRESS, {"part": "state"}).content.decode()
+    assert "one is being made now" in part and "every 3s" in part and "<form" not in part
+    noted(at=timezone.now().isoformat(), name="a", bytes=1, entries=1)
+    assert "every 3s" not in page(client) and "one is being made now" not in page(client)
+
+
+def test_without_a_passphrase_the_form_says_so_before_it_is_filled_in(client: Client, settings: Any) -> None:
+    assert "no passphrase for them yet" not in page(client)
+    settings.MEMORYHUB_BACKUP_PASSPHRASE = ""
+    assert "no passphrase for them yet" in page(client) and "manage.py restore FILE" in page(client)
 
 
 def test_a_failure_is_on_today_of_superusers(client: Client, alice: User) -> None:

@@ -6,14 +6,14 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core.audit import Act
-from memoryhub.actions.erasure import redaction
-from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure, redaction
+from memoryhub.models import AuditEntry, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.path_rules import Effect, PathRule
 from memoryhub.web.tried import replay as replaying
 from tests.api.harness import Hub
 from tests.api.test_path_rules import set_rules
-from tests.fixtures import BY, signed_in
+from tests.fixtures import AT, BY, signed_in
 from tests.web.tried.dumps import dump
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +113,18 @@ def test_who_wrote_while_the_session_ran_is_named(hub: Hub, alice: User) -> None
     }  # fmt: skip
     now = differences(replayed(hub, alice, moment="now"))
     assert now["create"] == ["Rival has changed it since."]
+
+
+@pytest.mark.both_databases
+def test_who_erased_texts_since_is_named(store: MemoryStore, key: str, alice: User) -> None:
+    hub = Hub(store, key)
+    hub.call(command="create", path="/memories/customers.md", file_text="Northwind Traders Limited\n" * 300)
+    in_session(hub, command="view", path="/memories")
+    found = erasure.search(store.id, ["Northwind Traders Limited"], AT)
+    erasure.erase(store.id, ["Northwind Traders Limited"], found.digest, Act(Actor.person(alice), Door.WEB, AT))
+    why = f"{alice.name} has erased texts from the memory store since, maybe this one."
+    assert differences(replayed(hub, alice)) == {"view": [why]}
+    assert differences(replayed(hub, alice, moment="now")) == {"view": [f"{alice.name} has changed it since."]}
 
 
 def test_a_revoked_key_does_not_end_the_replay(hub: Hub, alice: User) -> None:
