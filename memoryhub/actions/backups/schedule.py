@@ -158,4 +158,5 @@ def _claim(there: State, now: datetime) -> bool:
     unchanged = Q(backup_begun_at=there.begun_at) if there.begun_at else Q(backup_begun_at__isnull=True)
     with writing():
         rows = HubSettings.objects.filter(unchanged, pk=1)
-        return bool(rows.update(backup_begun_at=now, backup_asked=False))
+        last = {name: value for name, value in HubSettings.current().backup_last.items() if name != "problem"}
+        return bool(rows.update(backup_begun_at=now, backup_asked=False, backup_last=last))

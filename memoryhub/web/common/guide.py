@@ -37,6 +37,7 @@ DOCUMENTS = (
     "security",
     "email",
     "metrics",
+    "operations",
 )
 """The documents in `docs` that are pages of the hub."""
 

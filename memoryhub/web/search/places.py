@@ -22,12 +22,28 @@ OF_A_STORE: dict[str, str | Promise] = {
 }  # fmt: skip
 OWN: dict[str, str | Promise] = {
     "account": gettext_lazy("Your settings"), "saved_views": gettext_lazy("Saved views"),
-    "guide": gettext_lazy("Guide"), "api_docs": gettext_lazy("API"),
+    "mail_choices": gettext_lazy("Your e-mail"), "guide": gettext_lazy("Guide"), "api_docs": gettext_lazy("API"),
 }  # fmt: skip
+GUIDE: dict[str, tuple[str | Promise, str | Promise]] = {
+    "runs": (gettext_lazy("Claude runs"), gettext_lazy("anthropic key tokens budget try agent task")),
+    "proposals": (gettext_lazy("Proposals"), gettext_lazy("merge approve wait pull request")),
+    "retention": (gettext_lazy("Retention"), gettext_lazy("expire erase legal hold secrets privacy")),
+    "export": (gettext_lazy("Exports"), gettext_lazy("download zip git")),
+    "import": (gettext_lazy("Imports"), gettext_lazy("upload zip git")),
+    "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("chat slack teams discord signature")),
+    "agents": (gettext_lazy("Connecting agents"), gettext_lazy("sdk python typescript mcp client key")),
+    "mcp": (gettext_lazy("MCP"), gettext_lazy("model context protocol client")),
+    "http": (gettext_lazy("The API"), gettext_lazy("openapi rest http errors")),
+    "security": (gettext_lazy("Security"), gettext_lazy("threats attacks trust")),
+    "email": (gettext_lazy("E-mail"), gettext_lazy("smtp digest mail notifications")),
+    "metrics": (gettext_lazy("Metrics and logs"), gettext_lazy("prometheus monitor grafana json log alerts")),
+    "operations": (gettext_lazy("Running the hub"), gettext_lazy("backup restore doctor alarms upgrade disk")),
+}  # fmt: skip
+"""The documents of the guide: their names, and other words for them."""
 SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
     "hub_limits": gettext_lazy("Limits"), "hub_rules": gettext_lazy("Sensitive text"),
     "hub_retention": gettext_lazy("Retention"), "webhooks": gettext_lazy("Webhooks"),
-    "hub_claude": gettext_lazy("Claude runs"),
+    "hub_claude": gettext_lazy("Claude runs"), "hub_mail": gettext_lazy("E-mail"),
     "hub_backups": gettext_lazy("Backups"), "hub_background": gettext_lazy("Health"),
 }  # fmt: skip
 SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
@@ -44,6 +60,9 @@ ALSO: dict[str, str | Promise] = {
     "hub_background": gettext_lazy("background work healthy status is livez readyz healthz disk database monitor jobs"),
     "hub_backups": gettext_lazy("restore snapshot disaster recovery dump"),
     "hub_claude": gettext_lazy("anthropic key tokens budget models"),
+    "hub_mail": gettext_lazy("smtp mail outbox notifications"),
+    "mail_choices": gettext_lazy("digest mentions notifications alarms unsubscribe"),
+    "api_docs": gettext_lazy("openapi swagger rest http"),
     "claude_runs": gettext_lazy("run try anthropic agent task"),
     "store_keys": gettext_lazy("tokens api secret connect agents mcp"),
     "agents": gettext_lazy("keys tokens api secret connect mcp"),
@@ -94,6 +113,8 @@ def settings(user: User, store_id: str) -> Iterator[Place]:
             yield _place(route, _("Settings of the hub: %(page)s") % {"page": name})
     for route, name in OWN.items():
         yield _place(route, str(name))
+    for topic, (title, words) in GUIDE.items():
+        yield reverse("guide", args=[topic]), _("Guide: %(page)s") % {"page": title}, str(words)
 
 
 def _place(route: str, name: str, *parts: str) -> Place:

@@ -105,9 +105,11 @@ def test_both_pages_say_what_the_last_backup_was_like(client: Client, tmp_path: 
 
 def test_while_one_is_made_the_page_says_so_and_asks_again(client: Client, tmp_path: Path) -> None:
     client.post(ADDRESS, plan(tmp_path))
+    noted(problem="/backups: No space left on device.")
     assert schedule._claim(schedule.state(), timezone.now())
     part = client.get(ADDRESS, {"part": "state"}).content.decode()
     assert "one is being made now" in part and "every 3s" in part and "<form" not in part
+    assert "No space left" not in part
     noted(at=timezone.now().isoformat(), name="a", bytes=1, entries=1)
     assert "every 3s" not in page(client) and "one is being made now" not in page(client)
 
