@@ -2,7 +2,8 @@
 
 A test of `tests/web` runs on PostgreSQL only if it has the mark `both_databases` or its module is in `ASKING`, a test
 of a module in `OTHERS` only if it has the mark. Of a test with parameters, PostgreSQL runs every third case: the cases
-differ in values, rarely in statements. A case that has the mark itself, and each case of `tests/faults`, runs on both.
+differ in values, rarely in statements. A case that has the mark itself, those of a test with the
+mark `both_databases(each_case=True)`, and those of `tests/faults` run on both.
 A run of all tests on SQLite fails if the hub has sent a kind of statement only in the tests that are left out: give the
 test that is then named the mark, or test what sends the statement in a module that runs on both databases.
 """
@@ -78,8 +79,8 @@ def is_replaced(item: pytest.Item) -> bool:
 
 def _is_between(item: pytest.Item) -> bool:
     """Whether a test has parameters, and this is a case between those of which each third runs on both databases."""
-    case = getattr(item, "callspec", None)
-    if case is None or any(mark.name == MARK for mark in case.marks):
+    case, mark = getattr(item, "callspec", None), item.get_closest_marker(MARK)
+    if case is None or (mark and mark.kwargs.get("each_case")) or any(mark.name == MARK for mark in case.marks):
         return False
     return bool(sum(case.indices.values()) % 3)
 

@@ -108,6 +108,8 @@ class Turns:
 
     def _turn(self) -> bool:
         """Run the calls that wait, and ask for an answer. Return whether Claude is done."""
+        if self.stop.is_set():
+            raise _Interrupt
         run = ClaudeRun.objects.select_related("store", "started_by").filter(pk=self.run_id).first()
         if run is None:
             raise LostRun(self.run_id)

@@ -127,6 +127,7 @@ def _redact_something_hidden(chance: random.Random, store: MemoryStore) -> None:
                 redaction.redact_version(store.pk, version.pk, Act(Actor.system("a person"), Door.WEB, AT))
 
 
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("part", range(4))
 def test_every_door_answers_as_if_there_were_nothing_hidden(
     db: None, part: int, monkeypatch: pytest.MonkeyPatch

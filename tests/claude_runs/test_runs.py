@@ -62,7 +62,7 @@ def test_the_customer_service_example(store: MemoryStore, alice: User, caplog: p
     entries = list(AuditEntry.objects.of_chain(store.id).of_session(session.pk).oldest())
     assert [entry.command for entry in entries] == ["view", "view"]
     assert {entry.label for entry in entries} == {"Claude (Alice)"} and entries[0].door == "tool"
-    call_command("verify_audit", verbosity=0)
+    call_command("verify_audit", chain=store.id, verbosity=0)
     assert KEY not in caplog.text and "first name" not in caplog.text, "neither the key nor a memory is in the log"
 
 

@@ -28,6 +28,7 @@ ENDPOINTS = {
 """How many steps of the table ask each endpoint, at least."""
 
 
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__.rpartition("_")[2])
 @pytest.mark.django_db
 def test_the_api_answers_as_it_is_specified(table: ModuleType) -> None:

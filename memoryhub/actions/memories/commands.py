@@ -16,7 +16,6 @@ from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
-from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import PathRule, Verb
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
@@ -24,14 +23,20 @@ from memoryhub.protocol.errors import ToolError
 
 
 def view(store: Tree, command: View) -> Record:
-    """Return the lines of a memory and record the read of an agent, or return the listing of a directory."""
+    """Return the lines of a memory and record the read, or return the listing of a directory."""
+    record = looked_at(store, command)
+    if record.memory is not None:
+        tree.mark_read(store, record.memory)
+    return record
+
+
+def looked_at(store: Tree, command: View) -> Record:
+    """Return what `view` returns, but record no read: for a look that has no entry."""
     memory = tree.memory_at(store, command.path)
     if memory is None:
         return _view_directory(store, command)
     most = store.limits.view_characters
     shown = rendering.view(command.path, memory.content, command.view_range, sys.maxsize if most is None else most)
-    if store.act.actor.kind == ActorKind.KEY:
-        tree.mark_read(store, memory.id)
     return Record(
         "view",
         answer=shown.answer,

@@ -70,9 +70,9 @@ def by_hand(
     command = parse(input)
     with tree.locked(store_id, act) as store:
         store.asks, store.reason = _is_person(act), override
-        record = commands.VERBS[type(command)](store, command)
         if isinstance(command, View):
-            return record, None
+            return commands.looked_at(store, command), None
+        record = commands.VERBS[type(command)](store, command)
         written = record._replace(command="edit") if isinstance(command, StrReplace | Insert) else record
         details: dict[str, object] = {"path": command.path}
         if isinstance(command, Rename):

@@ -28,6 +28,9 @@ from pygments.token import STANDARD_TYPES
 
 from memoryhub.text import visible
 
+# The library that encodes addresses fills its tables at their first use, and lets other threads read them half filled.
+MarkdownIt("commonmark").render("<https://example.com/ü%20>")
+
 LARGEST = 200 * 1024
 """The largest text that is rendered, in bytes of UTF-8."""
 

@@ -334,14 +334,15 @@ def test_a_disk_that_is_full_in_the_middle_of_a_request_gives_up_the_reserve(
         try:
             with connection.wrap_database_errors, transactions.writing():
                 sql.connect()
-                sql.run(sql.Statement("insert into scratch values (zeroblob(%s))"), 1 << 20)
+                sql.run(sql.Statement("insert into scratch values (zeroblob(%s))"), (free + 256) * size)
         except OperationalError as error:
             transactions.require_own_thread(error)
         return "never"
 
     monkeypatch.setattr(transactions.disk_space, "give_up", give_up)
     driver = connection.connection
-    (most,), (pages,) = (driver.execute(f"pragma {name}").fetchone() for name in ("max_page_count", "page_count"))
+    asked = ("max_page_count", "page_count", "freelist_count", "page_size")
+    (most,), (pages,), (free,), (size,) = (driver.execute(f"pragma {name}").fetchone() for name in asked)
     driver.execute(f"pragma max_page_count = {pages}")
     try:
         said.commit(adding("first"), large)

@@ -133,6 +133,7 @@ class TestPaging:
         again = client.get(f"{reverse('store_audit', args=[caller.store.id])}?{second.context['newer']}")
         assert seqs(again) == seqs(first)
 
+    @pytest.mark.both_databases(each_case=True)
     @pytest.mark.skipif(connection.vendor != "sqlite", reason="the plans are SQLite's")
     @pytest.mark.parametrize(
         ("search", "index"),
@@ -205,6 +206,7 @@ class TestBoundedLooks:
         Search(path="/0/", ok=False, start=AT + timedelta(minutes=20), end=AT + timedelta(minutes=90)),
     )  # fmt: skip
 
+    @pytest.mark.both_databases(each_case=True)
     @pytest.mark.parametrize("search", SEARCHES, ids=str)
     @pytest.mark.parametrize("few", [0, 5_000])
     def test_pages_of_short_looks_hold_what_one_long_look_finds(

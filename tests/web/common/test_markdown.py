@@ -273,3 +273,12 @@ def test_hostile_code_ends_soon(code: str) -> None:
     for language in ("python", "js", "yaml", "html", "ruby"):
         Harmless(render(f"```{language}\n{code}\n```"))
     assert process_time() - start < DEADLINE
+
+
+def test_the_tables_for_addresses_are_filled_before_threads_use_them() -> None:
+    """Two threads that rendered their first addresses at once met a table without its end: IndexError."""
+    from mdurl import _decode, _encode
+
+    tables = [*_encode.encode_cache.values(), *_decode.decode_cache.values()]
+    assert tables
+    assert {len(table) for table in tables} == {128}

@@ -50,7 +50,7 @@ def found(rows: list[Difference]) -> dict[str, tuple[str | None, str | None, boo
     return told
 
 
-@pytest.mark.both_databases
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("seed", range(tried(10)))
 @pytest.mark.parametrize("limits", [{}, {"SIZE": 1, "FEW": 1, "MANY": 2}, {"FEW": 2, "MANY": 3, "MOST_ROWS": 4}])
 def test_any_two_moments_differ_as_a_replay_says(

@@ -98,7 +98,7 @@ class TestFilter:
         caller.call("delete", path="/memories/ab.md")
         curation.delete(store.id, "/A/x.md", act())
 
-    @pytest.mark.both_databases
+    @pytest.mark.both_databases(each_case=True)
     @pytest.mark.parametrize(
         ("query", "found"),
         [

@@ -176,6 +176,7 @@ def test_any_name_works_in_every_address_and_is_inert(client: Client, store: Mem
     assert gone.status_code == 303
 
 
+@pytest.mark.both_databases
 def test_the_path_of_a_memory_leads_to_its_page(client: Client, store: MemoryStore) -> None:
     memory = write(store, "/notes/a.md")
     answer = client.get(f"/stores/{store.id}/tree/notes/a.md")

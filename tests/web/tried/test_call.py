@@ -143,6 +143,7 @@ def test_a_key_meets_its_access_and_its_limit_of_calls(hub: Hub, alice: User, ag
     assert "refused with 429" in refused and "may make 1 calls in 60 seconds" in refused
 
 
+@pytest.mark.both_databases
 def test_the_form_opens_with_a_memory_or_with_a_recorded_call(hub: Hub, alice: User) -> None:
     client, memory = signed_in(alice), Memory.objects.get(store=hub.store)
     address = f"/stores/{hub.store.id}/try"
