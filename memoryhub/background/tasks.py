@@ -26,7 +26,8 @@ from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
-from memoryhub.background import claude_runs, webhooks
+from memoryhub.background import webhooks
+from memoryhub.background.claude_runs import taking
 from memoryhub.background.mail import Post
 from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
 from memoryhub.database import connections
@@ -50,7 +51,7 @@ def start(stop: threading.Event) -> list[threading.Thread]:
     if connection.vendor == "sqlite":
         disk_space.watch(Path(str(connection.settings_dict["NAME"])).parent)
     checkpointer = connections.start_checkpointer(stop, transactions.write_lock)
-    others = [*webhooks.start(stop, Report("webhooks")), *claude_runs.start(stop, Report("claude_runs"))]
+    others = [*webhooks.start(stop, Report("webhooks")), *taking.start(stop, Report("claude_runs"))]
     threads = [*runner().start(stop), *others]
     return [*threads, checkpointer] if checkpointer else threads
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memoryhub.actions.claude_runs import runs, work
 from memoryhub.actions.claude_runs.runs import Asked
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.background.claude_turns import Turns
+from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.models import ClaudeEvent, ClaudeRun, Door, MemoryStore, User
 from tests.claude_runs.claude_api import KEY, ClaudeApi
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.background.claude_runs import Taker
+from memoryhub.background.claude_runs.taking import Taker
 from memoryhub.background.runner import Report
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import axe, fits, sign_in_as

@@ -10,7 +10,7 @@ from memoryhub.actions.claude_runs import configuration, runs, work
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.stores import delete
-from memoryhub.background.claude_runs import Models
+from memoryhub.background.claude_runs.taking import Models
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, model, say
 from tests.claude_runs.running import MODEL, WORKER, by, started, worked
@@ -32,7 +32,7 @@ SCRIPT = (Turn([say("I **write**."), CREATE], 900, 30), Turn([say("Done.")], 1_2
 @pytest.fixture(autouse=True)
 def _key(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ANTHROPIC_API_KEY = KEY
-    monkeypatch.setattr("memoryhub.background.claude_turns.TICK", 0.01)
+    monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)
 
 
 def finished(store: MemoryStore, alice: User, task: str = "Help me.") -> ClaudeRun:

@@ -30,7 +30,7 @@ DONE = Turn([say("Done.")])
 
 @pytest.fixture(autouse=True)
 def _prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.background.claude_turns.TICK", 0.01)
+    monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)
 
 
 def results(request: dict[str, Any]) -> list[dict[str, Any]]:

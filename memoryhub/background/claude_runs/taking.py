@@ -11,8 +11,8 @@ from django.db import Error, connection
 from django.utils import timezone
 
 from memoryhub.actions.claude_runs import configuration, work
-from memoryhub.background.claude_answers import Api, Failed
-from memoryhub.background.claude_turns import Turns
+from memoryhub.background.claude_runs.answers import Api, Failed
+from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.background.runner import Report
 from memoryhub.database import connections
 from memoryhub.models import ClaudeModel

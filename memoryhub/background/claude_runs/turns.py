@@ -17,7 +17,7 @@ from memoryhub.actions.claude_runs import history, work
 from memoryhub.actions.claude_runs.work import LostRun, OverBudget, Part
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.memories.calls import AuditFull, Caller, KeyRevoked, NotRun, TokenReused
-from memoryhub.background.claude_answers import Answer, Api, Begun, Block, Failed, Tick, context_of, total_of
+from memoryhub.background.claude_runs.answers import Answer, Api, Begun, Block, Failed, Tick, context_of, total_of
 from memoryhub.conversation.messages import about_tokens, block_of
 from memoryhub.conversation.options import TOOL, Options
 from memoryhub.models import Access, Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
