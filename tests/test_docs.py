@@ -108,6 +108,13 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
+def test_each_test_that_a_document_links_is_in_the_file_of_its_link() -> None:
+    named = re.findall(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", TEXT)
+    assert len(named) > 40
+    missing = [name for name, path in named if f"def {name}(" not in (ROOT / path).read_text(encoding="utf-8")]
+    assert not missing
+
+
 def test_every_make_target_that_is_named_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", TEXT, flags=re.MULTILINE))
