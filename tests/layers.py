@@ -52,7 +52,7 @@ ROOMS = {
         "background": "", "mail": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "path_rules": "retention", "audit": "path_rules retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments retention transfer",
-        "history": "audit comments memories", "erasure": "audit history", "sessions": "audit history",
+        "history": "audit comments memories", "erasure": "audit history sessions", "sessions": "audit history",
         "undo": "history sessions",
         "tried": "audit memories path_rules",
         "proposals": "comments path_rules undo",

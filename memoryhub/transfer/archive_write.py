@@ -41,6 +41,15 @@ def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[byt
     yield from pipe.taken()
 
 
+def files(members: Iterable[tuple[str, Iterable[bytes]]], at: datetime) -> Iterator[bytes]:
+    """Yield a ZIP archive of files: their names, each written once, and the pieces of their contents."""
+    pipe = _Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, pieces in members:
+            yield from _streamed(opened, _info(name, at), pieces, pipe)
+    yield from pipe.taken()
+
+
 def _member(opened: zipfile.ZipFile, name: str, head: WrittenVersion, about: About) -> bytes:
     """Write a text into the archive. Return the text's line of the manifest."""
     version = head.version

@@ -220,6 +220,13 @@ _ALL = (
         "redact", _("redacted version %(number)s of a memory"), event="memory_version.redacted", did=_("redacted")
     ),
     Command("erase", event="memory_version.redacted", did=_("erased a text")),
+    Command(
+        "collect",
+        several=lambda n: ngettext(
+            "downloaded %(count)s place with a text about a person",
+            "downloaded %(count)s places with a text about a person", n),
+        counts="places", did=_("downloaded what is stored about a person"),
+    ),
     Command("start_scan", _("started a scan of the history for: %(kinds)s")),
     Command(
         "cancel_scan",

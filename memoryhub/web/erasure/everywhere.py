@@ -28,7 +28,7 @@ from memoryhub.web.common.access import act, person, signed_in
 from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
-from memoryhub.web.erasure import everywhere_rows, forms, letter
+from memoryhub.web.erasure import collected, everywhere_rows, forms, letter
 from memoryhub.web.erasure.asked import Asked, BadAsked, Searched
 from memoryhub.web.erasure.forms import BadTerms, ConfirmForm
 
@@ -106,11 +106,24 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
             "This is the new list. Check it, then erase."
         )
         return _list(request, stores, asked, problem=said) if asked.stores else _ask(request, stores, said)
-    if form.get("step") != "erase":
+    if form.get("step") not in ("erase", "collect"):
         return _list(request, stores, asked.without_held())
     if asked.subject != before.subject or asked.searched.keys() != before.searched.keys():
-        said = _("Nothing was erased, because you changed the ticks. This is the new list. Check it, then erase.")
+        said = _("Nothing was done, because you changed the ticks. This is the new list. Check it, then go on.")
         return _list(request, stores, asked, problem=said)
+    return _collect(request, stores, asked) if form["step"] == "collect" else _confirmed(request, stores, asked)
+
+
+def _collect(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
+    """Send everything with the ticked spellings as an archive, once every store was searched."""
+    if asked.unsearched:
+        return _list(request, stores, asked)
+    return collected.answer(asked, stores, person(request), partial(act, request, group=asked.group))
+
+
+def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
+    """Erase if the confirmation is right and a store is ticked. If not, show the list again."""
+    form = request.POST
     confirmed = ConfirmForm([*asked.subject, *(one.text for one in asked.spellings)], form)
     if not confirmed.is_valid():
         return _list(request, stores, asked, form=confirmed, goes_on=False)

@@ -96,7 +96,7 @@ def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dic
 
 def _erasing_words() -> Sequence[str]:
     """Return words with which people ask for an erasure."""
-    return words_of(_("erase erasing erasure forget redact purge gdpr"))
+    return words_of(_("erase erasing erasure forget redact purge gdpr dsar"))
 
 
 def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:

@@ -1,0 +1,84 @@
+"""Collects what a store has about a person who asks for it. It changes nothing; an audit entry says that it was done.
+
+What is collected stands in the same places that an erasure changes, so that the two never differ.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote_plus
+
+from memoryhub import chain
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.erasure import elsewhere as around, places
+from memoryhub.actions.erasure.places import Terms
+from memoryhub.models import AuditEntry, MemoryText, MemoryVersion, SavedView
+from memoryhub.transfer.written import Told
+
+_OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON)
+
+
+def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
+    """Write the entry, before anything is handed out, and return its seq. It counts the texts and the places found,
+    and has none of them. Raises tree.NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        return tree.commit(store, Record("collect", input=audit.to_json({"texts": len(terms), "places": found})))
+
+
+def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[Told]:
+    """Yield every place with one of the texts: its kind, its column, its whole value, and whose it is.
+
+    With `whole_hub`, what the store shares with others is collected, too, as an erasure does. The view that another
+    person keeps to themselves is named without its text.
+    """
+    if not terms:
+        return
+    wanted = Terms(terms)
+    for place in _OWN:
+        for row, column in place.having(store_id, wanted):
+            yield _told(place.kind, row, column) | _whose(store_id, row)
+    for session in places.sessions(store_id, wanted, whole_hub=whole_hub):
+        yield _told("session", session, "name")
+    for view in places.saved_views(store_id, wanted, whole_hub=whole_hub):
+        yield _of_view(view, user_id)
+
+
+def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[Told]:
+    """Yield the texts with a spelling of the subject that an erasure leaves to people."""
+    for one in around.elsewhere(store_id, subject, whole_hub=whole_hub):
+        yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
+
+
+def _told(kind: str, row: Any, column: str) -> dict[str, object]:
+    id = row.seq if isinstance(row, AuditEntry) else row.pk
+    return {"kind": kind, "id": str(id), "what": column, "text": getattr(row, column)}
+
+
+def _of_view(view: SavedView, user_id: str) -> Told:
+    is_seen = view.is_shared or view.owner_id == user_id
+    text = f"{view.name}: {unquote_plus(view.query)}" if is_seen else None
+    return {"kind": "view", "id": str(view.pk), "what": "query", "text": text}
+
+
+def _whose(store_id: str, row: Any) -> Mapping[str, object]:
+    """Return the memory, the versions, the moment and the author of a row, as far as it has them."""
+    if isinstance(row, AuditEntry):
+        return {"memory": row.memory, "path": row.path, "command": row.command, **_done(row)}
+    if isinstance(row, MemoryText):
+        versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=row.memory_id, text_id=row.pk)
+        return {"memory": row.memory_id, "versions": [_version(one) for one in versions.order_by("number")]}
+    if isinstance(row, MemoryVersion):
+        return {"memory": row.memory_id, "versions": [_version(row)]}
+    at = getattr(row, "created_at", None)
+    return {"memory": getattr(row, "memory_id", None), "at": chain.moment(at) if at else None}
+
+
+def _version(version: MemoryVersion) -> Told:
+    entry = AuditEntry.objects.of_chain(version.store_id).filter(seq=version.seq).first()
+    brought = {"origin": version.origin} if version.origin else {}
+    made = {"id": version.pk, "number": version.number, "path": version.path}
+    return {**made, "at": chain.moment(version.created_at), "by": entry.label if entry else None, **brought}
+
+
+def _done(entry: AuditEntry) -> Told:
+    return {"at": chain.moment(entry.at), "by": entry.label, "session": entry.session}

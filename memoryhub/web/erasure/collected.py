@@ -1,0 +1,147 @@
+"""The archive for a person who asks what is stored about them: a report to read, and every place as JSON Lines.
+
+It has what an erasure of the same spellings would find, and who read it. The person who made it reads it before they
+hand it over, because a memory can also be about others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from memoryhub import chain
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.erasure import collecting
+from memoryhub.actions.history import blame
+from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.transfer import archive_write
+from memoryhub.transfer.names import Names
+from memoryhub.transfer.written import Told, line
+from memoryhub.web.common.tables import attachment
+from memoryhub.web.erasure import preview
+from memoryhub.web.erasure.asked import Asked
+from memoryhub.web.sessions.readers_query import Seen, Wanted, older_page
+
+MOST = 500
+"""The most places and reads of a store that the report lists. The other files have all."""
+
+MOST_LINES = 20
+VERSIONS = 100
+"""The reads of at most this many versions of a memory are looked for at once."""
+
+
+@dataclass(slots=True)
+class Part:
+    """What the archive has about one store: its directory in the archive, and what the report lists of it."""
+
+    store: MemoryStore
+    terms: Sequence[str]
+    directory: str
+    seq: int
+    places: int = 0
+    reads: int = 0
+    memories: dict[str, set[int]] = field(default_factory=dict)
+    listed: list[Mapping[str, Any]] = field(default_factory=list)
+    read: list[Mapping[str, Any]] = field(default_factory=list)
+    elsewhere: list[Told] = field(default_factory=list)
+
+
+def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Callable[[], Act]) -> HttpResponse:
+    """Write an entry for each ticked store in which something was found, and return the archive."""
+    at = timezone.now()
+    chosen = [
+        id for id, found in asked.searched.items() if (found.places or found.elsewhere) and id not in asked.left_out
+    ]
+    names = Names()
+    parts = []
+    for id in chosen:
+        found = asked.searched[id]
+        seq = collecting.begin(id, found.terms, found.places, act())
+        parts.append(
+            Part(stores[id], found.terms, names.of("/" + (stores[id].name.replace("/", " ").strip() or id)), seq)
+        )
+    body = archive_write.files(_files(parts, asked, user, at), at)
+    return attachment(body, "stored-about-a-person.zip", "application/zip")
+
+
+def _files(parts: Sequence[Part], asked: Asked, user: User, at: datetime) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the files of the archive: those of each store, then the report, which tells what they have."""
+    for part in parts:
+        yield f"{part.directory}/places.jsonl", _places(part, user)
+        yield f"{part.directory}/elsewhere.jsonl", _elsewhere(part, asked, user)
+        yield f"{part.directory}/reads.jsonl", _reads(part)
+        yield from _texts(part)
+    report = {"parts": parts, "asked": asked, "user": user, "at": at, "most": MOST, "titles": preview.TITLES}
+    yield "report.html", [render_to_string("erasure/collected.html", report).encode("utf-8", "backslashreplace")]
+
+
+def _places(part: Part, user: User) -> Iterator[bytes]:
+    for told in collecting.collect(part.store.pk, part.terms, user.pk, whole_hub=user.is_superuser):
+        part.places += 1
+        _remember(part, told)
+        yield line(told)
+
+
+def _remember(part: Part, told: Told) -> None:
+    """Keep what the report and the other files need of a place."""
+    versions: Any = told.get("versions", ())
+    if told["kind"] == "text" and isinstance(memory := told["memory"], str):
+        part.memories.setdefault(memory, set()).update(version["number"] for version in versions)
+    if len(part.listed) < MOST:
+        title, _becomes = preview.TITLES.get(str(told["kind"]), (str(told["kind"]), ""))
+        lines = [text for text in str(told["text"] or "").split("\n") if any(term in text for term in part.terms)]
+        part.listed.append({**told, "title": title, "lines": lines[:MOST_LINES], "more": len(lines) - MOST_LINES})
+
+
+def _elsewhere(part: Part, asked: Asked, user: User) -> Iterator[bytes]:
+    for told in collecting.collect_elsewhere(part.store.pk, asked.subject, whole_hub=user.is_superuser):
+        part.elsewhere.append(told)
+        yield line(told)
+
+
+def _reads(part: Part) -> Iterator[bytes]:
+    """Yield who read a version with one of the texts."""
+    for ids in in_parts(sorted(part.memories)):
+        for memory in Memory.objects.among(part.store.pk, ids).order_by("path"):
+            for numbers in in_parts(sorted(part.memories[memory.pk]), VERSIONS):
+                for seen in _seen(memory, numbers):
+                    told = _read(memory, seen)
+                    part.reads += 1
+                    if len(part.read) < MOST:
+                        part.read.append(told)
+                    yield line(told)
+
+
+def _seen(memory: Memory, numbers: Sequence[int]) -> Iterator[Seen]:
+    """Yield each answer that showed one of these versions, newest first."""
+    rows = blame.between(memory, numbers[0], numbers[-1], numbers[-1] - numbers[0] + 1).rows
+    wanted, before = Wanted.of(memory.store_id, rows, dict.fromkeys(numbers)), None
+    while True:
+        page = older_page(wanted, before)
+        yield from page.seen
+        if page.older is None:
+            return
+        before = page.older
+
+
+def _read(memory: Memory, seen: Seen) -> Told:
+    entry = seen.entry
+    lines = None if seen.first is None else [seen.first, seen.last]
+    place = {"memory": memory.pk, "path": seen.version.path, "version": seen.version.id, "number": seen.version.number}
+    who = {"at": chain.moment(entry.at), "by": entry.label, "session": entry.session}
+    return {**place, **who, "command": entry.command, "lines": lines, "entry": entry.seq}
+
+
+def _texts(part: Part) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the whole text of each memory that has one of the texts now, at its path."""
+    names = Names()
+    for ids in in_parts(sorted(part.memories)):
+        for memory in Memory.objects.among(part.store.pk, ids).live().select_related("text").order_by("path"):
+            text = memory.text.content if memory.text else None
+            if text is not None and any(term in text for term in part.terms):
+                yield f"{part.directory}/memories/{names.of(memory.path)}", [text.encode("utf-8", "surrogatepass")]
