@@ -29,11 +29,11 @@ def addresses(resolver: URLResolver, above: str = "") -> Iterator[tuple[str, str
             yield pattern.name, "/" + address
 
 
-def test_every_address_that_exports_or_takes_a_file_is_one_of_heavy_work() -> None:
+def test_every_address_that_exports_takes_a_file_or_erases_is_one_of_heavy_work() -> None:
     named = dict(addresses(get_resolver()))
     exporting = {name: address for name, address in named.items() if name.startswith("export_")}
     assert len(exporting) >= 8
-    exporting |= {name: named[name] for name in ("new_import", "copy_store", "selection")}
+    exporting |= {name: named[name] for name in ("new_import", "copy_store", "selection", "erase", "erase_everywhere")}
     exporting |= {
         path: "/v1" + path for module, _ in ROUTERS for path in module.router.path_operations if "export" in path
     }
