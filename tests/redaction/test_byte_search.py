@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from memoryhub.actions.core import documents
 from memoryhub.actions.erasure import erasure, sqlite_remains
 from memoryhub.models import MemoryStore, User
 from tests.fixtures import signed_in
@@ -92,4 +93,4 @@ def erase(planter: Planter, texts: Sequence[str]) -> None:
     found = erasure.search(planter.store.pk, texts, act.at)
     assert found.hits
     receipt = erasure.erase(planter.store.pk, texts, found.digest, act)
-    assert erasure.receipt_is_right(receipt.content, receipt.signature)
+    assert documents.is_signed(receipt.content, receipt.signature)

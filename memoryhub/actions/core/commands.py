@@ -287,6 +287,13 @@ _ALL = (
             "undid a retention run: %(count)s memories came back", n),
         counts="memories",
     ),
+    Command(
+        "certify",
+        several=lambda n: ngettext(
+            "signed a certificate of retention: %(count)s removal is overdue",
+            "signed a certificate of retention: %(count)s removals are overdue", n),
+        counts="overdue", did=_("signed a certificate of retention"),
+    ),
     # Webhooks
     Command("create_webhook", _("created the webhook “%(name)s” to %(url)s"), scope=Scope.BOTH),
     Command("edit_webhook", _("changed the webhook “%(name)s”: %(changes)s"), scope=Scope.BOTH),

@@ -36,7 +36,7 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
     wanted = Terms(terms)
     for place in _OWN:
         for row, column in place.having(store_id, wanted):
-            yield _told(place.kind, row, column) | _whose(store_id, row)
+            yield {**_told(place.kind, row, column), **_whose(store_id, row)}
     for session in places.sessions(store_id, wanted, whole_hub=whole_hub):
         yield _told("session", session, "name")
     for view in places.saved_views(store_id, wanted, whole_hub=whole_hub):
@@ -49,7 +49,7 @@ def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool)
         yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
 
 
-def _told(kind: str, row: Any, column: str) -> dict[str, object]:
+def _told(kind: str, row: Any, column: str) -> Told:
     id = row.seq if isinstance(row, AuditEntry) else row.pk
     return {"kind": kind, "id": str(id), "what": column, "text": getattr(row, column)}
 
@@ -68,7 +68,8 @@ def _whose(store_id: str, row: Any) -> Mapping[str, object]:
         versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=row.memory_id, text_id=row.pk)
         return {"memory": row.memory_id, "versions": [_version(one) for one in versions.order_by("number")]}
     if isinstance(row, MemoryVersion):
-        return {"memory": row.memory_id, "versions": [_version(row)]}
+        # Its path has one of the texts: so what stood there is about the person, too.
+        return {"memory": row.memory_id, "versions": [_version(row)], "content": row.content}
     at = getattr(row, "created_at", None)
     return {"memory": getattr(row, "memory_id", None), "at": chain.moment(at) if at else None}
 

@@ -1,6 +1,5 @@
 """Erases texts from every place of a store: a search first, then one act that masks them, with a signed receipt."""
 
-import hashlib
 import hmac
 import json
 from collections import Counter
@@ -13,7 +12,7 @@ from django.conf import settings
 
 from memoryhub import chain, ids
 from memoryhub.actions.claude_runs import runs as claude_runs
-from memoryhub.actions.core import audit, holds, tree
+from memoryhub.actions.core import audit, documents, holds, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.snapshot import snapshot
@@ -154,7 +153,7 @@ def _looked(
         return found
     there = around.elsewhere(store_id, subject, whole_hub=whole_hub)
     spellings = around.spellings(store_id, subject, whole_hub=whole_hub) if spellings is None else spellings
-    digest = _signature({"found": found.digest, "spellings": [[one.text, one.places] for one in spellings]})
+    digest = documents.signature({"found": found.digest, "spellings": [[one.text, one.places] for one in spellings]})
     return replace(found, spellings=spellings, elsewhere=there, digest=digest)
 
 
@@ -346,7 +345,7 @@ def _covered(terms: Terms, found: Found) -> dict[str, Any]:
 
 def _marked(spelling: Spelling) -> dict[str, Any]:
     """Return a spelling's mark and number of places, without its text."""
-    return {"mark": _signature({"spelling": spelling.text})[:16], "places": spelling.places}
+    return {"mark": documents.signature({"spelling": spelling.text})[:16], "places": spelling.places}
 
 
 def _heads(store_id: str, memories: Sequence[str]) -> dict[str, str]:
@@ -381,16 +380,5 @@ def _receipt(store: tree.Tree, seq: int, details: Mapping[str, Any]) -> Receipt:
         store=store.store,
         at=store.at,
         content=content,  # type: ignore[misc]
-        signature=_signature(content),
+        signature=documents.signature(content),
     )
-
-
-def _signature(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    key = settings.MEMORYHUB_AUDIT_KEY
-    return hmac.new(key, b"receipt\0" + text.encode(), hashlib.sha256).hexdigest()
-
-
-def receipt_is_right(content: Mapping[str, Any], signature: str) -> bool:
-    """Return whether this hub signed this content with its current audit key."""
-    return hmac.compare_digest(_signature(content).encode(), signature.encode("utf-8", "replace"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from memoryhub import chain
-from memoryhub.actions.erasure import erasure
+from memoryhub.actions.core import documents
 from memoryhub.models import AuditChain, AuditEntry, Receipt
 
 
@@ -17,7 +17,7 @@ def problems(chain_id: str) -> Iterator[tuple[int, str]]:
         names = (receipt.pk, receipt.store, chain.moment(receipt.at))
         stated = tuple(content.get(name) for name in ("id", "memory_store_id", "at"))
         seq = content.get("entry")
-        if stated != names or not erasure.receipt_is_right(content, receipt.signature):
+        if stated != names or not documents.is_signed(content, receipt.signature):
             yield 0, f"receipt {receipt.pk} was changed"
         elif seq > start and hashes.pop(seq, None) != content.get("entry_hash"):
             yield seq, f"receipt {receipt.pk} is not of this entry"

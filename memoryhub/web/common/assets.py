@@ -29,7 +29,7 @@ JOINED = {
         "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
         "css/sessions/sessions.css", "css/tried/tried.css", "css/claude_runs/claude_runs.css",
         "css/history/moments.css", "css/history/changes.css", "css/undo/undo.css", "css/search/search.css",
-        "css/common/selection.css",
+        "css/common/selection.css", "css/common/letter.css",
         "css/common/saved_views.css", "css/memories/editing.css", "css/memories/life_line.css", "css/audit/tail.css",
         "css/common/charts.css", "css/common/tiles.css", "css/dashboards/dashboards.css", "css/dashboards/tree_map.css",
         "css/stores/limits.css", "css/erasure/erasure.css", "css/findings/scans.css", "css/findings/findings.css",

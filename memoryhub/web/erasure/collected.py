@@ -12,6 +12,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from memoryhub import chain
 from memoryhub.actions.core.audit import Act
@@ -31,6 +32,7 @@ MOST = 500
 """The most places and reads of a store that the report lists. The other files have all."""
 
 MOST_LINES = 20
+TITLES = preview.TITLES | {"text": (_("Text of a memory"), "")}
 VERSIONS = 100
 """The reads of at most this many versions of a memory are looked for at once."""
 
@@ -63,7 +65,7 @@ def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Cal
         found = asked.searched[id]
         seq = collecting.begin(id, found.terms, found.places, act())
         parts.append(
-            Part(stores[id], found.terms, names.of("/" + (stores[id].name.replace("/", " ").strip() or id)), seq)
+            Part(stores[id], found.terms, names.of("/stores/" + (stores[id].name.replace("/", " ").strip() or id)), seq)
         )
     body = archive_write.files(_files(parts, asked, user, at), at)
     return attachment(body, "stored-about-a-person.zip", "application/zip")
@@ -76,7 +78,7 @@ def _files(parts: Sequence[Part], asked: Asked, user: User, at: datetime) -> Ite
         yield f"{part.directory}/elsewhere.jsonl", _elsewhere(part, asked, user)
         yield f"{part.directory}/reads.jsonl", _reads(part)
         yield from _texts(part)
-    report = {"parts": parts, "asked": asked, "user": user, "at": at, "most": MOST, "titles": preview.TITLES}
+    report = {"parts": parts, "asked": asked, "user": user, "at": at, "most": MOST}
     yield "report.html", [render_to_string("erasure/collected.html", report).encode("utf-8", "backslashreplace")]
 
 
@@ -90,10 +92,10 @@ def _places(part: Part, user: User) -> Iterator[bytes]:
 def _remember(part: Part, told: Told) -> None:
     """Keep what the report and the other files need of a place."""
     versions: Any = told.get("versions", ())
-    if told["kind"] == "text" and isinstance(memory := told["memory"], str):
+    if versions and isinstance(memory := told["memory"], str):
         part.memories.setdefault(memory, set()).update(version["number"] for version in versions)
     if len(part.listed) < MOST:
-        title, _becomes = preview.TITLES.get(str(told["kind"]), (str(told["kind"]), ""))
+        title = TITLES.get(str(told["kind"]), (str(told["kind"]), ""))[0]
         lines = [text for text in str(told["text"] or "").split("\n") if any(term in text for term in part.terms)]
         part.listed.append({**told, "title": title, "lines": lines[:MOST_LINES], "more": len(lines) - MOST_LINES})
 
@@ -138,10 +140,10 @@ def _read(memory: Memory, seen: Seen) -> Told:
 
 
 def _texts(part: Part) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the whole text of each memory that has one of the texts now, at its path."""
+    """Yield the whole text of each memory that has one of the texts now, in itself or in its path."""
     names = Names()
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).live().select_related("text").order_by("path"):
             text = memory.text.content if memory.text else None
-            if text is not None and any(term in text for term in part.terms):
+            if text is not None and any(term in text or term in memory.path for term in part.terms):
                 yield f"{part.directory}/memories/{names.of(memory.path)}", [text.encode("utf-8", "surrogatepass")]

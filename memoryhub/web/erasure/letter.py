@@ -14,7 +14,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.erasure import erasure, several
+from memoryhub.actions.core import documents
+from memoryhub.actions.erasure import several
 from memoryhub.actions.erasure.several import How, Outcome
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Receipt, User
 from memoryhub.web.audit.sentences import told_of
@@ -135,7 +136,7 @@ def _show(
 
 
 def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
-    is_right = erasure.receipt_is_right(receipt.content, receipt.signature)
+    is_right = documents.is_signed(receipt.content, receipt.signature)
     return Row(store, receipt, texts, is_right, _memories(receipt))
 
 

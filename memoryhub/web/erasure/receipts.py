@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memoryhub.actions.erasure import erasure, receipts as documents
+from memoryhub.actions.core import documents
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.models import MemoryStore, Receipt, Role
 from memoryhub.web.common.access import act, in_store
@@ -46,11 +46,11 @@ def _check(text: str) -> tuple[str, str]:
         is_right = documents.is_right(text.strip())
     except documents.Malformed:
         return "malformed", _(
-            "This is not a receipt. Paste the whole text of the document, from the first { to the last }."
+            "This is no receipt and no certificate. Paste the whole document, from the first { to the last }."
         )
     if is_right:
-        return "right", _("The receipt is valid: this hub wrote it, and no one has changed it.")
-    return "wrong", _("This receipt is not valid: this hub did not write it, or someone changed it.")
+        return "right", _("The document is valid: this hub wrote it, and no one has changed it.")
+    return "wrong", _("The document is not valid: this hub did not write it, or someone changed it.")
 
 
 @require_safe
@@ -65,9 +65,9 @@ def receipt(request: Request, store: MemoryStore, receipt_id: str) -> HttpRespon
             request,
             store,
             receipt=found,
-            document=documents.document(found),
+            document=_document(found),
             places=_places(places),
-            is_right=erasure.receipt_is_right(found.content, found.signature),
+            is_right=documents.is_signed(found.content, found.signature),
         ),
     )
 
@@ -85,7 +85,11 @@ def _places(counts: object) -> list[tuple[Words, int]]:
 def download_receipt(request: Request, store: MemoryStore, receipt_id: str) -> HttpResponse:
     found = _receipt_of(store, receipt_id)
     export_table(store.id, "receipt", "json", act(request), receipt=found.pk)
-    return attachment([documents.document(found).encode()], "erasure-receipt.json", "application/json")
+    return attachment([_document(found).encode()], "erasure-receipt.json", "application/json")
+
+
+def _document(receipt: Receipt) -> str:
+    return documents.document(documents.RECEIPT, receipt.content, receipt.signature)
 
 
 def _receipt_of(store: MemoryStore, receipt_id: str) -> Receipt:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.retention import explain, holds, policies, rehearsal, retention, runs
+from memoryhub.web.retention import certificate, explain, holds, policies, rehearsal, retention, runs
 
 urlpatterns = [
     path("stores/<slug:store_id>/retention", retention.page, name="retention"),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("stores/<slug:store_id>/retention/rehearsal", rehearsal.page, name="rehearsal"),
     path("stores/<slug:store_id>/retention/rehearsal/weeks", rehearsal.weeks, name="rehearsal_weeks"),
     path("stores/<slug:store_id>/retention/rehearsal/export", rehearsal.export, name="export_rehearsal"),
+    path("stores/<slug:store_id>/retention/certificate", certificate.page, name="retention_certificate"),
     path("stores/<slug:store_id>/retention/runs", runs.listing, name="runs"),
     path("stores/<slug:store_id>/retention/runs/start", runs.start, name="start_run"),
     path("retention/runs/<slug:run_id>", runs.page, name="run"),

@@ -1,4 +1,4 @@
-// Copy buttons: [data-copy="#id"] copies the text of an element, [data-copy-text="…"] the given text.
+// Copy buttons: [data-copy="#id"] copies the text of an element, [data-copy-text="…"] the given text. [data-print] prints.
 
 const SHOWN_FOR = 2000; // milliseconds
 const before = new WeakMap();
@@ -55,4 +55,8 @@ document.addEventListener("click", async (event) => {
   event.preventDefault();
   await copy(textOf(button));
   show(button, button.dataset.copied ?? "");
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("[data-print]")) print();
 });

@@ -34,5 +34,3 @@ document.addEventListener("click", (event) => {
 });
 
 addEventListener("pageshow", still);
-
-document.querySelector("[data-print]")?.addEventListener("click", () => print());

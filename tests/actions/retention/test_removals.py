@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from memoryhub.actions.core import tree
+from memoryhub.actions.core import documents, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Problem
 from memoryhub.actions.core.transactions import writing
@@ -93,7 +93,7 @@ def erase(history: History) -> None:
     found = erasure.search(history.store.id, terms, LATER.at)
     receipt = erasure.erase(history.store.id, terms, found.digest, LATER)
     assert not erasure.search(history.store.id, terms, LATER.at).hits
-    assert erasure.receipt_is_right(receipt.content, receipt.signature)
+    assert documents.is_signed(receipt.content, receipt.signature)
     history.model.memories = {f"/memories{path}": text for path, text in tree_now(history.store).items()}
 
 
@@ -202,7 +202,7 @@ def test_a_receipt_says_how_much_and_nothing_of_what() -> None:
     found = erasure.search(history.store.id, [word], LATER.at)
     receipt = erasure.erase(history.store.id, [word], found.digest, LATER)
     assert word not in str(receipt.content) and receipt.content["places"] == found.counts
-    assert not erasure.receipt_is_right(receipt.content | {"texts": 2}, receipt.signature)
+    assert not documents.is_signed(receipt.content | {"texts": 2}, receipt.signature)
     assert Receipt.objects.get().content == receipt.content
     assert Redaction.objects.of_chain(history.store.id).filter(seq=receipt.content["entry"]).exists()
 

@@ -45,7 +45,11 @@ def test_it_has_every_place_that_an_erasure_would_change_and_nothing_of_other_st
     assert len(places) == shown and all("uellenberg" in row["text"].lower() for row in places)
     assert {row["kind"] for row in places} == {"text", "path", "entry"}
     texts = {name: text for name, text in files.items() if "/memories/" in name}
-    assert set(texts.values()) == {b"Quellenberg came\nQUELLENBERG paid\n", b"a deal with Quellenberg\n"}
+    assert set(texts.values()) == {
+        b"Quellenberg came\nQUELLENBERG paid\n",
+        b"a deal with Quellenberg\n",
+        b"another deal\n",
+    }
     report = files["report.html"].decode()
     assert "Quellenberg came" in report and "Sales" in report and "Foreign" not in report
     assert everywhere("uellenberg") == before

@@ -78,7 +78,7 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     desk.goto(desk.url.rpartition("/")[0])
     desk.get_by_label("The downloaded document").fill(document)
     desk.get_by_role("button", name="Check it").click()
-    expect(desk.get_by_text("The receipt is valid")).to_be_visible()
+    expect(desk.get_by_text("The document is valid")).to_be_visible()
     fits(desk)
 
 

@@ -7,6 +7,7 @@ from django.core import signing
 from django.urls import reverse
 
 from memoryhub.actions.accounts.keys_and_roles import set_role
+from memoryhub.actions.core import documents
 from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
 from memoryhub.actions.memories import curation
@@ -48,7 +49,7 @@ def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
     found = list(Receipt.objects.filter(store__in=[store.id, other.id]).order_by("pk"))
     assert {one.store for one in found} == {store.id, other.id} and all(one.pk in letter for one in found)
     for one in found:
-        assert erasure.receipt_is_right(one.content, one.signature)
+        assert documents.is_signed(one.content, one.signature)
         entry = AuditEntry.objects.of_chain(one.store).get(seq=one.content["entry"])
         assert (entry.command, entry.note, entry.author_id) == ("erase", "request 8", alice.id)
         assert verify.verify(one.store, None)[1] is None  # type: ignore[arg-type]

@@ -8,8 +8,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.core import documents
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.erasure import erasure, receipts
+from memoryhub.actions.erasure import erasure
 from memoryhub.models import MemoryStore, Receipt, User
 from tests.api.harness import new_store
 from tests.fixtures import signed_in
@@ -45,6 +46,10 @@ def test_it_says_how_much_and_never_what(receipt: Receipt, alice: User) -> None:
     assert receipt.pk in page(signed_in(alice), reverse("receipts", args=[receipt.store]))
 
 
+def document(receipt: Receipt) -> str:
+    return documents.document(documents.RECEIPT, receipt.content, receipt.signature)
+
+
 def test_the_download_is_the_document_and_is_audited(receipt: Receipt, store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     answer = client.post(address(receipt, "download_receipt"))
@@ -58,16 +63,16 @@ def test_the_download_is_the_document_and_is_audited(receipt: Receipt, store: Me
 
 def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, alice: User) -> None:
     client, url = signed_in(alice), reverse("receipts", args=[receipt.store])
-    whole = receipts.document(receipt)
+    whole = document(receipt)
     twice = whole.replace('"signature"', '"signature": "x", "signature"', 1)
     tries = {
-        "The receipt is valid": [whole, f"  {whole}\n\n", changed(whole)],
+        "The document is valid": [whole, f"  {whole}\n\n", changed(whole)],
         "this hub did not write it": [
             changed(whole, texts=9),
             changed(whole, extra=1),
             whole.replace(receipt.signature, "é"),
         ],
-        "This is not a receipt": ["", "{", "[]", "null", '{"receipt": 1}', twice, "[" * 100_000, "x" * 300_000],
+        "This is no receipt": ["", "{", "[]", "null", '{"receipt": 1}', twice, "[" * 100_000, "x" * 300_000],
     }
     for said, texts in tries.items():
         for text in texts:
@@ -76,10 +81,10 @@ def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, al
 
 def test_the_command_says_the_same(receipt: Receipt, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "receipt.json"
-    path.write_text(receipts.document(receipt))
+    path.write_text(document(receipt))
     call_command("verify_receipt", str(path))
     assert "is valid" in capsys.readouterr().out
-    for text in (changed(receipts.document(receipt), memories=0), "nonsense", "\udcff"):
+    for text in (changed(document(receipt), memories=0), "nonsense", "\udcff"):
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
         with pytest.raises(CommandError):
             call_command("verify_receipt", str(path))

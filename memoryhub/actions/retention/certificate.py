@@ -1,0 +1,130 @@
+"""Certificates of retention: that nothing is left which the policies of a memory store should have removed.
+
+What is overdue is counted as a run would remove it. The oldest moments are read from the rows without the code of the
+runs, so that one who reads the certificate can compare both with the policies.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Min
+
+from memoryhub import chain, ids
+from memoryhub.actions.core import audit, documents, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.retention import policies as saved, rehearsal
+from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion
+from memoryhub.retention_rules import Chooser, Policy
+
+RULES = (
+    "expire_unread_days", "expire_unchanged_days", "expire_older_days", "grace_days", "trash_days", "keep_versions",
+    "keep_version_days", "keep_entry_days",
+)  # fmt: skip
+CHECKED = [
+    "overdue: what a retention run at this moment would remove, counted by the code that removes it",
+    "kept: of the memories that would expire, those that a hold or pin keeps, and those that a person approved",
+    "oldest: the oldest moments, read from the rows of the database without that code",
+]
+
+
+def state(store_id: str, at: datetime) -> dict[str, Any]:
+    """Return what a certificate says about a memory store at a moment: its policies, what is overdue by them, what
+    stays although it is old, and the oldest moments of what is there. It names no memory."""
+    with snapshot():
+        policies = saved.concerning(store_id)
+        held: set[str] = set()
+        approved: set[str] = set()
+        items = list(rehearsal.rehearse(store_id, at, policies=policies, held=held, approved=approved))
+        overdue: Counter[tuple[str, str]] = Counter()
+        for item in items:
+            overdue[item.policy, item.removal] += item.count
+        oldest = _oldest(store_id, policies)
+        return {
+            "policies": [_policy(one, overdue, oldest.get(one.id, {})) for one in _in_order(policies)],
+            "overdue": sum(overdue.values()),
+            "kept": {"by_holds_and_pins": len(held), "approved": len(approved)},
+            "rest": _rest(store_id),
+            "checked": CHECKED,
+        }
+
+
+def certify(store_id: str, act: Act) -> str:
+    """Write an entry and return the signed certificate as JSON text. Raises tree.NoSuchStore."""
+    found = state(store_id, act.at)
+    counted = {"overdue": found["overdue"], "policies": len(found["policies"])}
+    with tree.locked(store_id, act) as store:
+        seq = tree.commit(store, Record("certify", input=audit.to_json(counted)))
+    entry = AuditEntry.objects.of_chain(store_id).get(seq=seq)
+    content = {
+        "type": "retention_certificate",
+        "id": ids.new_id(ids.RECEIPT, act.at),
+        "hub": settings.MEMORYHUB_URL,
+        "memory_store_id": store_id,
+        "at": chain.moment(act.at),
+        "by": act.actor.id,
+        "entry": seq,
+        "entry_hash": entry.hash,
+        "audit_key": entry.key_name,
+        **found,
+    }
+    return documents.document(documents.CERTIFICATE, content, documents.signature(content))
+
+
+def _in_order(policies: Iterable[Policy]) -> list[Policy]:
+    return sorted(policies, key=lambda policy: policy.specificity)
+
+
+def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapping[str, Any]) -> dict[str, Any]:
+    rules = {name: days for name, days in asdict(policy).items() if name in RULES and days is not None}
+    due = {removal: count for (id, removal), count in overdue.items() if id == policy.id}
+    told = {"id": policy.id, "name": policy.name, "pattern": policy.pattern, "of_hub": policy.store is None}
+    return {**told, "paused": policy.paused, "rules": rules, "overdue": due, **oldest}
+
+
+def _oldest(store_id: str, policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
+    """Return {policy: how many memories it applies to, and the oldest of their reads, changes and beginnings}.
+
+    A memory that was never read counts from its beginning, and one that was restored begins when it was restored.
+    """
+    chooser = Chooser(list(policies))
+    found: dict[str, list[datetime]] = {}
+    counts: Counter[str] = Counter()
+    rows = Memory.objects.live().filter(store=store_id).values_list(
+        "path", "created_at", "updated_at", "last_read_at", "restored_at"
+    )  # fmt: skip
+    for path, created, updated, read, restored in rows.iterator(rehearsal.PAGE):
+        policy = chooser.of(path)
+        if policy is None:
+            continue
+        begun = max(created, restored or created)
+        moments = [max(begun, read or begun), max(updated, restored or updated), begun]
+        known = found.get(policy.id)
+        found[policy.id] = moments if known is None else [min(pair) for pair in zip(known, moments, strict=True)]
+        counts[policy.id] += 1
+    names = ("read", "changed", "begun")
+    return {
+        id: {"memories": counts[id], "oldest": dict(zip(names, map(chain.moment, moments), strict=True))}
+        for id, moments in found.items()
+    }
+
+
+def _rest(store_id: str) -> dict[str, Any]:
+    """Return how much there is in the trash, of old versions and of audit entries, and the oldest moment of each."""
+    trash = Memory.objects.in_trash().filter(store=store_id)
+    old = MemoryVersion.objects.filter(store=store_id, superseded_seq__isnull=False)
+    audited = AuditChain.objects.get(pk=store_id)
+    first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
+    return {
+        "trash": _counted(trash.count(), trash.aggregate(oldest=Min("deleted_at"))["oldest"]),
+        "old_versions": _counted(old.count(), old.aggregate(oldest=Min("created_at"))["oldest"]),
+        "audit_entries": _counted(audited.last_seq - audited.start_seq, first),
+    }
+
+
+def _counted(count: int, oldest: datetime | None) -> dict[str, Any]:
+    return {"count": count, "oldest": chain.moment(oldest) if oldest else None}

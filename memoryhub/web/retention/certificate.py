@@ -1,0 +1,72 @@
+"""The certificate of retention, with the record of processing: what is kept, how long, and what is overdue."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.retention import certificate, policies
+from memoryhub.models import Agent, Key, Member, MemoryStore, RetentionPolicy, Role
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import attachment
+from memoryhub.web.retention import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A policy in words, how many memories it applies to, their oldest moments, and what is overdue by it."""
+
+    name: str
+    pattern: str
+    sentences: Sequence[str]
+    paused: bool
+    memories: int
+    read: datetime | None
+    changed: datetime | None
+    begun: datetime | None
+    overdue: int
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.ADMIN)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """Show what a certificate would say now; on POST, sign it and send it."""
+    if request.method == "POST":
+        text = certificate.certify(store.pk, act(request))
+        return attachment([text.encode()], "retention-certificate.json", "application/json")
+    at = timezone.now()
+    state = certificate.state(store.pk, at)
+    saved = {policy.pk: policy for policy in RetentionPolicy.objects.concerning(store.pk)}
+    shown: dict[str, Any] = {
+        "at": at,
+        "state": state,
+        "rows": [_row(told, saved[told["id"]]) for told in state["policies"] if told["id"] in saved],
+        "rest": {name: _moment(told) for name, told in state["rest"].items()},
+        "agents": Agent.objects.filter(pk__in=Key.objects.for_store(store).usable(at).values("agent")).order_by("name"),
+        "members": Member.objects.filter(store=store).select_related("user").order_by("user__name"),
+        "host": request.get_host(),
+    }
+    return render(request, "retention/certificate.html", pages.context(request, store, **shown))
+
+
+def _row(told: dict[str, Any], policy: RetentionPolicy) -> Row:
+    oldest = told.get("oldest", {})
+    read, changed, begun = (
+        parse_datetime(oldest[name]) if name in oldest else None for name in ("read", "changed", "begun")
+    )
+    words = sentences.sentences(policies.rules_of(policy))
+    pattern = sentences.pattern_words(policy.pattern)
+    overdue = sum(told["overdue"].values())
+    return Row(policy.name, pattern, words, policy.paused, told.get("memories", 0), read, changed, begun, overdue)
+
+
+def _moment(told: dict[str, Any]) -> tuple[int, datetime | None]:
+    return told["count"], parse_datetime(told["oldest"]) if told["oldest"] else None

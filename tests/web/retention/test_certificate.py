@@ -1,0 +1,96 @@
+"""The certificate of retention agrees with the rows, before and after a run, and its signature verifies."""
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.retention import runs
+from memoryhub.actions.retention.policies import PolicySettings, save_policy
+from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RunState, User
+from tests.actions.gardens import to_the_end
+from tests.actions.retention.stores import act as done_by
+from tests.fixtures import signed_in
+from tests.web.memories.pages import act, page, write
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+LONG_AGO = timedelta(days=40)
+
+
+@pytest.fixture
+def old(store: MemoryStore, alice: User) -> MemoryStore:
+    """A store with a policy of 30 days for /tickets/, two memories that are older, of which one is held, and a fresh
+    one."""
+    save_policy(store.id, PolicySettings("Tickets", "/tickets/", expire_older_days=30), act(alice))
+    for name, age in (("old", LONG_AGO), ("held", LONG_AGO), ("fresh", timedelta(days=1))):
+        memory = write(store, f"/tickets/{name}.md", "text\n")
+        with writing():
+            Memory.objects.filter(pk=memory.pk).update(created_at=timezone.now() - age)
+    place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 1", path="/tickets/held.md")
+    return store
+
+
+def certificate(client: Client, store: MemoryStore) -> dict[str, Any]:
+    answer = client.post(reverse("retention_certificate", args=[store.id]))
+    assert answer.status_code == 200
+    return dict(json.loads(b"".join(answer.streaming_content)))  # type: ignore[attr-defined]
+
+
+def live_and_older(store: MemoryStore, than: datetime) -> set[str]:
+    """The live memories of /tickets/ that began before a moment, by a statement of its own."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT path FROM memoryhub_memory WHERE store_id = %s AND deleted_at IS NULL AND created_at <= %s",
+            [store.id, than],
+        )
+        return {str(path) for (path,) in cursor.fetchall() if path.startswith("/tickets/")}
+
+
+def test_what_is_overdue_is_counted_and_after_a_run_nothing_is(
+    old: MemoryStore, alice: User, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = signed_in(alice)
+    assert "1 removal is overdue." in page(client, reverse("retention_certificate", args=[old.id]))
+    before = certificate(client, old)["certificate"]
+    (policy,) = before["policies"]
+    assert (before["overdue"], policy["overdue"], policy["memories"]) == (1, {"expire": 1}, 3)
+    assert before["kept"]["by_holds_and_pins"] == 1
+    now = timezone.now()
+    run = runs.start(old.id, done_by(now), now)
+    if run.state == RunState.WAITING:
+        runs.allow(run.pk, done_by(now))
+    to_the_end(run, now)
+    after = certificate(client, old)
+    text = json.dumps(after)
+    assert after["certificate"]["overdue"] == 0
+    assert live_and_older(old, timezone.now() - timedelta(days=30)) == {"/tickets/held.md"}
+    assert "/tickets/old" not in text and "/tickets/held" not in text
+    entry = AuditEntry.objects.of_chain(old.id).get(seq=after["certificate"]["entry"])
+    assert (entry.command, entry.hash) == ("certify", after["certificate"]["entry_hash"])
+    path = tmp_path / "certificate.json"
+    path.write_text(text)
+    call_command("verify_receipt", str(path))
+    assert "is valid" in capsys.readouterr().out
+    shown = page(client, reverse("retention_certificate", args=[old.id]))
+    assert "Nothing is overdue." in shown and "1 memory by legal holds and pins" in shown
+
+
+def test_without_a_policy_it_promises_nothing(store: MemoryStore, alice: User) -> None:
+    shown = page(signed_in(alice), reverse("retention_certificate", args=[store.id]))
+    assert "No policy applies." in shown and "Nothing is overdue" not in shown
+
+
+def test_only_admins_certify(store: MemoryStore, bob: User) -> None:
+    address = reverse("retention_certificate", args=[store.id])
+    assert signed_in(bob).get(address).status_code == signed_in(bob).post(address).status_code
+    assert not AuditEntry.objects.of_command("certify").exists()
