@@ -10,7 +10,7 @@ from django.conf import settings
 
 from benchmarks.bulk import Bulk
 from memoryhub import chain, ids
-from memoryhub.actions.core.audit import KEY_NAME, to_json
+from memoryhub.actions.core.audit import key_name, to_json
 from memoryhub.actions.core.sql import moment
 from memoryhub.models import (
     AuditChain,
@@ -156,13 +156,13 @@ class Ledger:
             told.command, told.memory, told.version, told.ok, duration, None, None, told.first, told.last, told.cut,
             digest,
         )  # fmt: skip
-        canonical, previous = chain.canonical(KEY_NAME, plain, commitments), self.hash
+        canonical, previous = chain.canonical(key_name(), plain, commitments), self.hash
         self.hash = chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, previous, canonical)
         self.bulk.add(AuditEntry, (
             self.store, self.seq, at, author.kind, author.id, author.author_id, author.label, by.session, by.door,
             told.command, told.path, told.new_path, told.memory, told.version, told.ok,
             None if rendered or told.answer is None else to_json(told.answer), input, duration, None, token, None,
-            told.note, told.first, told.last, told.cut, digest, to_json(salts), to_json(commitments), KEY_NAME,
+            told.note, told.first, told.last, told.cut, digest, to_json(salts), to_json(commitments), key_name(),
             previous, self.hash,
         ))  # fmt: skip
         if token and self.now >= self.tokens_from:

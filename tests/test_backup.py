@@ -14,7 +14,7 @@ import pytest
 from pyrage import x25519
 
 from memoryhub import chain
-from tests import cluster
+from tests import cluster, starts
 from tests.api.server import put_migrated
 from tests.faults import postgres
 from tests.faults.clients import Load
@@ -62,7 +62,7 @@ def restored(file: Path, into: Path, *options: str, **environment: str) -> subpr
     key.write_text(f"# secret\n{IDENTITY}\n")
     own = {**os.environ, "MEMORYHUB_DATA_DIR": str(into), "DATABASE_URL": "", **environment}
     command = [sys.executable, "manage.py", "restore", str(file), "--identity", str(key), *options]
-    return subprocess.run(command, cwd=ROOT, env=own, text=True, capture_output=True, check=False)
+    return starts.run(command, cwd=ROOT, env=own, text=True, capture_output=True, check=False)
 
 
 def newest(place: Path) -> Path:

@@ -17,6 +17,7 @@ from benchmarks.page_line import TRIVIAL
 from benchmarks.page_list import LINES
 from benchmarks.pages import Hub, made, without_a_line
 from memoryhub.database.planner import STATISTICS
+from tests import starts
 from tests.api.server import put_migrated
 from tests.long import LONG
 
@@ -76,8 +77,8 @@ def test_the_run_prints_each_line_with_its_ratio(directory: Path) -> None:
 
 def test_the_chain_is_true_and_so_is_all_that_is_derived_but_review_states(directory: Path) -> None:
     environment = {**os.environ, **OWN, "MEMORYHUB_DATA_DIR": str(directory / "small")}
-    command = [sys.executable, str(ROOT / "manage.py"), "verify_audit"]
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+    command = [sys.executable, "manage.py", "verify_audit"]
+    printed = starts.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False).stdout
     told = [line for line in printed.splitlines() if "checkpoints: there are none" not in line]  # nobody served it
     complaints = [line for line in told if not line.endswith(" entries")]
     assert all("review state" in line for line in complaints), complaints

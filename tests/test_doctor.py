@@ -28,6 +28,7 @@ from memoryhub.doctor import inside
 from memoryhub.doctor.examine import examine
 from memoryhub.doctor.findings import ERROR, Finding
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, HubSettings, Installation, User
+from tests import starts
 from tests.api.server import ROOT, put_migrated
 from tests.write_guard import tampering
 
@@ -319,7 +320,7 @@ def test_the_command_exits_with_1_for_an_error_and_says_it_as_json(tmp_path: Pat
     def told(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
         own = {**os.environ, "MEMORYHUB_DATA_DIR": str(directory), "DATABASE_URL": ""}
         command = [sys.executable, "manage.py", "doctor", *options]
-        return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=False)
+        return starts.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=False)
 
     nothing = told(tmp_path / "nothing")
     assert nothing.returncode == 1 and "There is no hub in" in nothing.stdout

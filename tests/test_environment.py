@@ -21,6 +21,7 @@ from memoryhub.logs.lines import WithoutTokens
 from memoryhub.management.commands import serve
 from memoryhub.models import MemoryStore, User
 from memoryhub.settings import cookie_names
+from tests import starts
 from tests.fixtures import signed_in
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +31,7 @@ def started(directory: Path, **environment: str) -> subprocess.CompletedProcess[
     """What the hub's own check says under such an environment."""
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(directory), **environment}
     command = [sys.executable, "manage.py", "check", "--tag", checks.OWN]
-    return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=False)
+    return starts.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=False)
 
 
 def test_without_an_address_links_lead_to_where_the_hub_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +97,7 @@ def test_options_of_the_database_address_are_kept(tmp_path: Path) -> None:
     )
     url = "postgres://user@host/name?sslmode=verify-full&connect_timeout=5"
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path), "DATABASE_URL": url}
-    printed = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=own, capture_output=True, text=True, check=True
-    )
+    printed = starts.run([sys.executable, "-c", code], cwd=ROOT, env=own, capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "verify-full 5 3 True"
 
 
@@ -108,7 +107,7 @@ def test_further_names_are_allowed_beside_the_hubs_own(tmp_path: Path) -> None:
         code = "from memoryhub import settings; print(*settings.ALLOWED_HOSTS)"
         command = [sys.executable, "-c", code]
         environment = own | {"ALLOWED_HOSTS": named}
-        printed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        printed = starts.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
         always = {"hub.example.com", "127.0.0.1", "[::1]", "localhost"}
         assert set(printed.stdout.split()) == always | set(named.replace(",", "").split())
 

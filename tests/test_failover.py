@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from memoryhub import settings as shipped
-from tests import cluster
+from tests import cluster, starts
 from tests.api.server import ROOT, Agent, Server, served
 from tests.faults import postgres
 
@@ -184,7 +184,7 @@ def test_several_hosts_in_the_address_are_followed_to_the_one_that_takes_writes(
 def test_serve_on_a_replica_says_what_is_wrong_in_one_sentence(clusters: Clusters, one: Path, tmp_path: Path) -> None:
     two = clusters.replica(one, "two")
     own = {"MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static")}
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "manage.py", "serve", "--port", "1"], cwd=ROOT, check=False, text=True, capture_output=True,
         env={**os.environ, **own, "DATABASE_URL": address(two)}, timeout=60,
     )  # fmt: skip

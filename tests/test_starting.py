@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 
 from memoryhub.checks import OWN
+from tests import starts
 from tests.api.server import put_migrated, served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +29,7 @@ def code_of(command: list[str]) -> int:
 
 def manage(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(directory), **environment}
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "manage.py", *arguments], cwd=ROOT, env=own, capture_output=True, text=True, check=False,
         timeout=120,
     )  # fmt: skip
@@ -53,7 +54,7 @@ json.dump(answers, sys.stdout)
 def manage_each(directory: Path, commands: Sequence[list[str]]) -> list[subprocess.CompletedProcess[str]]:
     """What each of some commands that print nothing answers; one after the other in one process."""
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(directory)}
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-c", EACH, json.dumps(commands)], cwd=ROOT, env=own, capture_output=True, text=True,
         check=True, timeout=120,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from django.conf import settings
 
+from tests import starts
 from tests.directory import made_once
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,7 @@ class Server:
         return self.run(*arguments).stdout.strip().rpartition("\n")[2]
 
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return starts.run(
             [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, check=check, text=True,
             capture_output=True,
         )  # fmt: skip
@@ -91,7 +92,7 @@ def made_store(environment: dict[str, str]) -> tuple[str, str]:
 def made_stores(environment: dict[str, str], number: int) -> list[tuple[str, str]]:
     """As many, which one process makes."""
     command = [sys.executable, "-m", "tests.api.new_store", str(number)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, text=True, stdout=subprocess.PIPE)
+    done = starts.run(command, cwd=ROOT, env=environment, check=True, text=True, stdout=subprocess.PIPE)
     return [(store, secret) for store, secret in map(str.split, done.stdout.splitlines())]
 
 
@@ -114,10 +115,12 @@ def served(
         environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"} | more
         command = [sys.executable, "manage.py", "serve", "--port", str(port), *(("--host", host) if host else ())]
         command += options
+        start: type[subprocess.Popen[bytes]] = starts.Popen
         if descriptors is not None:
+            start = subprocess.Popen
             command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]
         with (directory / "log").open("wb") as log:
-            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            process = start(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         server = Server(port, environment, process, directory / "log", host or "127.0.0.1")
         try:
             _wait(server)
@@ -204,7 +207,7 @@ def collected() -> Path:
 
 
 def _manage(own: dict[str, str], *arguments: str) -> None:
-    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=os.environ | own, check=True)
+    starts.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=os.environ | own, check=True)
 
 
 def _wait(server: Server) -> None:

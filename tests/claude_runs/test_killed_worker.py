@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from tests import starts
 from tests.api.server import ROOT, Server, made_store, served
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 
@@ -26,7 +27,7 @@ SCRIPT = (
 
 def done(server: Server, store: str, what: str) -> Any:
     command = [sys.executable, "-m", "tests.claude_runs.in_hub", store, what]
-    found = subprocess.run(command, cwd=ROOT, env=server.environment, check=True, text=True, stdout=subprocess.PIPE)
+    found = starts.run(command, cwd=ROOT, env=server.environment, check=True, text=True, stdout=subprocess.PIPE)
     return json.loads(found.stdout) if found.stdout else None
 
 

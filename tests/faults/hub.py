@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests import starts
 from tests.api.server import ROOT, made_store, put_migrated, put_static
 
 
@@ -37,7 +38,7 @@ class Hub:
             put_migrated(self.directory)
         put_static(self.directory)
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
+            self.process = starts.Popen(
                 [sys.executable, "manage.py", "serve", "--port", str(self.port)], cwd=ROOT, env=self.environment,
                 stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
@@ -81,7 +82,7 @@ class Hub:
                 self.kill()
 
     def command(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return starts.run(
             [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, check=check, text=True,
             capture_output=True,
         )  # fmt: skip

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from memoryhub.serving.processes import STARTED_AFTER
+from tests import starts
 from tests.api.malformed import BLOCK
 from tests.api.server import ROOT, Server, served
 from tests.patience import wait_until
@@ -108,7 +109,7 @@ def test_an_upload_that_hangs_does_not_keep_the_hub_from_stopping(tmp_path: Path
 
 def test_a_second_hub_on_the_same_port_is_refused(server: Server, tmp_path: Path) -> None:
     own = {"MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static"), "DATABASE_URL": ""}
-    second = subprocess.run(
+    second = starts.run(
         [sys.executable, "manage.py", "serve", "--port", str(server.port)], cwd=ROOT, env={**server.environment, **own},
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
@@ -194,7 +195,7 @@ def test_a_host_may_be_a_name_or_an_ipv6_address(host: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("host", ["no such host", "192.0.2.1"])
 def test_a_host_that_is_not_this_machines_is_refused_in_one_sentence(host: str, tmp_path: Path) -> None:
     own = {"MEMORYHUB_DATA_DIR": str(tmp_path / "data"), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static")}
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "manage.py", "serve", "--host", host, "--port", "23999"], cwd=ROOT,
         env={**os.environ, "DATABASE_URL": "", **own}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
@@ -207,7 +208,7 @@ def test_a_host_that_is_not_this_machines_is_refused_in_one_sentence(host: str, 
 @pytest.mark.parametrize("port", ["0", "-1", "65536"])
 def test_a_number_that_is_no_port_is_refused_in_one_sentence(port: str, tmp_path: Path) -> None:
     own = {"MEMORYHUB_DATA_DIR": str(tmp_path / "data"), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static")}
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "manage.py", "serve", f"--port={port}"], cwd=ROOT,
         env={**os.environ, "DATABASE_URL": "", **own}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip

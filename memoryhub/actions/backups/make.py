@@ -19,7 +19,7 @@ from memoryhub.actions.backups.databases import Failed, Verdict
 from memoryhub.actions.backups.encryption import Keys, NotOpened
 from memoryhub.actions.backups.targets import Target
 from memoryhub.actions.core import audit
-from memoryhub.actions.core.audit import KEY_NAME, Act, Record
+from memoryhub.actions.core.audit import Act, Record, key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoints
 from memoryhub.backups import archive, names, rotation
@@ -28,7 +28,6 @@ from memoryhub.backups.names import Name
 from memoryhub.models import HubSettings
 
 COMMAND = "back_up"
-HUB_MARK = KEY_NAME[:8]
 WORK, LOCK = "backup.new", "backup.lock"
 ENVIRONMENT = (
     "MEMORYHUB_URL", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "MEMORYHUB_SQLITE_SYNCHRONOUS", "MEMORYHUB_CALLS",
@@ -65,9 +64,9 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
         with _work() as work:
             verdict, manifest, files = _copied(work, act.at)
             is_right = not verdict.problem or not databases.is_current()
-            name = str(Name(HUB_MARK, act.at, is_right))
+            name = str(Name(key_name(), act.at, is_right))
             staged = target.staging(work) / f".{name}.new"
-            for left in staged.parent.glob(f".memoryhub-{HUB_MARK}-*.backup.new"):  # of a backup that was killed
+            for left in staged.parent.glob(f".memoryhub-{key_name()}-*.backup.new"):  # of a backup that was killed
                 left.unlink()
             try:
                 _sealed(staged, manifest, files, keys)
@@ -87,7 +86,7 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed."""
     try:
-        found = [name for text in target.names() if (name := names.parsed(text)) and name.hub == HUB_MARK]
+        found = [name for text in target.names() if (name := names.parsed(text)) and name.hub == key_name()]
         gone = rotation.superseded((name.at for name in found if name.is_verified), keep)
         for name in found:
             if name.is_verified and name.at in gone:

@@ -16,7 +16,10 @@ from memoryhub.models.sealed import changed
 to_json = compact_json.writer()
 """Encode any JSON value as ASCII text. Unpaired surrogates and NUL stay escaped, so every database accepts the text."""
 
-KEY_NAME = chain.key_id(settings.MEMORYHUB_AUDIT_KEY)
+
+def key_name() -> str:
+    """Return the name of the hub's audit key, which each entry has."""
+    return chain.key_id(settings.MEMORYHUB_AUDIT_KEY)
 
 
 def no_time() -> int:
@@ -165,7 +168,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         record.last_line, record.cut, digest,
     )  # fmt: skip
     entry_hash = chain.entry_hash(
-        settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(KEY_NAME, plain, commitments)
+        settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(key_name(), plain, commitments)
     )
     message = None if record.rendered or record.answer is None else to_json(record.answer)
     kept_salts, kept_commitments = to_json(salts), to_json(commitments)
@@ -174,7 +177,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
         act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
         message, record.input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
-        record.last_line, record.cut, digest, kept_salts, kept_commitments, KEY_NAME, head.last_hash,
+        record.last_line, record.cut, digest, kept_salts, kept_commitments, key_name(), head.last_hash,
         entry_hash,
     )  # fmt: skip
     sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from memoryhub import chain
 from memoryhub.actions.core import audit
-from memoryhub.actions.core.audit import KEY_NAME, Act, Record
+from memoryhub.actions.core.audit import Act, Record, key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import HUB, AuditEntry, Installation
 
@@ -63,4 +63,4 @@ def _newest_entry_fits() -> bool:
     plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
     canonical = chain.canonical(entry.key_name, plain, entry.commitments)
     fits = chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) == entry.hash
-    return fits or entry.key_name == KEY_NAME
+    return fits or entry.key_name == key_name()

@@ -12,7 +12,7 @@ from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Digest, Door, MailChoice, MailKind, User
 
-_SIGNER = Signer(salt="memoryhub.unsubscribe")
+_SALT = "memoryhub.unsubscribe"
 
 ENDED: Mapping[str, Mapping[str, Any]] = {
     MailKind.DIGEST: {"digest": Digest.OFF},
@@ -54,13 +54,13 @@ def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
 
 def link_to_end(user: User, kind: str) -> str:
     """Return the token of the link in a message with which its receiver ends such messages, without signing in."""
-    return _SIGNER.sign(f"{user.pk}-{kind}")
+    return Signer(salt=_SALT).sign(f"{user.pk}-{kind}")
 
 
 def ended_by(token: str) -> tuple[User, str] | None:
     """Return (person, kind of messages) of such a token, or None."""
     try:
-        user_id, _dash, kind = _SIGNER.unsign(token).rpartition("-")
+        user_id, _dash, kind = Signer(salt=_SALT).unsign(token).rpartition("-")
     except BadSignature:
         return None
     user = User.objects.filter(pk=user_id, is_active=True).first()

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memoryhub import chain
-from memoryhub.actions.core.audit import KEY_NAME
+from memoryhub.actions.core.audit import key_name
 from memoryhub.actions.verification import checkpoint_lines
 from memoryhub.actions.verification.checkpoint_lines import LONGEST, Checkpoint, Closing, Line, Opening
 from memoryhub.models import AuditChain
@@ -67,7 +67,7 @@ def append(path: Path, at: datetime, known: Known | None = None) -> int:
     with locked(path):
         end = _ready(path, known)
         lines = moved if end.size else heads
-        made = [Checkpoint(chain.moment(at), head.id, head.last_seq, head.last_hash, KEY_NAME) for head in lines]
+        made = [Checkpoint(chain.moment(at), head.id, head.last_seq, head.last_hash, key_name()) for head in lines]
         _append(path, end, made)
     known.heads.update((head.id, head.last_seq) for head in lines)
     known.last = (end.segment, end.number)
@@ -195,7 +195,7 @@ def _close(path: Path, end: _End) -> None:
     if segment_of(path, end.segment).exists():
         logger.warning("%s is there, and %s is not closed: it goes on growing", segment_of(path, end.segment), path)
         return
-    _append_whole(path, checkpoint_lines.written(Closing(sha256_of(path), KEY_NAME), end.segment, end.number + 1))
+    _append_whole(path, checkpoint_lines.written(Closing(sha256_of(path), key_name()), end.segment, end.number + 1))
     end.is_closed = True
 
 
@@ -208,7 +208,7 @@ def _begin_next(path: Path, number: int) -> _End:
     if path.exists() and path.stat().st_size:
         _keep_aside(path, full)
     heads = _newest(full)
-    first = Opening(sha256_of(full), len(heads), KEY_NAME)
+    first = Opening(sha256_of(full), len(heads), key_name())
     lines = [checkpoint_lines.written(first, number + 1, 1)]
     lines += [checkpoint_lines.written(one, number + 1, line) for line, one in enumerate(heads, 2)]
     new = path.with_suffix(".new")

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from memoryhub import chain
 from memoryhub.actions.core import seals
-from memoryhub.actions.core.audit import KEY_NAME, to_json
+from memoryhub.actions.core.audit import key_name, to_json
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import delete
@@ -223,8 +223,8 @@ class _Verification:
             yield "the entry is missing"
         if entry.previous_hash != self.hash:
             yield "it does not follow the entry before it"
-        if entry.key_name != KEY_NAME:
-            yield f"it was written with the audit key {entry.key_name}, and this is {KEY_NAME}"
+        if entry.key_name != key_name():
+            yield f"it was written with the audit key {entry.key_name}, and this is {key_name()}"
         plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
         canonical = chain.canonical(entry.key_name, plain, entry.commitments)
         if chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) != entry.hash:

@@ -12,7 +12,7 @@ from memoryhub import ids
 from memoryhub.web.common.pages import next_of
 from memoryhub.web.common.request import Request
 
-_SIGNER = signing.Signer(salt="memoryhub.decision")
+_SALT = "memoryhub.decision"
 
 
 def number_in(form: QueryDict, name: str) -> int:
@@ -24,14 +24,14 @@ def number_in(form: QueryDict, name: str) -> int:
 def group_in(form: QueryDict) -> str:
     """Return the group of the entries of all requests: the one that the form passes on, or a new one."""
     try:
-        return _SIGNER.unsign(form.get("group", ""))
+        return signing.Signer(salt=_SALT).unsign(form.get("group", ""))
     except signing.BadSignature:
         return ids.new_id(ids.GROUP, timezone.now())
 
 
 def signed_group(group: str) -> str:
     """Return what a form passes on as its group, so that nobody adds entries to a group of someone else."""
-    return _SIGNER.sign(group)
+    return signing.Signer(salt=_SALT).sign(group)
 
 
 def progress(request: Request, address: str, fields: Mapping[str, Any], said: str, share: int | None) -> HttpResponse:

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from memoryhub import chain
-from memoryhub.actions.core.audit import KEY_NAME
+from memoryhub.actions.core.audit import key_name
 from memoryhub.actions.verification import (
     checkpoint_check,
     checkpoint_reading,
@@ -170,7 +170,7 @@ def test_an_old_file_goes_on_with_numbered_lines_and_none_of_its_lines_can_be_re
 
 def old_line(head: AuditChain) -> str:
     """A line as it was written before there were segments."""
-    told = {"at": chain.moment(AT), "chain": head.id, "seq": head.last_seq, "hash": head.last_hash, "key": KEY_NAME}
+    told = {"at": chain.moment(AT), "chain": head.id, "seq": head.last_seq, "hash": head.last_hash, "key": key_name()}
     text = b"checkpoint\0" + json.dumps(list(told.values())).encode()
     mac = hmac.digest(settings.MEMORYHUB_AUDIT_KEY, text, "sha256").hex()
     return json.dumps({**told, "mac": mac}) + "\n"
