@@ -160,22 +160,26 @@ def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
 
 
 def catch_up(most: int = 5) -> bool:
-    """Count new entries of all stores in at most `most` transactions; return whether all have been counted."""
-    for store_id in behind():
-        while most > 0 and count(store_id):
+    """Count new entries of all stores in at most `most` transactions; return whether all have been counted.
+
+    Entries that are written in the meantime may wait for the next time, so constant calls do not prevent the end.
+    """
+    for store_id, (_, last) in behind().items():
+        while most > 0 and count(store_id, last):
             most -= 1
         if most <= 0:
             return False
     return True
 
 
-def count(store_id: str) -> int:
-    """Count the next entries of a store in a separate transaction; return how many were counted.
+def count(store_id: str, last: int | None = None) -> int:
+    """Count the next entries of a store, up to the entry `last`, in a separate transaction; return how many were
+    counted.
 
     Entries are read before any lock. If two processes count at once, the second one detects it and writes nothing.
     """
     known = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
-    found = after(store_id, known, ENTRIES)
+    found = after(store_id, known, ENTRIES if last is None else min(ENTRIES, max(0, last - known)))
     if found.at is None:
         return 0
     with writing():

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from random import Random
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -171,6 +172,24 @@ def test_the_background_work_counts_every_half_minute(hub: Hub) -> None:
     seconds[0] = 30
     runner.run_due()
     assert Figures.objects.get().seq == 3
+
+
+def test_calls_that_never_stop_do_not_keep_the_counting_from_its_end(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retention removes nothing before all entries are counted: beside an agent that writes all day it would never."""
+    for number in range(3):
+        hub.call(command="create", path=f"/memories/{number}.md", file_text="")
+    count, others = figures.count, iter(range(3, 100))
+
+    def counted(*store: Any) -> int:
+        number = count(*store)
+        hub.call(command="create", path=f"/memories/{next(others)}.md", file_text="")
+        return number
+
+    monkeypatch.setattr(figures, "count", counted)
+    assert figures.catch_up()
+    assert Figures.objects.get().seq == 4
+    assert figures.catch_up()
+    assert Figures.objects.get().seq > 4
 
 
 def test_a_deleted_store_is_no_trouble(hub: Hub) -> None:
