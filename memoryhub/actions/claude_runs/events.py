@@ -6,7 +6,8 @@ The content of an event, by its kind:
 - message: `text` and `by`, the name of the person;
 - text, thinking, compaction: `block`, the block of Claude's answer; `is_masked` if the rules for sensitive text changed
   it;
-- call: `id`, `name` and, until it has run, its `input`; of one that was not run, `answer` says why;
+- call: `id`, `name` and, until it has run, its `input`, with `is_masked` as above; of one that was not run, `answer`
+  says why;
 - turn: `usage`, `stop_reason`, `context` and `edits`, the edits of the context that the API applied;
 - problem: `code`, and `detail`, what the API said.
 """

@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from memoryhub.actions.claude_runs import configuration, events
+from memoryhub.actions.core import sql
 from memoryhub.actions.core.ruling import Ruling
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
@@ -138,9 +139,10 @@ def write(run_id: str, worker: str, parts: list[Part], at: datetime) -> None:
 
 def _content(part: Part, rules: Ruling) -> dict[str, Any]:
     masked = rules.masked_in(part.block)
+    changed = {"is_masked": True} if masked != part.block else {}
     if part.kind == ClaudeEventKind.CALL:
-        return {"id": part.block["id"], "name": masked["name"], "input": masked["input"]}
-    return {"block": masked, **({"is_masked": True} if masked != part.block else {})}
+        return {"id": part.block["id"], "name": masked["name"], "input": masked["input"], **changed}
+    return {"block": masked, **changed}
 
 
 def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any], used: int, at: datetime) -> None:
@@ -176,6 +178,13 @@ def calls_to_run(run_id: str) -> list[ClaudeEvent]:
     """Return the calls of complete answers that have neither run nor got another answer, in order."""
     calls = ClaudeEvent.objects.of_run(run_id).filter(kind=ClaudeEventKind.CALL, seq=None, is_cut=False)
     return [call for call in calls if "answer" not in call.content]
+
+
+def seq_of(run: ClaudeRun, call_id: str) -> int | None:
+    """Return the number of the audit entry of a call that has run, or None."""
+    sql.connect()
+    row = sql.one(sql.IDEMPOTENT_CALL, run.store_id, run.key, call_id)
+    return None if row is None else int(row[1])
 
 
 def called(run_id: str, worker: str, number: int, seq: int) -> None:

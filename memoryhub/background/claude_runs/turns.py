@@ -58,11 +58,16 @@ class _Failure(Exception):
 
 
 class Turns:
-    """One run in this process. `stop` is set when the hub stops."""
+    """One run in this process. `stop` is set when the hub stops.
+
+    `inputs` are those of calls as Claude sent them: the tool itself masks or refuses what the rules keep out, as for
+    every agent. Only the events have them masked.
+    """
 
     def __init__(self, run_id: str, worker: str, stop: threading.Event, key: str, address: str) -> None:
         self.run_id, self.worker, self.stop, self.key = run_id, worker, stop, key
         self.api = Api(key, address, TICK)
+        self.inputs: dict[str, dict[str, Any]] = {}
         self.exact: dict[str, tuple[dict[str, Any], str, bool]] = {}
         self.seen = time.monotonic()
         self.looked = 0.0
@@ -172,6 +177,8 @@ class Turns:
     def _complete(self, coming: "_Coming", answer: Answer) -> None:
         for index, block in enumerate(answer.blocks):
             coming.take(Block(index, block, is_open=False))
+            if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
+                self.inputs[block["id"]] = block["input"]
         turn = {
             "usage": {"output_tokens": 0} | answer.usage,
             "stop_reason": answer.stop_reason,
@@ -201,8 +208,12 @@ class Turns:
                 self._call(run, agent, call)
 
     def _call(self, run: ClaudeRun, agent: Agent, call: ClaudeEvent) -> None:
+        id, input = call.content["id"], self.inputs.pop(call.content["id"], None)
+        if input is None and call.content.get("is_masked"):
+            self._not_known(run, call)
+            return
         caller = Caller(run.key, agent.pk, agent.name, Access.WRITE, stale=True, reaches=True)
-        block = tool.ToolUse.of(call.content["id"], call.content["input"])
+        block = tool.ToolUse.of(id, input or call.content["input"])
         began = time.monotonic()
         try:
             result = tool.execute(
@@ -222,6 +233,15 @@ class Turns:
             return
         self.exact[block.id] = (block.input, result.content, result.is_error)
         work.called(self.run_id, self.worker, call.number, result.seq)
+
+    def _not_known(self, run: ClaudeRun, call: ClaudeEvent) -> None:
+        """Note what became of a call whose exact input ended with another process: it has run, or it never will."""
+        seq = work.seq_of(run, call.content["id"])
+        if seq is not None:
+            work.called(self.run_id, self.worker, call.number, seq)
+        else:
+            why = "This call was not run: the hub was stopped before, and keeps no values that its rules keep out."
+            work.not_called(self.run_id, self.worker, call.number, why)
 
     def _refuse_calls(self, why: str) -> None:
         for call in work.calls_to_run(self.run_id):
