@@ -19,6 +19,6 @@ def thousands(value: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
-    """Return whether the hub has a key for Claude's API, and the person may run Claude in this store."""
+    """Return whether the person may run Claude in this store. Without a key, the page says what is missing."""
     user: Any = context["user"]
-    return configuration.is_configured() and isinstance(user, User) and configuration.may_run(user, store)
+    return isinstance(user, User) and configuration.may_run(user, store)

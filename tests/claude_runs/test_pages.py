@@ -98,6 +98,8 @@ def test_without_a_key_the_pages_explain_what_is_missing(store: MemoryStore, ali
     client = signed_in(alice)
     for url in (home(store), home(store) + "/new"):
         assert "ANTHROPIC_API_KEY" in page(client, url)
+    assert "Claude runs</a>" in page(client, f"/stores/{store.id}/"), "the way to them"
+    assert f"/stores/{store.id}/try" in page(client, home(store)), "calls are tried by hand"
     client.post(home(store) + "/new", ASKED)
     assert not ClaudeRun.objects.exists()
 

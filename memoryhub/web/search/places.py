@@ -92,7 +92,7 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
     if store is not None:
         for route, name in OF_A_STORE.items():
             yield _place(route, _("This memory store: %(page)s") % {"page": name}, store.pk)
-        if configuration.is_configured() and configuration.may_run(user, store):
+        if configuration.may_run(user, store):
             page = _("Claude runs")
             yield _place("claude_runs", _("This memory store: %(page)s") % {"page": page}, store.pk)
     for route, name in OF_THE_HUB.items():

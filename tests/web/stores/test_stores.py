@@ -245,5 +245,5 @@ def test_the_menu_of_a_telephone_leads_to_each_tab_that_it_takes_away(store: Mem
         part.partition("</nav>")[0] for part in html.partition('class="tabs"')[2].split('class="menu-panel', 1)
     )
     hidden = re.findall(r'class="tab-further" href="([^"]*)"', tabs)
-    assert len(hidden) == 7 and re.findall(r'class="menu-item" href="([^"]*)"', menu) == hidden
+    assert len(hidden) == 8 and re.findall(r'class="menu-item" href="([^"]*)"', menu) == hidden
     assert re.search(r'class="tab-further" href="[^"]*/trash" aria-current', tabs)
