@@ -51,7 +51,7 @@ ROOMS = {
         "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "", "webhooks": "",
         "background": "", "mail": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "path_rules": "retention", "audit": "path_rules retention", "dashboards": "audit", "search": "audit",
-        "memories": "agents audit comments retention transfer",
+        "memories": "agents audit comments path_rules retention transfer",
         "history": "audit comments memories", "erasure": "audit history sessions", "sessions": "audit history",
         "undo": "history sessions",
         "tried": "audit memories path_rules",

@@ -37,6 +37,7 @@ from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.memories import branches, conflict as memories_conflict, facts, life_line
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm, RenameForm
 from memoryhub.web.memories.overrides import ask_reason, said_of_masked
+from memoryhub.web.path_rules.about import limits_at
 
 LINES, RENDERED = "lines", "rendered"
 
@@ -60,6 +61,7 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     elif content is not None:
         shown["lines"] = text_lines.numbered_lines(content, first, seen.signs, below=talks.below)
     shown["has_hidden"] = content is not None and visible.has_hidden(content)
+    shown["limits"] = limits_at(store, memory.path) if memory.is_live else []
     if not memory.is_live:
         shown["to_restore"] = facts.last_with_text(memory)
     return render(request, "memories/page.html", _context(request, store, memory, **shown))

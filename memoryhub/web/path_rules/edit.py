@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
+from django.forms import BoundField
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -28,6 +30,7 @@ from memoryhub.path_rules import (
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.forms import LONGEST_NOTE, NoteForm
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
@@ -72,12 +75,14 @@ def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) ->
     """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
 
     With patterns `protect` or `allow`, rules that refuse or allow changes there are put before the saved ones.
-    `who` and `verb` limit it to an agent or a key, and to some kinds of changes; `only_if` gives it a condition.
+    `who` and `verb` limit it to an agent or a key, and to some kinds of changes; `only_if` gives it a condition. A rule
+    that is saved already is not begun again.
     """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
-    begun = [rule for name, effect in _BEGUN.items() for rule in _begun(request, name, effect)]
+    known = {replace(rule, reason="", until=None) for rule in saved if not rule.until}
+    begun = [rule for name, effect in _BEGUN.items() for rule in _begun(request, name, effect) if rule not in known]
     return (*begun[: forms.MOST_ROWS - len(saved)], *saved)
 
 
@@ -100,7 +105,7 @@ def _save(
     request: Request, store: MemoryStore, names: Names, form: Rows, rules: list[PathRule], seen: str
 ) -> HttpResponse:
     try:
-        path_rules.save(store.pk, rules, seen, act(request))
+        path_rules.save(store.pk, rules, seen, act(request, request.POST.get("note", "")[:LONGEST_NOTE]))
     except RulesChanged:
         problem = _(
             "Someone else has changed the rules in the meantime. Compare with the saved rules, then save again."
@@ -138,12 +143,20 @@ def _page(
         outcome = replay(store.pk, rules, timezone.now())
         context["unreachable"] = rules.unreachable().items()
         context |= asking(request.POST, store, rules, {**names})
+        context["note"] = _note(request)
         groups = [
             (group, sentence(tried[group.number - 1], names), names.get(group.agent, "")) for group in outcome.groups
         ]
         context |= {"outcome": outcome, "groups": groups, "seen": path_rules.digest(tried)}
         context["of_no_memory"] = _of_no_memory(store, tried)
     return render(request, "path_rules/edit.html", pages.context(request, store, **context))
+
+
+def _note(request: Request) -> BoundField:
+    """Return the field for why the rules are changed. It is below the form to which it belongs."""
+    form = NoteForm(request.POST if "note" in request.POST else None)
+    form.fields["note"].widget.attrs["form"] = "rules-form"
+    return form["note"]
 
 
 def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:

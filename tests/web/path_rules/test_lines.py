@@ -135,7 +135,7 @@ def test_lines_are_protected_from_the_page_of_the_memory(
     page.locator("#L3 .line-protect").click()
     expect(page.get_by_label("Which memories")).to_have_value("/a.md")
     page.get_by_label("What the agent is told").fill("Finance decides.")
-    page.get_by_role("button", name="Try the rules").click()
+    page.get_by_role("button", name="Try, then save").click()
     page.get_by_role("button", name="Save the rules").click()
     expect(page.get_by_text("Now they are lines 2 to 3.")).to_be_visible()
     fits(page)

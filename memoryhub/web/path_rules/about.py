@@ -1,0 +1,38 @@
+"""The path rules that limit what agents may do with one memory, for its page."""
+
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from memoryhub.actions.core.sight import day_of
+from memoryhub.actions.stores import path_rules
+from memoryhub.models import MemoryStore
+from memoryhub.path_rules import Effect, PathRule, PathRules, Verb
+from memoryhub.web.path_rules.sentences import names_in, sentence
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A rule that limits agents at a path, with its number in the list, from 1."""
+
+    number: int
+    rule: PathRule
+    sentence: str
+
+
+def limits_at(store: MemoryStore, path: str) -> list[About]:
+    """Return the rules that refuse, hold back or hide a memory at a path, in their order.
+
+    Rules after one that is about every change of every agent there never decide, so they are left out.
+    """
+    rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
+    found: list[tuple[int, PathRule]] = []
+    for at, (rule, matcher) in enumerate(zip(rules.rules, rules.matchers, strict=True)):
+        if at in rules.over or rule.verbs == {Verb.CREATE} or not matcher.matches(path):
+            continue
+        if rule.effect is not Effect.ALLOW:
+            found.append((at + 1, rule))
+        if not rule.who and rule.only_if is None and rule.verbs == frozenset(Verb):
+            break
+    names = names_in(store, [rule for _number, rule in found]) if found else {}
+    return [About(number, rule, sentence(rule, names)) for number, rule in found]
