@@ -52,6 +52,14 @@ def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decis
         return None, len(left)
 
 
+def _memories(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (version, memory) of versions."""
+    found: list[tuple[str, str]] = []
+    for part in plans.in_parts(versions):
+        found += MemoryVersion.objects.among(store_id, part).values_list("pk", "memory_id")
+    return found
+
+
 def _waiting(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(versions):
@@ -68,9 +76,10 @@ def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
     return decisions.Done(done.seq, tuple(versions))
 
 
-def take_back(store_id: str, seq: int, act: Act) -> int | None:
+def take_back(store_id: str, seq: int, act: Act, *, only: str = "") -> int | None:
     """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
 
+    With `only`, just the approval of this version, or the reversal of versions of its memory, is taken back.
     Returns the seq of the last entry that this wrote, or None if others have decided since. Raises ToolError. Raises
     NeedsChoice if later changes overlap with what a revert made.
     """
@@ -80,10 +89,14 @@ def take_back(store_id: str, seq: int, act: Act) -> int | None:
         entry = AuditEntry.objects.of_chain(store_id).of_seqs([seq]).only("chain", "seq", "command").first()
         if entry is None or entry.command not in {verb.name for verb in ANSWERS}:
             return None
-        if entry.command == "revert" and (made := apply_plan.entry_versions(store_id, seq)):
+        made = apply_plan.entry_versions(store_id, seq) if entry.command == "revert" else []
+        if only and entry.command == "revert":
+            only = dict(_memories(store_id, [only])).get(only, only)
+            made = [pk for pk, memory in _memories(store_id, made) if memory == only]
+        if made:
             plan = apply_plan.undo_plan(store_id, made)
             if plan.has_problems:
                 raise NeedsChoice(plan)
             apply_plan.undo(store_id, made, {}, plan.digest, act, told={"entry": seq}, reopens=False)
-        again = decisions.reopen(store_id, seq, act)
+        again = decisions.reopen(store_id, seq, act, only=only)
         return again.seq if again else None

@@ -217,20 +217,23 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
     return _told(store, "approve", versions, version)
 
 
-def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset()) -> Done | None:
+def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were decided again since, and the versions and memories in `but`, stay as they are.
+    Versions that were decided again since, and the versions and memories in `but`, stay as they are. With `only`, so do
+    all others than this version, or those of this memory.
     """
     with tree.locked(store_id, act) as store:
-        again = [one for one in _decided_by(store_id, seq) if but.isdisjoint(one)]
+        standing = decided_by(store_id, seq)
+        again = [one for one in standing if but.isdisjoint(one) and (not only or only in one)]
         if not again:
             return None
         mark(store, again, Decision.REOPENED, store.act.note or "")
-        return _told(store, "reopen", tuple(pk for _, pk in again), None, entry=seq)
+        part = {"part": True} if only and len(again) < len(standing) else {}
+        return _told(store, "reopen", tuple(pk for _, pk in again), None, entry=seq, **part)
 
 
-def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
+def decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
     """Return (memory, version) of an entry's decisions that no later decision has replaced."""
     there = Review.objects.of_entry(store_id, seq).filter(decision__in=set(STATES) - {Decision.REOPENED})
     found = dict(there.values_list("version_id", "memory_id"))

@@ -3,20 +3,26 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from memoryhub.actions.review.decisions import decided_by
+from memoryhub.actions.review.verbs import ANSWERS
 from memoryhub.models import AuditEntry, Memory, MemoryVersion, Review
 
 MOST = 100
 """The most versions, and the most memories, that the page of an entry names."""
 
+_ANSWERS = frozenset(verb.name for verb in ANSWERS)
+
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """The decisions that an entry recorded, by kind: {label: versions}. `kept` are the memories that an undo or a
-    restore left as they were. With `more`, the entry decided about more versions."""
+    restore left as they were. With `more`, the entry decided about more versions. `standing` are the ids of the
+    versions that no later decision concerns."""
 
     versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
     kept: list[Memory] = field(default_factory=list)
     more: bool = False
+    standing: frozenset[str] = frozenset()
 
 
 def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
@@ -29,7 +35,9 @@ def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
             found.setdefault(one.get_decision_display(), []).append(versions[one.version_id])
     for listed in found.values():
         listed.sort(key=lambda version: (version.path or "", version.number))
-    return Decisions(found, _kept(entry, details.get("kept")), len(reviews) > MOST)
+    standing = decided_by(entry.chain, entry.seq) if found and entry.command in _ANSWERS else ()
+    more, ids = len(reviews) > MOST, frozenset(version for _memory, version in standing)
+    return Decisions(found, _kept(entry, details.get("kept")), more, ids)
 
 
 def _kept(entry: AuditEntry, named: object) -> list[Memory]:

@@ -121,13 +121,13 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Undo a decision: the versions that it approved or reverted await review again."""
+    """Undo a decision: the versions that it approved or reverted await review again; with `only`, this one."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":
         return render(request, "review/undo.html", {"store": store, "seq": seq, "next": next_of(request, "review")})
     try:
-        undone = revert.take_back(store.pk, seq, act(request))
+        undone = revert.take_back(store.pk, seq, act(request), only=request.POST.get("only", "").replace("\0", ""))
     except revert.NeedsChoice:
         return see_other("undo_entry", store.pk, str(seq))
     except ToolError as error:

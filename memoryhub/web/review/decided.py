@@ -3,9 +3,11 @@ submitted form at once."""
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -67,6 +69,11 @@ class Decided:
     @property
     def first(self) -> AuditEntry:
         return self.rows[0].entry
+
+    @property
+    def is_of_several(self) -> bool:
+        """Return whether one entry decided about several versions."""
+        return self.verb is not None and len(self.rows) == 1 and not self.first.path
 
     @property
     def icon(self) -> str:
@@ -139,9 +146,20 @@ def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
     for store, seq in first.items():
         reopened = AuditEntry.objects.of_chain(store).of_command("reopen").filter(seq__gt=seq).newest()
         inputs = reopened.values_list("input", flat=True)[:MOST_REOPENED]
-        found[store] = {told_of(input).get("entry") for input in inputs}
+        found[store] = _wholly_undone([told_of(input) for input in inputs], entries)
         found[store] |= _undone_of_proposals(store, [entry for entry in entries if entry.chain == store])
     return found
+
+
+def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[AuditEntry]) -> set[object]:
+    """Return the seqs of the entries of a store whose decisions were undone: at once, or one after the other."""
+    parts: Counter[object] = Counter()
+    for details in reopened:
+        if details.get("part"):
+            parts[details.get("entry")] += len(details["versions"])
+    counts = {entry.seq: len(told_of(entry.input).get("versions", ())) for entry in entries if entry.seq in parts}
+    whole = {details.get("entry") for details in reopened if not details.get("part")}
+    return whole | {seq for seq, count in counts.items() if parts[seq] >= count}
 
 
 def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[object]:

@@ -7,6 +7,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, Memory, MemoryStore, Role, User
 from memoryhub.web.review import decided
+from tests.api.harness import assert_audit_is_right
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, state
@@ -95,3 +96,27 @@ def test_the_pages_together_are_every_decision_once(
             break
         before = {"before": context["older"]}
     assert found == [memory.path for memory in reversed(made)]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("verb", ["approve", "revert"])
+def test_one_decision_of_several_is_undone_alone(caller: Caller, store: MemoryStore, alice: User, verb: str) -> None:
+    made = [caller.create(f"/{name}.md", "one\n") for name in "abc"]
+    client = signed_in(alice)
+    chosen = {"decision": verb, "version": [memory.head_id for memory in made]}
+    client.post(reverse("decide_many"), chosen)
+    (row,) = client.get(ADDRESS).context["decided"]
+    page = reverse("entry", args=[store.pk, row.first.seq])
+    assert f"{page}#decided" in client.get(ADDRESS).content.decode()
+    undo = reverse("undo_decision", args=[store.pk, row.first.seq])
+    decided = "approved" if verb == "approve" else "reverted"
+    for number, memory in enumerate(made, 1):
+        buttons = client.get(page).content.decode().count('name="only"')
+        assert buttons == 4 - number
+        client.post(undo, {"only": memory.head_id, "next": page})
+        states = ["unreviewed"] * number + [decided] * (3 - number)
+        assert [state(one.head) for one in made] == states
+        assert Memory.objects.get(pk=memory.pk).is_live, "what a revert removed is back"
+        (row,) = [one for one in client.get(ADDRESS).context["decided"] if one.verb and one.verb.name == verb]
+        assert row.is_undone == (number == 3)
+    assert_audit_is_right(store)
