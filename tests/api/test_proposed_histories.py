@@ -7,11 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from memoryhub import ids
 from memoryhub.actions.comments import comments, on_proposals
 from memoryhub.actions.comments.on_proposals import Draft
-from memoryhub.actions.core.plans import Change, Choice
+from memoryhub.actions.core.plans import Change, Choice, Plan, lives
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.proposals import decide
@@ -20,7 +22,7 @@ from memoryhub.actions.proposals.proposed import as_proposed
 from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.review.decisions import claim_proposal
 from memoryhub.actions.webhooks import facts
-from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Proposal, ProposalState, User
+from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryText, Proposal, ProposalState, User
 from memoryhub.path_rules import Effect, PathRule, Verb
 from memoryhub.webhook_rules.events import EVENTS, of_entry
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret
@@ -28,6 +30,7 @@ from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, counters
 from tests.api.test_shown_proposals import show
+from tests.fixtures import signed_in
 from tests.long import tried
 from tests.text.cells import Row
 
@@ -47,9 +50,11 @@ def _random_call(chance: random.Random, word: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(db: None, part: int) -> None:
+def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(superuser: User, part: int) -> None:
     """Everything that another agent sees, by every door: answers and errors, listings, sizes, search, counters, and
-    what webhooks say of the memories. People and the author do with the proposals what makes no change."""
+    what webhooks say of the memories. People and the author do with the proposals what makes no change, and where a
+    person merges several at once, a person makes the same changes in the twin."""
+    reviewer, merged = signed_in(superuser), 0
     for seed in range(part, tried(500), 4):
         chance = random.Random(seed)
         ruled, twin = new_hub(), new_hub()
@@ -61,6 +66,8 @@ def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(db: None,
         for number in range(12):
             if chance.random() < 0.4:
                 _do_what_changes_nothing(chance, asking)
+            if chance.random() < 0.2:
+                merged += _merge_together(reviewer, ruled.store, twin.store)
             call = _random_call(chance, f"word{number}")
             if chance.random() < 0.5:
                 answer = asking.call(**call)
@@ -77,6 +84,7 @@ def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(db: None,
             rest = ours[1].removeprefix(theirs[1])
             assert ours[0] == theirs[0] and ours[1].startswith(theirs[1]), seed
             assert rest == "" or rest.startswith(NOTE) or (shows and rest.startswith("\n[Not there yet: ")), seed
+    assert merged
 
 
 NOTE = "\n[Not part of this memory, but a note "
@@ -107,16 +115,53 @@ def _do_what_changes_nothing(chance: random.Random, asking: Hub) -> None:
         Api(asking).good("POST", f"/proposals/{waiting[0].number}/withdraw")
 
 
-def _events(store: MemoryStore) -> list[tuple[str, list[str]]]:
-    """What webhooks say of a store, except of proposals: the events with the paths of their memories."""
+def _merge_together(reviewer: Client, store: MemoryStore, twin: MemoryStore) -> int:
+    """Merge all proposals with the page that decides about several, make the same changes in the twin, and return how
+    many were merged."""
+    numbers = Proposal.objects.filter(store=store, state="open").values_list("number", flat=True)
+    page = reverse("proposals_together", args=[store.pk], query={"n": sorted(numbers)})
+    chosen = [f"{number}:{seen}" for number, seen in reviewer.get(page).context["merge"]]
+    waiting = [Proposal.objects.get(store=store, number=one.partition(":")[0]) for one in chosen]
+    plans = [proposal_plan(one) for one in waiting]
+    reviewer.post(page, {"decision": "merge", "merge": chosen})
+    for proposal, plan in zip(waiting, plans, strict=True):
+        proposal.refresh_from_db()
+        assert proposal.state == ProposalState.MERGED, proposal
+        _make_the_same(plan, twin)
+    return len(waiting)
+
+
+def _make_the_same(plan: Plan, twin: MemoryStore) -> None:
+    """Make the changes of a plan in another store with the commands of a person: those that free a path first."""
+    content = MemoryText.objects.contents(plan.store, [one.then.text for one in plan.changes if one.then.text])
+    left = sorted(plan.changes, key=lambda change: (change.then.is_there, change.then.path != change.now.path))
+    while left:
+        change = next(one for one in left if one.then.path in (None, one.now.path) or not lives(twin.pk, one.then.path))
+        now, then = change.now.path or "", change.then.path
+        text = str(change.then.content or content.get(change.then.text or "", ""))
+        left.remove(change)
+        if then is None:
+            curation.delete(twin.pk, now, ana())
+            continue
+        if not now:
+            curation.create(twin.pk, then, text, ana())
+        elif then != now:
+            curation.rename(twin.pk, now, then, ana())
+        row = Memory.objects.live().get(store=twin, path=then)
+        if change.then.sha256 != row.sha256:
+            curation.edit(twin.pk, row.pk, text, row.sha256, ana())
+
+
+def _events(store: MemoryStore) -> list[tuple[str, str]]:
+    """What webhooks say of a store, except of proposals: each event with the path of each of its memories."""
     path = dict(Memory.objects.filter(store=store).values_list("pk", "path"))
-    found: list[tuple[str, list[str]]] = []
+    found: list[tuple[str, str]] = []
     for entry in facts.entries(store.pk, 0, 10_000, set(EVENTS)):
         for event in of_entry(entry, b"key"):
             data = json.loads(event.payload)["data"]
             named = sorted(path.get(one.get("id"), "") for one in data.get("memories", ()))
-            found.append((event.type, named))
-    return [one for one in found if one[0].split(".")[0] not in ("proposal", "memory_store")]
+            found += [(event.type, one) for one in named or [""]]
+    return sorted(one for one in found if one[0].split(".")[0] not in ("proposal", "memory_store"))
 
 
 def _agent(hub: Hub) -> str:
