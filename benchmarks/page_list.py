@@ -4,6 +4,8 @@ from benchmarks.page_line import (
     ADA,
     AUDIT,
     BLAME,
+    LONGEST_SEARCH,
+    SEARCH,
     TRIVIAL,
     Line,
     audit,
@@ -189,6 +191,10 @@ PROPOSALS = (
     *(Line(f"proposal: {name}", "proposal", {"store_id": "store", "number": f"proposal_{name}"}) for name in (
         "first", "middle", "merged", "refused",
     )),
+    Line(
+        "proposal_elsewhere", "proposal_elsewhere", {"store_id": "store", "number": "proposal_first"}, bound=SEARCH,
+        against=TRIVIAL, htmx=True, longest=LONGEST_SEARCH,
+    ),
     store("proposals_together", "?n={proposal_first}&n={proposal_middle}"),
     *(page("review", f"?{words}", f"review: proposals, {words}", who=ADA) for words in (
         "q=is:mine", "q=is:unassigned", "q=agent:{rare_agent}", "q=path:/proposed/", "q=store:{store}",

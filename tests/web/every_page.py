@@ -213,6 +213,10 @@ def _of_proposals(store: MemoryStore) -> Iterator[Page]:
     yield page("proposals", "?state=decided", called="proposals-decided", store_id=found)
     for proposal in Proposal.objects.of_store(found).order_by("number"):
         yield page("proposal", called=f"proposal-{proposal.number}", store_id=found, number=proposal.number)
+        if proposal.is_open:
+            yield page(
+                "proposal_elsewhere", called=f"elsewhere-{proposal.number}", store_id=found, number=proposal.number
+            )
     yield page("proposals_together", "?n=1&n=2", store_id=found)
 
 
