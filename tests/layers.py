@@ -55,7 +55,7 @@ ROOMS = {
         "history": "audit comments memories", "erasure": "audit history sessions", "sessions": "audit history",
         "undo": "history sessions",
         "tried": "audit memories path_rules",
-        "proposals": "comments path_rules undo",
+        "proposals": "comments path_rules sessions undo",
         "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",
         "claude_runs": "sessions",

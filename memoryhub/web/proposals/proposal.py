@@ -46,6 +46,7 @@ from memoryhub.web.proposals.lines import with_lines
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.proposals.trust import query_of, rules_of
+from memoryhub.web.sessions.read_before import Reads
 from memoryhub.web.undo.form import MOST_NOTE, Given
 
 REOPEN, COMMENT = "reopen", "comment"
@@ -246,6 +247,7 @@ def _page(
         undone=undone, calls=heading.seqs[:MOST_CALLS], more_calls=len(heading.seqs[MOST_CALLS:]),
         found_in=sum(bool(row.found) for row in rows), trust=None if undone else _trust(store, heading),
         blocks=any(found.blocks for row in rows for found in row.found),
+        reads=Reads(store.pk).before_call(proposal.session, max(heading.seqs, default=0)),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
         changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
         next=came_from(request), here=request.path, anyway=request.method == "POST" and heading.looking,

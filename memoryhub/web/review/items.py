@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,6 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from memoryhub.actions.core.holds import Holds, holds_of
-from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.review.assignments import reviewers, standing
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import Since, since_approved
@@ -37,21 +36,10 @@ from memoryhub.web.common.decided import decided
 from memoryhub.web.common.marks import UNMARKED, Marks, found_in, kept_by
 from memoryhub.web.common.versions import text_before, text_of
 from memoryhub.web.review.queries import Row
-from memoryhub.web.sessions.calls import shown_lines
+from memoryhub.web.sessions.read_before import Read, Reads
 
 MOST_ROWS = 60
 """The most lines of a diff shown in place."""
-LOOKED_AT = 12
-MOST_READS = 4
-"""The most reads shown, from the session's last LOOKED_AT entries before the write."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A read by the agent: the version, and the range of its lines that was returned (None for an empty text)."""
-
-    version: MemoryVersion
-    lines: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +163,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     entries = _entries(store.pk, {version.seq for version in versions})
     before = _before(store.pk, versions)
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries.values()}).values_list("id", "name"))
-    reads = _Reads(store.pk)
+    reads = Reads(store.pk)
     claims = _claims(store.pk, memories, user, at)
     joined = _joined(store.pk, memories.values(), user)
     assigned = {one.memory_id: one.to for one in standing(store.pk).filter(memory_id__in=list(memories))}
@@ -265,45 +253,6 @@ def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
         if last := flagged.newest().select_related("by").first():
             found[memory] = last
     return found
-
-
-# ------------------------------------------------------------------------------------------------ what it had read
-
-
-@dataclass(slots=True)
-class _Reads:
-    """The reads of sessions in one store before they wrote; each version is loaded once."""
-
-    store: str
-    versions: dict[str, MemoryVersion] = field(default_factory=dict)
-
-    def before(self, entry: AuditEntry | None) -> tuple[Read, ...]:
-        """Return the versions that an entry's session had read before the entry, last read first, each version once.
-
-        Only the last LOOKED_AT calls are examined, and at most MOST_READS versions are returned.
-        """
-        if entry is None or entry.session is None:
-            return ()
-        of_session = AuditEntry.objects.of_chain(self.store).of_session(entry.session).filter(seq__lt=entry.seq)
-        columns = ("chain", "seq", "at", "command", "ok", "memory", "version", "first_line", "last_line", "cut")
-        latest = of_session.newest().only(*columns)[:LOOKED_AT]
-        reads: dict[str, AuditEntry] = {}
-        for other in latest:
-            if other.command == "view" and other.ok and other.memory and other.version:
-                reads.setdefault(other.version, other)
-        self._fetch(reads)
-        known = [(reads[pk], self.versions[pk]) for pk in reads if pk in self.versions][:MOST_READS]
-        totals = line_counts([self.store], [version.pk for _, version in known])
-        return tuple(
-            Read(version, shown_lines(other.first_line, other.last_line, totals.get(version.pk)))
-            for other, version in known
-        )
-
-    def _fetch(self, ids: Mapping[str, AuditEntry]) -> None:
-        missing = [pk for pk in ids if pk not in self.versions]
-        if missing:
-            found = MemoryVersion.objects.among(self.store, missing)
-            self.versions |= found.only("store_id", "memory_id", "number", "path").in_bulk()
 
 
 # ------------------------------------------------------------------------------------------------ what changed
