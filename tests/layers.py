@@ -43,7 +43,7 @@ ROOMS = {
         "history": "findings memories review",
         "proposals": "comments history memories",
         "erasure": "claude_runs memories retention transfer",
-        "verification": "erasure history memories retention review stores",
+        "verification": "history memories retention review stores",
         "backups": "verification",
         "mail": "comments retention review verification",
     },

@@ -31,7 +31,8 @@ from memoryhub.web.sessions.readers_query import Seen, Wanted, older_page
 MOST = 500
 """The most places and reads of a store that the report lists. The other files have all."""
 
-MOST_LINES = 20
+MOST_LINES, AROUND = 20, 200
+"""The most lines of a place in the report, and how many characters of a long line it shows before and after a text."""
 TITLES = preview.TITLES | {"text": (_("Text of a memory"), "")}
 VERSIONS = 100
 """The reads of at most this many versions of a memory are looked for at once."""
@@ -96,8 +97,20 @@ def _remember(part: Part, told: Told) -> None:
         part.memories.setdefault(memory, set()).update(version["number"] for version in versions)
     if len(part.listed) < MOST:
         title = TITLES.get(str(told["kind"]), (str(told["kind"]), ""))[0]
-        lines = [text for text in str(told["text"] or "").split("\n") if any(term in text for term in part.terms)]
-        part.listed.append({**told, "title": title, "lines": lines[:MOST_LINES], "more": len(lines) - MOST_LINES})
+        lines = [_cut(text, part.terms) for text in str(told["text"]).split("\n") if _has(text, part.terms)]
+        kept = {name: told.get(name) for name in ("path", "at", "by", "versions")}
+        shown = {"title": title, "lines": lines[:MOST_LINES], "more": len(lines) - MOST_LINES}
+        part.listed.append({**kept, **shown, "is_private": told["text"] is None})
+
+
+def _has(text: str, terms: Sequence[str]) -> bool:
+    return any(term in text for term in terms)
+
+
+def _cut(text: str, terms: Sequence[str]) -> str:
+    """Return a line, or the part of a long one around the first of the texts."""
+    at = max(0, min(place for term in terms if (place := text.find(term)) >= 0) - AROUND)
+    return ("…" if at else "") + text[at : at + 2 * AROUND] + ("…" if at + 2 * AROUND < len(text) else "")
 
 
 def _elsewhere(part: Part, asked: Asked, user: User) -> Iterator[bytes]:
@@ -145,5 +158,5 @@ def _texts(part: Part) -> Iterator[tuple[str, Iterable[bytes]]]:
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).live().select_related("text").order_by("path"):
             text = memory.text.content if memory.text else None
-            if text is not None and any(term in text or term in memory.path for term in part.terms):
+            if text is not None and (_has(text, part.terms) or _has(memory.path, part.terms)):
                 yield f"{part.directory}/memories/{names.of(memory.path)}", [text.encode("utf-8", "surrogatepass")]
