@@ -10,12 +10,14 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from django.core.management.commands import flush
 from django.db import connection, connections
 from django.urls import get_resolver
 
 from tests import both, cluster, store_guard, write_guard
 from tests.api import server
 from tests.directory import remove_run_directory, run_directory
+from tests.long import LONG
 
 pytest_plugins = ["tests.fixtures", "tests.browser"]
 
@@ -69,13 +71,18 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, leave out the tests that show nothing more there."""
+    """Leave out what runs in the long form alone and, on PostgreSQL, the tests that show nothing more there."""
+    if not LONG:
+        _leave_out(config, items, {item for item in items if item.get_closest_marker("long")})
     if os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres":
-        kept = both.on_both(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+        _leave_out(config, items, set(items) - both.on_both(items))
     if _is_worker(config):
         items[:] = _longest_first(items, config.workerinput["workercount"])  # type: ignore[attr-defined]
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _longest_first(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
@@ -170,6 +177,14 @@ def _stores_are_named() -> Iterator[None]:
         pytest.fail("\n".join(found), pytrace=False)
     if found:
         warnings.warn("\n".join(found), stacklevel=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_after_a_flush() -> Iterator[None]:
+    """A test whose transactions end empties all tables: the hub needs no rows of Django's permissions there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush, "emit_post_migrate_signal", lambda *_: None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -241,6 +241,7 @@ def wait_for_checkpoints(hub: Hub) -> None:
     hub.start()
 
 
+@pytest.mark.long
 def test_a_backup_of_postgresql_from_before_an_upgrade_is_put_back_into_a_new_database_and_serves(place: Path) -> None:
     with postgres.running() as server:
         programs = str(Path(cluster._binary("pg_dump")).parent)

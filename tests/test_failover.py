@@ -272,6 +272,7 @@ def locked(place: Path, what: str) -> psycopg.Connection[Any]:
     return other
 
 
+@pytest.mark.long
 def test_a_lock_that_another_session_keeps_is_waited_for_ten_seconds_and_everything_goes_on_afterwards(
     one: Path, tmp_path: Path
 ) -> None:
@@ -290,6 +291,7 @@ def test_a_lock_that_another_session_keeps_is_waited_for_ten_seconds_and_everyth
             assert (status, result["is_error"], headers.get("idempotent-replay")) == (200, False, None)
 
 
+@pytest.mark.long
 def test_a_lock_timeout_of_the_role_counts_before_that_of_the_hub(
     clusters: Clusters, one: Path, tmp_path: Path
 ) -> None:
@@ -317,6 +319,7 @@ def small_disk() -> Iterator[Path]:
     place.rmdir()
 
 
+@pytest.mark.long
 def test_while_the_disk_of_postgresql_is_full_readyz_says_so_and_what_is_refused_is_not_done(
     small_disk: Path, tmp_path: Path
 ) -> None:

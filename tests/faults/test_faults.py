@@ -132,7 +132,7 @@ def test_while_another_process_holds_the_database_calls_wait_or_are_refused_and_
 
 
 @on_sqlite
-@pytest.mark.parametrize("how", ["moved away and back", "without its log"])
+@pytest.mark.parametrize("how", [pytest.param("moved away and back", marks=pytest.mark.long), "without its log"])
 def test_what_is_acknowledged_is_there_after_a_kill_whatever_happens_to_the_names_of_sqlites_files(
     how: str, tmp_path: Path
 ) -> None:
@@ -223,6 +223,7 @@ def assert_reading_and_deleting_go_on(hub: Hub, load: Load) -> None:
 
 
 @pytest.mark.skipif(not LONG and SQLITE, reason="PostgreSQL's own run has the short form")
+@pytest.mark.long
 def test_when_postgresql_is_killed_while_clients_write_nothing_is_lost_doubled_or_falsely_acknowledged(
     tmp_path: Path, cluster: postgres.Cluster
 ) -> None:

@@ -182,7 +182,7 @@ def test_costly_texts_are_shown_and_compared_in_time(store: MemoryStore, alice: 
         assert is_within(WITHIN, opened(client, memory, "/compare", query)), query
 
 
-@pytest.mark.parametrize("name", ["all lines other", "one long line"])
+@pytest.mark.parametrize("name", [pytest.param("all lines other", marks=pytest.mark.long), "one long line"])
 def test_large_texts_are_drawn_without_widening_the_page(
     desk: Page, live_server: LiveServer, store: MemoryStore, alice: User, name: str
 ) -> None:

@@ -67,8 +67,16 @@ def test_the_skip_link_is_first_and_leads_to_the_content(desk: Page) -> None:
     expect(desk.get_by_label("Breadcrumbs").get_by_role("link").first).to_be_focused()
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("address", ["", "/versions", "/compare?from=1&to=2", "/delete"])
+@pytest.mark.parametrize(
+    ("address", "width"),
+    [
+        ("", 390), ("/compare?from=1&to=2", 1440),
+        *(
+            pytest.param(page, width, marks=pytest.mark.long)
+            for page, width in (("", 1440), ("/compare?from=1&to=2", 390), ("/versions", 1440), ("/delete", 390))
+        ),
+    ],
+)  # fmt: skip
 def test_tab_reaches_every_control_in_order_and_shows_where_it_is(
     desk: Page, live_server: LiveServer, memory: Memory, address: str, width: int
 ) -> None:

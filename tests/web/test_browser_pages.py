@@ -1,4 +1,7 @@
-"""Every page in both themes and at both widths: axe finds nothing, nothing overflows, the console stays empty."""
+"""Every page in both themes and at both widths: axe finds nothing, nothing overflows, the console stays empty.
+
+The short form looks at each fourth page: most share their templates and styles with others.
+"""
 
 from datetime import UTC, datetime
 
@@ -14,24 +17,21 @@ from memoryhub.demo.load import load
 from memoryhub.models import Agent, MemoryStore, User
 from tests.browser import Console, axe, fits, press, sign_in_as
 from tests.fixtures import BY
+from tests.long import some
 from tests.web.every_page import pages
 
 pytestmark = pytest.mark.browser
 
 NOW = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
-PARTS = 2
-"""The pages are shared out among so many tests, so that no process has all of them to wait for."""
-
 
 @pytest.mark.longest
-@pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_is_sound_in_both_themes(
-    page: Page, console: Console, live_server: LiveServer, superuser: User, part: int
+    page: Page, console: Console, live_server: LiveServer, superuser: User
 ) -> None:
     load(NOW)
     sign_in_as(page.context, superuser, live_server.url)
-    for _name, address in list(pages())[part::PARTS]:
+    for _name, address in some(pages(), 4):
         response = page.goto(live_server.url + address)
         assert response is not None
         assert response.status == 200, address
@@ -60,6 +60,7 @@ def test_pages_of_errors_are_sound(page: Page, console: Console, live_server: Li
         fits(page)
 
 
+@pytest.mark.long
 def test_the_page_of_an_address_for_forms_and_of_too_many_passwords_are_sound(
     page: Page, console: Console, live_server: LiveServer, alice: User, store: MemoryStore
 ) -> None:
@@ -82,6 +83,7 @@ def test_the_page_of_an_address_for_forms_and_of_too_many_passwords_are_sound(
     fits(page)
 
 
+@pytest.mark.long
 def test_background_work_and_the_keys_of_somebody_who_leaves_are_sound(
     page: Page, live_server: LiveServer, superuser: User, alice: User, store: MemoryStore, agent: Agent
 ) -> None:
@@ -101,6 +103,7 @@ def test_background_work_and_the_keys_of_somebody_who_leaves_are_sound(
         fits(page)
 
 
+@pytest.mark.long
 def test_a_hub_without_stores_says_what_to_do(page: Page, live_server: LiveServer, superuser: User) -> None:
     sign_in_as(page.context, superuser, live_server.url)
     for address in ("/", "/stores", "/agents", "/audit"):

@@ -82,6 +82,7 @@ def test_the_focus_stays_where_it_is(tail: Page, store: MemoryStore) -> None:
     expect(tail.locator(PATHS)).to_have_count(30)
 
 
+@pytest.mark.long
 def test_it_pauses_and_goes_on(tail: Page, store: MemoryStore) -> None:
     tail.get_by_role("button", name="Pause").click()
     tail.mouse.move(5, 5)
@@ -111,6 +112,7 @@ def test_a_hidden_page_does_not_ask(tail: Page, store: MemoryStore) -> None:
     expect(tail.locator(PATHS).first).to_have_text("/new/a.md")
 
 
+@pytest.mark.long
 def test_it_asks_less_often_while_there_is_no_answer(tail: Page, console: Console, store: MemoryStore) -> None:
     console.expect("ERR_INTERNET_DISCONNECTED", "ERR_FAILED")
     asked: list[str] = []
@@ -130,6 +132,7 @@ def test_it_asks_less_often_while_there_is_no_answer(tail: Page, console: Consol
     expect(tail.get_by_text("Live")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_audit_of_everything_says_how_many_are_new(
     page: Page, live_server: LiveServer, alice: User, store: MemoryStore
 ) -> None:

@@ -35,6 +35,7 @@ def addresses(store: MemoryStore) -> list[str]:
     return ["/overview?range=all", f"/stores/{store.id}/overview?range=7&agent=agent_nobody"]
 
 
+@pytest.mark.long
 def test_the_dashboards_are_sound(page: Page, live_server: LiveServer, worked: MemoryStore, alice: User) -> None:
     sign_in_as(page.context, alice, live_server.url)
     for address in addresses(worked):
@@ -46,6 +47,7 @@ def test_the_dashboards_are_sound(page: Page, live_server: LiveServer, worked: M
         fits(page)
 
 
+@pytest.mark.long
 def test_an_empty_dashboard_is_sound(page: Page, live_server: LiveServer, store: MemoryStore, charlie: User) -> None:
     sign_in_as(page.context, charlie, live_server.url)
     page.goto(live_server.url + "/overview")
@@ -94,6 +96,7 @@ def test_everything_works_without_scripts(
     context.close()
 
 
+@pytest.mark.long
 def test_on_paper_the_pictures_stay_and_the_controls_go(
     page: Page, live_server: LiveServer, worked: MemoryStore, alice: User
 ) -> None:

@@ -76,6 +76,7 @@ def test_versions_are_stepped_through_and_a_line_is_kept(page: Page, here: str) 
     expect(page.locator("#L3 code")).to_have_text("- Ask first")
 
 
+@pytest.mark.long
 def test_the_pages_are_sound_at_every_width(page: Page, here: str, live_server: LiveServer) -> None:
     """To axe on a telephone: at a desk it sees them in `test_browser_pages`."""
     for address in addresses(here, live_server):
@@ -85,6 +86,7 @@ def test_the_pages_are_sound_at_every_width(page: Page, here: str, live_server: 
         fits(page)
 
 
+@pytest.mark.long
 def test_on_a_telephone_the_origin_stands_above_its_lines(page: Page, here: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(here + "/blame")

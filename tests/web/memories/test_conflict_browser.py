@@ -144,6 +144,7 @@ def test_both_change_one_line_and_choose_without_the_mouse(
     assert '"merged":true' in (entry.input or "")
 
 
+@pytest.mark.long
 def test_a_settled_conflict_comes_back_when_it_is_undone_in_the_text(
     page: Page, editing: Callable[[Page, User], Page], memory: Memory, alice: User, superuser: User
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_settled_conflict_comes_back_when_it_is_undone_in_the_text(
     assert text_of(memory) == TEXT.replace("120", "150") + "mine at the end"
 
 
+@pytest.mark.long
 def test_a_third_version_while_merging_opens_the_room_again(
     page: Page, editing: Callable[[Page, User], Page], memory: Memory, alice: User, superuser: User
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_draft_is_compared_and_discarded(desk: Page, edit_url: str) -> None:
     expect_no_drafts(desk)
 
 
+@pytest.mark.long
 def test_typing_on_without_an_answer_overwrites_no_draft(desk: Page, edit_url: str) -> None:
     left_with_a_draft(desk, edit_url, "first\n")
     left_with_a_draft(desk, edit_url, "second\n")
@@ -114,6 +115,7 @@ def test_a_draft_of_an_older_version_says_so_and_leads_to_both_texts(
     expect_no_drafts(desk)
 
 
+@pytest.mark.long
 def test_a_draft_with_the_memorys_text_is_not_offered(
     desk: Page, edit_url: str, memory: Memory, superuser: User
 ) -> None:
@@ -195,6 +197,7 @@ def test_nobody_else_sees_a_draft_and_signing_out_removes_it(
     assert superuser.id not in left
 
 
+@pytest.mark.long
 def test_drafts_are_forgotten_after_a_month(desk: Page, live_server: LiveServer, edit_url: str) -> None:
     left_with_a_draft(desk, edit_url)
     desk.goto(live_server.url)
@@ -209,6 +212,7 @@ def test_drafts_are_forgotten_after_a_month(desk: Page, live_server: LiveServer,
             expect(desk.locator(".draft-offer")).to_contain_text("29 days ago")
 
 
+@pytest.mark.long
 def test_a_draft_from_before_a_redaction_is_dropped_unseen(desk: Page, edit_url: str, memory: Memory) -> None:
     left_with_a_draft(desk, edit_url)
     first = memory.head_id
@@ -219,6 +223,7 @@ def test_a_draft_from_before_a_redaction_is_dropped_unseen(desk: Page, edit_url:
     expect(desk.locator(".draft-offer")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_leaving_is_asked_about_only_where_no_draft_could_be_kept(
     desk: Page, edit_url: str, live_server: LiveServer
 ) -> None:
@@ -234,6 +239,7 @@ def test_leaving_is_asked_about_only_where_no_draft_could_be_kept(
     assert asked == ["beforeunload"]
 
 
+@pytest.mark.long
 def test_a_second_tab_writes_no_draft_after_a_sign_out_in_another(
     desk: Page, edit_url: str, live_server: LiveServer
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_range_and_all_of_a_page_are_ticked_by_mouse(desk: Page) -> None:
     assert bar(desk).startswith("2 selected")
 
 
+@pytest.mark.long
 def test_x_is_only_a_letter_in_a_field_and_where_keys_are_off(desk: Page, alice: User) -> None:
     press(desk, "j", "x", "m")
     expect(desk.get_by_label("Directory to move into")).to_be_focused()
@@ -110,6 +111,7 @@ def test_x_is_only_a_letter_in_a_field_and_where_keys_are_off(desk: Page, alice:
     expect(desk.get_by_role("region", name="Selection")).to_be_visible()
 
 
+@pytest.mark.long
 def test_all_of_a_directory_is_offered_once_the_page_is_ticked(
     desk: Page, store: MemoryStore, live_server: LiveServer
 ) -> None:
@@ -159,6 +161,7 @@ def test_it_works_without_script(
     context.close()
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_on_the_pages_of_a_selection(desk: Page, store: MemoryStore, live_server: LiveServer) -> None:
     for path in ("/gone/a.md", "/gone/b.md", "/archive/1.md"):
         write(store, path)

@@ -120,6 +120,7 @@ def test_a_hunk_is_left_out_by_keys(
     assert texts(store)[A] == LINES.replace("two", "2")
 
 
+@pytest.mark.long
 def test_on_a_telephone_the_reason_is_above_the_bar_and_a_refusal_can_be_taken_back(
     desk: Page, live_server: LiveServer, store: MemoryStore
 ) -> None:

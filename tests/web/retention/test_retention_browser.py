@@ -78,6 +78,7 @@ def test_from_a_first_policy_to_taking_the_run_back(desk: Page, live_server: Liv
     expect(desk.get_by_role("link", name="Undo…")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_guard_is_answered_and_a_memory_is_held(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
     memory = Memory.objects.at("/old/0.md").get()
     desk.goto(live_server.url + url("memory", store.pk, memory.pk))

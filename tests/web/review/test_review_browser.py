@@ -156,6 +156,7 @@ def test_enter_opens_the_version_and_undo_brings_an_item_back(inbox: Page, made:
     expect(inbox.get_by_role("heading", level=1, name="Version 1 of a.md")).to_be_visible()
 
 
+@pytest.mark.long
 def test_single_keys_do_nothing_where_they_are_off_or_in_a_field(inbox: Page, made: list[Memory]) -> None:
     inbox.get_by_placeholder("Note (optional)").first.focus()
     inbox.keyboard.type("arefx")
@@ -167,6 +168,7 @@ def test_single_keys_do_nothing_where_they_are_off_or_in_a_field(inbox: Page, ma
     assert states(made) == ["unreviewed"] * 4
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_before_and_after_decisions(inbox: Page, made: list[Memory]) -> None:
     axe(inbox)
     press(inbox, "j", "a")
@@ -259,6 +261,7 @@ def test_two_people_at_one_inbox_lose_no_decision(
     beside.context.close()
 
 
+@pytest.mark.long
 def test_an_answer_for_an_item_that_has_been_replaced_in_the_meantime_changes_nothing(
     inbox: Page, made: list[Memory]
 ) -> None:
@@ -290,6 +293,7 @@ def test_on_a_telephone_every_choice_of_the_list_is_on_the_screen(inbox: Page, w
         assert views and views["y"] < min(place["y"] for place in places if place), "beside the further filters"
 
 
+@pytest.mark.long
 def test_on_a_telephone_the_filter_and_its_chips_lie_within_the_screen(inbox: Page, live_server: LiveServer) -> None:
     inbox.set_viewport_size({"width": 390, "height": 844})
     inbox.goto(f"{live_server.url}/review?q=by:agent in /notes/ last week is:unreviewed")

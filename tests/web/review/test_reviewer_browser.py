@@ -239,6 +239,7 @@ def test_of_a_line_that_an_address_marks_w_says_who_has_seen_it(
     arrive(desk, "Who has seen version 3 of refund_policies.xml")
 
 
+@pytest.mark.long
 def test_without_script_tab_and_enter_are_enough(plain: Page, service: MemoryStore, memory: Memory) -> None:
     follow(plain, plain.get_by_role("navigation", name="Main").get_by_role("link", name="Review"))
     arrive(plain, "Review")
@@ -321,6 +322,7 @@ KEYS: dict[Callable[[MemoryStore, Memory], str], set[str]] = {
 }
 
 
+@pytest.mark.long
 def test_a_question_mark_lists_the_keys_of_a_page(
     desk: Page, live_server: LiveServer, service: MemoryStore, memory: Memory
 ) -> None:
@@ -330,6 +332,7 @@ def test_a_question_mark_lists_the_keys_of_a_page(
         assert listed(desk) >= EVERYWHERE | keys, address.__name__
 
 
+@pytest.mark.long
 def test_a_question_mark_lists_the_keys_of_a_conflict(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(live_server.url + reverse("edit_memory", args=[memory.store_id, memory.pk]))
     editor = desk.locator(".cm-content")

@@ -140,6 +140,7 @@ def test_a_long_search_fills_the_page_by_itself(
     expect(desk.get_by_role("progressbar")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_search_can_be_stopped_and_goes_on(
     desk: Page, console: Console, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +185,7 @@ def test_searching_works_without_script(
     context.close()
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_where_one_finds_things(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     """In the states in which `test_browser_pages` does not see these pages."""
     store = memory.store_id
@@ -196,6 +198,7 @@ def test_axe_finds_nothing_where_one_finds_things(desk: Page, live_server: LiveS
         fits(desk)
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_in_the_palette(desk: Page) -> None:
     press(desk, "Control+k")
     axe(desk)

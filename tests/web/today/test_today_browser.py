@@ -31,6 +31,7 @@ def desk(page: Page, live_server: LiveServer, alice: User, store: MemoryStore, k
     return page
 
 
+@pytest.mark.long
 def test_it_is_sound_at_every_width_in_both_themes(desk: Page) -> None:
     fits(desk)
     for width in (1440, 390, 320):

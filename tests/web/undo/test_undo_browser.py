@@ -148,6 +148,7 @@ def test_without_script_everything_still_works(
     context.close()
 
 
+@pytest.mark.long
 def test_pages_of_time_are_sound_where_there_is_little_to_show(
     desk: Page, live_server: LiveServer, store: MemoryStore, bad: Session
 ) -> None:
