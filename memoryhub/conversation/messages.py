@@ -88,5 +88,8 @@ def block_of(block: Mapping[str, Any]) -> Json | None:
 
 
 def about_tokens(value: object) -> int:
-    """Return about how many tokens a JSON value has, if the API does not count them: rather too many than too few."""
-    return len(json.dumps(value, ensure_ascii=False)) // 3 + 1
+    """Return about how many tokens a JSON value has, if the API does not count them: rather too many than too few.
+
+    A character of another script than the Latin one often is a token or two; escaped, it counts as two or more.
+    """
+    return len(json.dumps(value)) // 3 + 1

@@ -9,6 +9,7 @@ from django.core.management import call_command
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import runs, work
+from memoryhub.background.claude_runs.answers import Api, Tick
 from memoryhub.conversation.options import Options
 from memoryhub.models import (
     Agent,
@@ -369,3 +370,32 @@ def test_a_call_of_which_a_value_was_not_kept_never_runs_without_it(
     first, second = results(api.requests[1])
     assert "File created successfully" in first["content"] and "was not run" in second["content"]
     assert [memory.path for memory in Memory.objects.filter(store=store)] == ["/1.md"]
+
+
+@pytest.mark.parametrize(
+    ("block", "least"),
+    [
+        (call("toolu_1", command="create", path="/memories/a.md", file_text="word " * 400), 500),
+        (say("\u6f22" * 500), 500),
+        (say("Soon."), 60),
+    ],
+)
+def test_an_answer_that_broke_off_counts_rather_too_much(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch, block: dict[str, Any], least: int
+) -> None:
+    """Otherwise a person who stops each answer just before its end passes the budgets."""
+    monkeypatch.setattr("memoryhub.background.claude_runs.turns.ASK_AGAIN", 0)
+    with claude_api(Turn([block, say("End.")], input_tokens=50, drops_at=1)) as api:
+        run = worked(api, started(store, alice))
+    assert run.problem == "broke_off" and run.tokens == ClaudeDay.objects.get().tokens >= least
+
+
+def test_an_answer_that_is_stopped_before_it_begins_counts_what_it_is_made_from(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = started(store, alice)
+    monkeypatch.setattr(Api, "answer", lambda *_: (item for item in [Tick()]))
+    monkeypatch.setattr(work, "is_stopped", lambda *_: ClaudeRun.objects.get().held > 0)
+    with claude_api() as api:
+        run = worked(api, run)
+    assert (run.state, run.tokens, run.held) == ("stopped", 100, 0)

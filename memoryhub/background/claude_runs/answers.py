@@ -34,9 +34,9 @@ class Failed(Exception):
         self.code, self.detail, self.status = code, detail, status
 
     @property
-    def may_pass(self) -> bool:
-        """Return whether the same request may be answered if it is sent again."""
-        return self.code in ("broke_off", "overloaded", "rate_limited", "api_error")
+    def is_refusal(self) -> bool:
+        """Return whether the API refused the request, so that it used no tokens."""
+        return self.status is not None and self.status >= 400
 
     def as_problem(self, secret: str) -> dict[str, Any]:
         """Return the content of the event for a problem, in which the key of the API is never named."""

@@ -133,10 +133,11 @@ class Turns:
         common = options.parameters(run.model, run.system)
         for attempt in range(ASK_AGAIN + 1):
             parameters = common | {"messages": history.messages_of(run, self.exact)}
-            room = work.hold(self.run_id, self.worker, self._count(parameters), options.max_tokens)
+            counted = self._count(parameters)
+            room = work.hold(self.run_id, self.worker, counted, options.max_tokens)
             parameters |= {"max_tokens": room, "cache_control": {"type": "ephemeral"}}
             try:
-                return self._answer(parameters)
+                return self._answer(parameters, counted)
             except Failed as failed:
                 if attempt == ASK_AGAIN or not (failed.code == "broke_off" or failed.status == 200):
                     raise _Failure(failed.code) from failed
@@ -153,9 +154,10 @@ class Turns:
             raise _Failure(failed.code) from failed
         return about_tokens(parameters["messages"])
 
-    def _answer(self, parameters: dict[str, Any]) -> Answer:
-        """Read one answer and write it down while it comes. Raises Failed, after what came was written."""
-        coming = _Coming()
+    def _answer(self, parameters: dict[str, Any], counted: int) -> Answer:
+        """Read one answer, which is made from about `counted` tokens, and write it down while it comes. Raises Failed,
+        after what came was written."""
+        coming = _Coming(counted)
         answers = self.api.answer(parameters)
         try:
             for item in answers:
@@ -169,7 +171,8 @@ class Turns:
             raise Failed("broke_off")
         except (Failed, _Stop, _Interrupt) as error:
             problem = error.as_problem(self.key) if isinstance(error, Failed) else {}
-            work.break_off(self.run_id, self.worker, coming.changed(), coming.used(), timezone.now(), problem)
+            used = 0 if isinstance(error, Failed) and error.is_refusal else coming.used()
+            work.break_off(self.run_id, self.worker, coming.changed(), used, timezone.now(), problem)
             raise
         finally:
             answers.close()  # type: ignore[attr-defined]
@@ -269,18 +272,20 @@ class Turns:
 
 
 class _Coming:
-    """An answer while it comes: its parts, and which of them have not been written yet."""
+    """An answer while it comes: its blocks, their parts, and which of these have not been written yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, input_tokens: int) -> None:
+        self.blocks: dict[int, dict[str, Any]] = {}
         self.parts: dict[int, Part] = {}
         self.unwritten: set[int] = set()
         self.written = time.monotonic()
-        self.input_tokens = 0
+        self.input_tokens = input_tokens
 
     def take(self, item: Tick | Begun | Block | Answer) -> None:
         if isinstance(item, Begun):
             self.input_tokens = item.input_tokens
         elif isinstance(item, Block):
+            self.blocks[item.index] = item.block
             self._take_block(item)
 
     def _take_block(self, item: Block) -> None:
@@ -304,4 +309,4 @@ class _Coming:
 
     def used(self) -> int:
         """Return about how many tokens were used, if the answer broke off: the API has not said it."""
-        return self.input_tokens + (about_tokens([part.block for part in self.parts.values()]) if self.parts else 0)
+        return self.input_tokens + (about_tokens(list(self.blocks.values())) if self.blocks else 0)
