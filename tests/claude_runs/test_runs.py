@@ -399,3 +399,14 @@ def test_an_answer_that_is_stopped_before_it_begins_counts_what_it_is_made_from(
     with claude_api() as api:
         run = worked(api, run)
     assert (run.state, run.tokens, run.held) == ("stopped", 100, 0)
+
+
+def test_a_call_that_is_no_json_is_asked_for_again_and_is_in_no_log(
+    store: MemoryStore, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    half = call("toolu_1", command="create", path="/memories/a.md", file_text="Quellenberg \ud800")
+    with claude_api(Turn([half]), DONE) as api:
+        run = worked(api, started(store, alice))
+    assert run.state == "finished" and [line for line in story(run) if "problem" in line] == ["problem unreadable"]
+    assert "Quellenberg" not in caplog.text

@@ -7,6 +7,7 @@ request again after 429, 500, 529 and lost connections; what it then raises beco
 import logging
 import queue
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -176,7 +177,7 @@ def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -
     with client.beta.messages.stream(**parameters) as stream:
         usage: dict[str, Any] = {}
         edits: list[dict[str, Any]] = []
-        for event in stream:
+        for event in _events(stream):
             if event.type == "message_start":
                 usage = event.message.usage.to_dict()
                 put(Begun(context_of(usage)))
@@ -193,6 +194,14 @@ def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -
             raise Failed("broke_off")
         blocks = [_plain(block.to_dict()) for block in message.content]
         put(Answer(blocks, message.stop_reason, usage, edits))
+
+
+def _events(stream: Any) -> Iterator[Any]:
+    """Yield the events of a stream. Raises Failed for what is no JSON: the error of the SDK would quote the answer."""
+    try:
+        yield from stream
+    except ValueError:
+        raise Failed("unreadable") from None
 
 
 def _plain(block: dict[str, Any]) -> dict[str, Any]:
@@ -214,7 +223,9 @@ def _failed(error: BaseException) -> Failed:
     is_of_connection = type(error).__module__.startswith(("httpx", "httpcore", "anthropic"))
     if is_of_connection:
         return Failed("broke_off")
-    logger.error("An answer of Claude could not be read", exc_info=error)
+    # Not the message of the error: it may quote the answer.
+    where = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("An answer of Claude could not be read: %s\n%s", type(error).__name__, where)
     return Failed("hub_error")
 
 

@@ -139,7 +139,7 @@ class Turns:
             try:
                 return self._answer(parameters, counted)
             except Failed as failed:
-                if attempt == ASK_AGAIN or not (failed.code == "broke_off" or failed.status == 200):
+                if attempt == ASK_AGAIN or not (failed.code in ("broke_off", "unreadable") or failed.status == 200):
                     raise _Failure(failed.code) from failed
         raise AssertionError("the last attempt returns or raises")
 
