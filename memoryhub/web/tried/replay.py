@@ -29,7 +29,7 @@ from memoryhub.web.tried.reasons import Reason, Reasons, Span
 MOST_CALLS = 100
 """The most calls of one replay."""
 LONGEST = 1.5
-"""The seconds after which a replay begins no further call: writers of the store wait for it."""
+"""The seconds after which a replay begins no further call, but for the first: writers of the store wait for it."""
 MOST_CHANGED = 300
 """The most memories that are put back to where the replay begins."""
 
@@ -113,7 +113,7 @@ def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is
         reasons = Reasons(store, session, Span(start, last, is_past, kept), at)
         run = _Run(store, session, at, keys, reasons)
         for entry in entries[:MOST_CALLS]:
-            if time.monotonic() - began > LONGEST:
+            if done and time.monotonic() - began > LONGEST:
                 break
             done.append(run.one(entry))
     reached = len(done)
