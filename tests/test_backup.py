@@ -110,6 +110,9 @@ def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit
         assert "audit entries are right" in back.stdout and "--accept-missing" in back.stdout
         assert not (place / "data" / "memoryhub.sqlite3-wal").exists()
         count = entries(place / "data" / "memoryhub.sqlite3", load.store)
+        with sqlite3.connect(place / "data" / "memoryhub.sqlite3") as database:
+            work = database.execute("select count(*) from memoryhub_backgroundtask").fetchone()
+        assert work == (0,), "doctor would find the machine of the backup silent"
     finally:
         hub.stop()
     told = hub.command("verify_audit", check=False)

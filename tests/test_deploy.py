@@ -59,6 +59,7 @@ def test_the_services_of_compose_are_confined() -> None:
     assert COMPOSE["networks"]["inside"]["internal"] and services["database"]["networks"] == ["inside"]
     subnet = COMPOSE["networks"]["outside"]["ipam"]["config"][0]["subnet"]
     assert services["hub"]["environment"]["TRUSTED_PROXIES"] == subnet
+    assert services["hub"]["hostname"], "else each new container is another node, and doctor finds the last one silent"
 
 
 def test_what_compose_names_exists() -> None:

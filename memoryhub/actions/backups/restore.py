@@ -26,6 +26,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoint_check, checkpoints
 from memoryhub.backups import archive
 from memoryhub.backups.archive import Damaged, Manifest
+from memoryhub.models import BackgroundTask
 
 COMMAND = "restore_backup"
 WORK = "restore.new"
@@ -111,6 +112,7 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
     if problem and not accept:
         raise Failed(f"The audit of the backup is not right: {problem}.")
     with writing():
+        BackgroundTask.objects.all().delete()  # of the machines of then: `doctor` would find them silent for a week
         audit.on_hub(act, Record(COMMAND, input=audit.to_json({"name": name, "problem": problem})))
     return Verdict(verdict.entries, problem)
 
