@@ -93,7 +93,7 @@ class Taker:
     """Takes runs for this process."""
 
     def __init__(self, report: Report) -> None:
-        self.report, self.worker = report, f"{os.getpid()}-{secrets.token_hex(8)}"
+        self.report = report
         self.threads: list[threading.Thread] = []
         self.models = Models(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
@@ -120,10 +120,12 @@ class Taker:
         now = timezone.now()
         self.models.look()
         work.interrupt_silent(now if is_first else now - work.SILENT, now)
-        run_id = work.claim(self.worker, now, AT_ONCE)
+        # Each time another: a thread that has lost its run must not take the run's next thread for itself.
+        worker = f"{os.getpid()}-{secrets.token_hex(8)}"
+        run_id = work.claim(worker, now, AT_ONCE)
         if run_id is None:
             return
-        turns = Turns(run_id, self.worker, stop, settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
+        turns = Turns(run_id, worker, stop, settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
         thread = threading.Thread(target=turns.work_in_thread, name=f"claude-run-{run_id[-6:]}", daemon=True)
         self.threads = [*(one for one in self.threads if one.is_alive()), thread]
         thread.start()
