@@ -286,6 +286,7 @@ _mail = MEMORYHUB_MAIL_SERVER or dict.fromkeys(("host", "port", "user", "passwor
 EMAIL_HOST, EMAIL_PORT = _mail["host"] or "localhost", _mail["port"] or 25
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["user"] or "", _mail["password"] or ""
 EMAIL_USE_TLS, EMAIL_USE_SSL = bool(_mail["tls"]), bool(_mail["ssl"])
+EMAIL_BACKEND = "memoryhub.background.smtp.EmailBackend"
 EMAIL_TIMEOUT = 20
 _domain = _host if any(letter.isalpha() for letter in _host) and ":" not in _host else "localhost"
 DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM") or f"MemoryHub <memoryhub@{_domain}>"

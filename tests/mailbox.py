@@ -1,5 +1,6 @@
 """A real SMTP server on loopback that keeps what it takes, and can refuse or be silent."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -14,16 +15,18 @@ import pytest
 from aiosmtpd.controller import Controller
 from django.core.mail import get_connection
 
-SMTP = "django.core.mail.backends.smtp.EmailBackend"
+SMTP = "memoryhub.background.smtp.EmailBackend"
 
 
 @dataclass
 class Mailbox:
-    """What arrived. `refuse` is the answer to a receiver instead of taking the message, by the address."""
+    """What arrived. `refuse` is the answer to a receiver instead of taking the message, by the address; `slow` is how
+    many seconds pass until a message that arrived is answered."""
 
     port: int = 0
     messages: list[EmailMessage] = field(default_factory=list)
     refuse: dict[str, str] = field(default_factory=dict)
+    slow: float = 0.0
 
     async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: Any) -> str:  # noqa: N802
         if address in self.refuse:
@@ -35,6 +38,7 @@ class Mailbox:
         message = message_from_bytes(envelope.content, policy=policy.default)
         assert isinstance(message, EmailMessage)
         self.messages.append(message)
+        await asyncio.sleep(self.slow)
         return "250 taken"
 
 

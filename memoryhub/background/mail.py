@@ -9,7 +9,9 @@ import smtplib
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from email.utils import parseaddr
 
+from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import Error
@@ -26,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 60.0
 """Seconds between two searches for digests, warnings and alarms that are due."""
+
+LONGEST_ROUND = 120.0
+"""Seconds after which a round begins no further message: others may take the rest before this one's lease ends."""
 
 
 class Post:
@@ -76,7 +81,7 @@ def send(at: datetime) -> int:
     taken, server = len(claimed), None
     begun = time.monotonic()
     try:
-        while claimed:
+        while claimed and time.monotonic() - begun < LONGEST_ROUND:
             mail = claimed[0]
             if (letter := _letter(mail, at)) is not None:
                 server = server or get_connection()
@@ -112,7 +117,7 @@ def _letter(mail: Mail, at: datetime) -> Letter | None:
 def _send(mail: Mail, letter: Letter, server: BaseEmailBackend, at: datetime) -> None:
     """Send one message, and note the outcome. Raises OSError if the mail server cannot be used."""
     try:
-        message_of(letter, server).send()
+        message_of(mail, letter, server).send()
     except smtplib.SMTPRecipientsRefused as error:
         code = max((code for code, _said in error.recipients.values()), default=0)
         sending.failed(mail, f"refused with {code}", at, is_final=code >= 500)
@@ -124,9 +129,14 @@ def _send(mail: Mail, letter: Letter, server: BaseEmailBackend, at: datetime) ->
         sending.sent(mail, at)
 
 
-def message_of(letter: Letter, server: BaseEmailBackend | None = None) -> EmailMultiAlternatives:
-    """Return a message in plain text and simple HTML, with the headers by which a mailbox knows it is automatic."""
+def message_of(mail: Mail, letter: Letter, server: BaseEmailBackend) -> EmailMultiAlternatives:
+    """Return a message in plain text and simple HTML, with the headers by which a mailbox knows it is automatic.
+
+    Each try to send it has the same Message-ID: mailboxes show a message once that arrived twice.
+    """
+    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
     headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}
+    headers["Message-ID"] = f"<{mail.pk}.{mail.created_at:%Y%m%d%H%M%S%f}@{domain}>"
     if letter.ends:
         headers |= {"List-Unsubscribe": f"<{letter.ends}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
     shown = {"letter": letter}

@@ -161,3 +161,33 @@ def test_words_of_smtp_errors_never_reach_the_outbox() -> None:
     for error in (smtplib.SMTPSenderRefused(550, said, "hub@example.com"), smtplib.SMTPServerDisconnected(str(said)),
                   smtplib.SMTPAuthenticationError(535, said), ConnectionRefusedError(str(said))):  # fmt: skip
         assert "bob" not in post.problem_of(error)
+
+
+def test_a_server_that_answers_late_gets_each_message_once(
+    bob: User, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RFC 5321 wants ten minutes of patience after a message; the tests' EMAIL_TIMEOUT is one second."""
+    mailbox.slow = 1.3
+    monkeypatch.setattr(post, "LONGEST_ROUND", 1.0)
+    for _ in range(2):
+        outbox.put(MailKind.TEST, [bob.pk], AT)
+    assert post.send(AT) == 2
+    assert list(Mail.objects.order_by("pk").values_list("state", flat=True)) == ["sent", "waiting"], (
+        "in time for the lease"
+    )
+    assert Mail.objects.waiting().get().next_at <= AT + timedelta(minutes=1)
+    mailbox.slow = 0
+    send_all(AT + timedelta(minutes=1))
+    assert len(mailbox.messages) == 2
+
+
+def test_a_message_that_is_sent_again_can_be_told_from_another_one(bob: User, mailbox: Mailbox) -> None:
+    for _ in range(2):
+        outbox.put(MailKind.TEST, [bob.pk], AT)
+    send_all()
+    with arranging():  # as if the hub had been killed before it could note that the server took it
+        one = Mail.objects.filter(pk=Mail.objects.earliest("pk").pk)
+        one.update(state=MailState.WAITING, ended_at=None, next_at=AT)
+    send_all()
+    first, second, again = (message["message-id"] for message in mailbox.messages)
+    assert first == again != second and first.endswith(">")

@@ -1,0 +1,36 @@
+"""Django's way to a mail server, with the patience that RFC 5321 (4.5.3.2.6) asks for after the end of a message.
+
+A server may look at a message for a long time before it says that it took it. Who hangs up before that sends the
+message again, and its receiver gets it twice.
+"""
+
+import smtplib
+from typing import Any
+
+from django.core.mail.backends import smtp
+
+PATIENCE = 300.0
+"""Seconds to wait for the answer to a message; for every other answer, EMAIL_TIMEOUT is long enough."""
+
+
+class _Patient(smtplib.SMTP):
+    def data(self, msg: Any) -> tuple[int, bytes]:
+        if self.sock is not None:
+            self.sock.settimeout(PATIENCE)
+        try:
+            return super().data(msg)
+        finally:
+            if self.sock is not None:
+                self.sock.settimeout(self.timeout)
+
+
+class _PatientTLS(_Patient, smtplib.SMTP_SSL):
+    pass
+
+
+class EmailBackend(smtp.EmailBackend):
+    """The backend of the hub's settings."""
+
+    @property
+    def connection_class(self) -> type[smtplib.SMTP]:
+        return _PatientTLS if self.use_ssl else _Patient
