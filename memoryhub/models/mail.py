@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import models
 from django.db.models import Q
@@ -33,8 +33,12 @@ class MailQuerySet(models.QuerySet["Mail"]):
         return self.filter(state=MailState.WAITING)
 
     def due(self, at: datetime) -> MailQuerySet:
-        """Return the messages to send at a moment, those that have waited longest first."""
-        return self.waiting().filter(next_at__lte=at).order_by("next_at", "id")
+        """Return the messages to send at a moment, those that have waited longest first.
+
+        No wait is longer than some hours: a later moment was noted while the clock was wrong.
+        """
+        is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
+        return self.waiting().filter(is_time).order_by("next_at", "id")
 
     def newest(self) -> MailQuerySet:
         return self.select_related("to").order_by("-id")

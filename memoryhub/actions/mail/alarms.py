@@ -10,6 +10,7 @@ from django.db.models import Q
 from memoryhub.actions.core import background, disk_space, outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
+from memoryhub.actions.mail.moments import has_passed
 from memoryhub.actions.verification import runs
 from memoryhub.models import Alarm, MailKind, Pause, User, Webhook
 
@@ -33,7 +34,7 @@ def put_due(at: datetime) -> None:
     now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
     new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]
     # One that was sent lately is kept: else it would be sent again whenever it returns.
-    over = [key for key in known.keys() - now if (sent := known[key].mailed_at) is None or at - sent > AGAIN]
+    over = [key for key in known.keys() - now if (sent := known[key].mailed_at) is None or has_passed(sent, AGAIN, at)]
     due = [alarm for key, alarm in sorted(known.items()) if key in now and _is_due(alarm, at)]
     if not (new or over or due):
         return
@@ -76,8 +77,8 @@ def _alarms() -> Iterator[Alarm]:
 
 def _is_due(alarm: Alarm, at: datetime) -> bool:
     if alarm.mailed_at is None:
-        return at - alarm.since >= LASTS
-    return alarm.key.partition(" ")[0] not in ONCE and at - alarm.mailed_at >= AGAIN
+        return has_passed(alarm.since, LASTS, at)
+    return alarm.key.partition(" ")[0] not in ONCE and has_passed(alarm.mailed_at, AGAIN, at)
 
 
 def _administrators() -> list[str]:

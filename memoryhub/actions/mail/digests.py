@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Q
 
@@ -29,6 +29,8 @@ from memoryhub.models import (
 )  # fmt: skip
 
 AT_ONCE = 200
+LONGEST_WAIT = timedelta(days=3)
+"""The next digest of a person is never further ahead: that was noted while the clock was wrong."""
 MOST_NOTICES = 12
 MOST_STORES = 20
 """The most comments and decisions of a digest, and the most memory stores that it names."""
@@ -84,13 +86,16 @@ def put_due(at: datetime) -> None:
         with writing():
             MailChoice.objects.bulk_create((MailChoice(user=user) for user in without), ignore_conflicts=True)
     rows = MailChoice.objects.exclude(digest=Digest.OFF)
-    due = rows.filter(Q(next_at__lte=at) | Q(next_at=None)).order_by("next_at", "pk")
+    to_plan = Q(next_at=None) | Q(next_at__gt=at + LONGEST_WAIT)
+    due = rows.filter(Q(next_at__lte=at) | to_plan).order_by("next_at", "pk")
     if not due.exists():
         return
     with writing():
         taken = list(due.select_for_update(of=("self",)).select_related("user")[:AT_ONCE])
         waiting = set(Mail.objects.waiting().filter(kind=MailKind.DIGEST).values_list("to", flat=True))
-        late = [row for row in taken if row.next_at is not None and row.user.is_active and row.pk not in waiting]
+        late = [
+            row for row in taken if row.next_at and row.next_at <= at and row.user.is_active and row.pk not in waiting
+        ]
         outbox.put(MailKind.DIGEST, [row.pk for row in late], at)
         for row in taken:
             MailChoice.objects.filter(pk=row.pk).update(next_at=choices.next_digest(row, at))

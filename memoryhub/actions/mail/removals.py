@@ -8,6 +8,7 @@ from typing import NamedTuple
 from memoryhub.actions.core import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
+from memoryhub.actions.mail.moments import has_passed
 from memoryhub.actions.retention import policies, rehearsal
 from memoryhub.actions.retention.rehearsal import Item, Totals
 from memoryhub.models import Alarm, MailKind, Member, MemoryStore, Role, User
@@ -44,7 +45,8 @@ def put_due(at: datetime) -> bool:
 
 
 def _is_due(row: Alarm, at: datetime) -> bool:
-    return at - row.since >= CHECKED and (row.mailed_at is None or at - row.mailed_at >= EVERY)
+    was_mailed = row.mailed_at is not None and not has_passed(row.mailed_at, EVERY, at)
+    return has_passed(row.since, CHECKED, at) and not was_mailed
 
 
 def _check(store: MemoryStore, key: str, at: datetime) -> None:
