@@ -37,6 +37,24 @@ class Keys:
         return bool(self.passphrase or self.recipient)
 
 
+class _Noting:
+    """A writable object over a file. It keeps why the file took no more: `pyrage` only has words for it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.error: OSError | None = None
+
+    def write(self, block: bytes) -> int:
+        try:
+            return self.stream.write(block)
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
 class _Blocks:
     """A readable object over blocks of bytes."""
 
@@ -57,7 +75,7 @@ class _Blocks:
 def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
     """Write an encrypted file and bring it to the disk. Return the identity with which this process can check it.
 
-    That identity is forgotten with the process if the keys are a public key.
+    That identity is forgotten with the process if the keys are a public key. Raises OSError, as on a full disk.
     """
     own = pyrage.x25519.Identity.generate()
     recipients, block = [own.to_public()], b""
@@ -67,7 +85,11 @@ def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
         block = pyrage.passphrase.encrypt(str(own).encode(), keys.passphrase, armored=True)
     with path.open("xb") as stream:
         stream.write(MAGIC + hashlib.sha256(block).hexdigest().encode() + b"\n" + block)
-        pyrage.encrypt_io(_Blocks(blocks), stream, recipients)
+        noting = _Noting(stream)
+        try:
+            pyrage.encrypt_io(_Blocks(blocks), noting, recipients)
+        except pyrage.EncryptError as error:
+            raise noting.error or OSError(str(error)) from error
         stream.flush()
         os.fsync(stream.fileno())
     return own
@@ -147,7 +169,9 @@ def opened(path: Path, identities: list[Any]) -> Iterator[IO[bytes]]:
 
 def _explained(error: BaseException) -> BaseException:
     if isinstance(error, pyrage.DecryptError) and "matching" in str(error):
-        return NotOpened("The key is not one for which this backup was made.")
+        return NotOpened(
+            "The key is not one for which this backup was made, or the first bytes of the file are damaged."
+        )
     if isinstance(error, pyrage.DecryptError) or (isinstance(error, OSError) and error.errno is None):
         return NotOpened("The backup is damaged: a part of it is not as it was written, or is missing.")
     return error

@@ -1,7 +1,9 @@
 """A backup as a file: whatever byte is changed, wherever it is cut, whatever is wrong in it is named."""
 
+import errno
 import io
 import random
+import resource
 import tarfile
 from pathlib import Path
 
@@ -53,6 +55,17 @@ def test_a_change_of_any_byte_and_any_cut_are_noticed(tmp_path: Path) -> None:
             file.write_bytes(bad)
             with pytest.raises((NotOpened, Damaged)):
                 read(file)
+
+
+def test_a_file_that_can_be_no_larger_is_an_error_of_the_disk(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))  # as a full disk
+    try:
+        with pytest.raises(OSError) as caught:
+            encryption.write(tmp_path / "file", [random.Random(7).randbytes(300_000)], KEYS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.errno == errno.EFBIG
 
 
 def test_another_key_is_not_called_damage(tmp_path: Path) -> None:
