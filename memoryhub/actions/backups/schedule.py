@@ -3,16 +3,21 @@
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
+from django.db import Error
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from memoryhub.actions.backups.encryption import Keys
-from memoryhub.actions.core import audit
+from memoryhub.actions.core import audit, background
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.backups.rotation import Keep
 from memoryhub.models import HubSettings
@@ -26,6 +31,8 @@ AGAIN = timedelta(minutes=30)
 RUNNING = 3
 """The exit code of the command if another backup is running."""
 AT_ONCE = datetime.fromtimestamp(0, UTC)
+SIGN_EVERY, LONGEST = 60.0, 12 * 3600.0
+"""Seconds between two signs of a backup that is being made, and seconds after which it counts as one that hangs."""
 LATE = 3
 """Backups are too old when the last one is older than this many intervals."""
 
@@ -137,14 +144,27 @@ def back_up_due(now: datetime) -> None:
         return
     plan = there.plan
     command = ["backup", plan.target, "--keep", f"{plan.newest},{plan.weekly},{plan.monthly}"]
-    done = subprocess.run(
-        [sys.executable, str(settings.BASE_DIR / "manage.py"), *command],
-        env={**os.environ, "MEMORYHUB_DATA_DIR": str(settings.DATA_DIR)}, stdin=subprocess.DEVNULL, check=False,
-        capture_output=True, text=True, errors="replace",
-    )  # fmt: skip
-    if done.returncode not in (0, RUNNING):
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
+    code, said = _ended([sys.executable, str(settings.BASE_DIR / "manage.py"), *command])
+    if code not in (0, RUNNING):
+        lines = [line for line in said.splitlines() if line.strip()]
         _note_problem((lines[-1] if lines else "The backup ended without a word.").removeprefix("CommandError: "))
+
+
+def _ended(command: list[str]) -> tuple[int, str]:
+    """Run a command to its end; return its exit code and its errors. Say meanwhile that the work goes on."""
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        command, env={**os.environ, "MEMORYHUB_DATA_DIR": str(settings.DATA_DIR)}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
+    )  # fmt: skip
+    while True:
+        try:
+            _, said = process.communicate(timeout=SIGN_EVERY)
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            if time.monotonic() - begun < LONGEST:
+                with suppress(Error):
+                    background.note(Outcome("backups", timezone.now()))
 
 
 def _note_problem(problem: str) -> None:

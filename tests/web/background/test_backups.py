@@ -153,3 +153,18 @@ def test_of_several_nodes_one_makes_the_backup(client: Client, tmp_path: Path) -
     assert schedule._claim(there, now + timedelta(days=1)) and not schedule._claim(there, now + timedelta(days=1))
     schedule._note_problem("the disk is full")
     assert schedule.state().problem == "the disk is full"
+
+
+def test_a_backup_that_takes_long_is_no_work_that_hangs(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.post(ADDRESS, plan(tmp_path))
+    (tmp_path / "manage.py").write_text("import sys, time\ntime.sleep(0.6)\nsys.exit('CommandError: No room.')\n")
+    monkeypatch.setattr(schedule.settings, "BASE_DIR", tmp_path)
+    monkeypatch.setattr(schedule, "SIGN_EVERY", 0.1)
+    now = timezone.now()
+    background.note(Outcome("backups", now - timedelta(hours=3)))
+    schedule.back_up_due(now)
+    (row,) = background.states()
+    assert row.succeeded_at is not None and row.succeeded_at > now and not background.hangs(row, now)
+    assert schedule.state().problem == "No room."
