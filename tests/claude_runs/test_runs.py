@@ -188,6 +188,12 @@ def test_the_budget_of_a_day_is_that_of_all_runs(store: MemoryStore, alice: User
     assert ClaudeDay.objects.get().tokens == 520
 
 
+def test_an_answer_that_ends_before_it_begins_is_asked_for_again(store: MemoryStore, alice: User) -> None:
+    with claude_api(Refusal(200, "of a proxy"), Turn([say("Done.")])) as api:
+        run = worked(api, started(store, alice))
+    assert run.state == "finished" and len(api.requests) == 2
+
+
 def test_without_the_count_of_tokens_the_hub_guesses(store: MemoryStore, alice: User) -> None:
     with claude_api(DONE) as api:
         api.counts = False

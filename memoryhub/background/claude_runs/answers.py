@@ -189,6 +189,8 @@ def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -
                 usage |= {name: value for name, value in told.items() if value is not None}
                 if event.context_management is not None:
                     edits = [edit.to_dict() for edit in event.context_management.applied_edits]
+        if not usage:  # it ended before it began
+            raise Failed("broke_off")
         message = stream.get_final_message()
         if message.stop_reason is None:
             raise Failed("broke_off")
@@ -221,7 +223,7 @@ def _failed(error: BaseException) -> Failed:
     if isinstance(error, anthropic.APIConnectionError):
         return Failed("unreachable", str(error.__cause__ or ""))
     is_of_connection = type(error).__module__.startswith(("httpx", "httpcore", "anthropic"))
-    if is_of_connection:
+    if is_of_connection or isinstance(error, ValueError):  # ValueError: what came is no JSON
         return Failed("broke_off")
     # Not the message of the error: it may quote the answer.
     where = "".join(traceback.format_tb(error.__traceback__))
