@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from memoryhub.actions.core import background, disk_space, metering, outbox, sql_lists, transactions
+from memoryhub.middleware import request_id
 from memoryhub.models import (
     HUB,
     AuditChain,
@@ -60,8 +61,10 @@ class Family(NamedTuple):
 def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
     """Answer `/metrics` before all other middleware: a monitor knows no name of the hub's host."""
 
+    own = request_id(answer)
+
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        return answer(request) if request.path_info == PATH else get_response(request)
+        return own(request) if request.path_info == PATH else get_response(request)
 
     return middleware
 

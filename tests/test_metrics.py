@@ -169,6 +169,7 @@ def test_without_a_token_only_this_machine_reads_metrics(client: Client, setting
     assert client.get("/metrics", HTTP_X_FORWARDED_FOR="127.0.0.1").status_code == 404
     answer = client.post("/metrics")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert answer.headers["request-id"] == request_ids.current.get(), "the log would name the request before it"
 
 
 def test_with_a_token_every_reader_needs_it_wherever_it_is(client: Client, settings: Any) -> None:
