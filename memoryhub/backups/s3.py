@@ -3,6 +3,7 @@
 Only what backups need, of the standard library alone. A file of more than PART bytes is stored in parts.
 """
 
+import errno
 import hashlib
 import hmac
 import http.client
@@ -18,6 +19,8 @@ from xml.etree import ElementTree as ET
 PART = 64 * 1024 * 1024
 BLOCK = 1024 * 1024
 TIMEOUT = 60.0
+OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""Errors of the file that is stored or fetched, not of the connection."""
 
 
 class Refused(Exception):
@@ -140,10 +143,14 @@ class Bucket:
             if into is not None:
                 while block := answer.read(BLOCK):
                     into.write(block)
+                if answer.length:  # of a part, `read` does not say that it is not whole
+                    raise Refused(f"The S3 server at {parts.netloc} broke off: {answer.length} bytes are missing.")
                 return b""
             given = answer.read()
             return (answer.getheader(wanted) or "").encode() if wanted else given
         except (OSError, http.client.HTTPException) as error:
+            if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+                raise
             raise Refused(f"The S3 server at {parts.netloc} does not answer: {error}.") from error
         finally:
             connection.close()

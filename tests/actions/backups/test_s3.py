@@ -36,6 +36,7 @@ class Server(ThreadingHTTPServer):
     objects: dict[str, bytes]
     parts: dict[str, bytes]
     refused: int
+    sends: int | None = None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -88,6 +89,11 @@ class Handler(BaseHTTPRequestHandler):
             listed = "".join(f"<Contents><Key>{k}</Key><Size>{len(objects[k])}</Size></Contents>" for k in keys)
             end = f"<NextContinuationToken>{keys[-1]}</NextContinuationToken>" if keys else ""
             self.answer(f'<L xmlns="http://x">{more}{listed}{end}</L>'.encode())
+        elif self.server.sends is not None:
+            self.send_response(200)
+            self.send_header("content-length", str(len(objects[key])))
+            self.end_headers()
+            self.wfile.write(objects[key][: self.server.sends])
         else:
             self.answer(objects[key])
 
@@ -137,3 +143,12 @@ def test_a_refusal_and_a_server_that_is_not_there_are_sentences(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     with pytest.raises(Failed, match="AWS_ACCESS_KEY_ID"):
         targets.target("s3://bucket")
+
+
+def test_what_stops_a_download_is_named(server: Server, tmp_path: Path) -> None:
+    server.objects["hub/a"] = bytes(3_000_000)
+    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(OSError, match="No space left"):
+        targets.Bucket("s3://bucket/hub").bucket.get("hub/a", full)  # not: the server does not answer
+    server.sends = 2_000_000
+    with pytest.raises(Failed, match="broke off: 1000000 bytes are missing"):  # not: the backup is damaged
+        targets.Bucket("s3://bucket/hub").fetch("a", tmp_path / "copy")
