@@ -221,10 +221,17 @@ def test_a_backup_with_a_wrong_audit_is_made_but_does_not_count(place: Path) -> 
     hub.command("create_store", "notes")
     with sqlite3.connect(hub.file) as database:
         database.execute("update memoryhub_auditentry set command = 'view' where command = 'create_store'")
+    mark = chain.key_id((place / "data" / "audit_key").read_bytes().strip())
+    before = [f"memoryhub-{mark}-2025010{day}T000000Z-unverified.backup" for day in (1, 2, 3)]
+    right = [f"memoryhub-{mark}-2024010{day}T000000Z.backup" for day in (1, 2)]
+    for name in (*before, *right):
+        (place / "backups" / name).touch()
     told = typed(BACKUP.rstrip() + " --keep 1,0,0", place, **RECIPIENT)
     assert told.returncode == 1 and "The audit is not right" in told.stderr
     file = newest(place)
     assert file.name.endswith("-unverified.backup")
+    left = sorted(path.name for path in (place / "backups").iterdir())
+    assert left == sorted([*right, before[0], file.name]), "those that count stay, and the first of the others"
     refused = restored(file, place / "restored")
     assert refused.returncode == 1 and "The audit of the backup is not right" in refused.stderr
     accepted = restored(file, place / "restored", "--unverified")

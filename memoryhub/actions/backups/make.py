@@ -5,7 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -57,7 +57,7 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
     A backup whose audit is not right is made, too, under a name that says so. It does not count: it is not recorded,
-    and nothing is deleted for it.
+    and no other is deleted for it than older ones of its kind.
     """
     begun = time.monotonic()
     try:
@@ -77,19 +77,27 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
     except OSError as error:
         raise Failed(f"{error.filename or 'The backup'}: {error.strerror or error}.") from error
     if not is_right:
+        if keep:
+            with suppress(Failed):  # what is wrong with the audit is to be told
+                rotate(target, keep, is_verified=False)
         raise Failed(f"The audit is not right: {verdict.problem}. {address} was made, and does not count as a backup.")
     if databases.is_current():
         _record(act, name, size, verdict.entries, time.monotonic() - begun)
     return Made(address, size, verdict, rotate(target, keep) if keep else 0)
 
 
-def rotate(target: Target, keep: rotation.Keep) -> int:
-    """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed."""
+def rotate(target: Target, keep: rotation.Keep, *, is_verified: bool = True) -> int:
+    """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
+
+    Those whose audit is not right are kept apart, with the first of them: it shows most of what happened.
+    """
     try:
         found = [name for text in target.names() if (name := names.parsed(text)) and name.hub == key_name()]
-        gone = rotation.superseded((name.at for name in found if name.is_verified), keep)
+        found = [name for name in found if name.is_verified == is_verified]
+        first = min(name.at for name in found) if found and not is_verified else None
+        gone = rotation.superseded((name.at for name in found), keep) - {first}
         for name in found:
-            if name.is_verified and name.at in gone:
+            if name.at in gone:
                 target.remove(str(name))
     except (OSError, Failed) as error:
         raise Failed(f"A backup was made, but older ones could not be deleted: {error}") from error
