@@ -27,7 +27,7 @@ DATABASE = {"db", "transactional_db", "live_server"}
 LOOKS = {
     "test_compare", "test_conflict", "test_drafts", "test_edit", "test_look", "test_markdown", "test_masking",
     "test_overrides", "test_page_bounds", "test_right_to_left", "test_sentences_retention", "test_sentences_stores",
-    "test_snippets", "test_tables", "test_wrong_methods", "test_browser_hostile",
+    "test_snippets", "test_tables", "test_wrong_methods", "test_browser_fixtures", "test_browser_hostile",
 }  # fmt: skip
 """Modules about how pages show what they have read; `test_gaps` opens all pages on both databases."""
 TRANSPORT = {
@@ -46,7 +46,10 @@ ASKING = {
     "search/test_completions", "search/test_finder", "search/test_scan", "search/test_search", "stores/test_members",
 }  # fmt: skip
 """Modules of `tests/web` about how rows are found (filters, searches, further pages of lists), and about members."""
-OTHERS = {"api/test_vectors", "serving/test_serve", "test_charlie", "test_environment"}
+OTHERS = {
+    "actions/verification/test_checkpoint_segments", "api/test_vectors", "redaction/test_governing_rows",
+    "serving/test_serve", "test_audit_chain", "test_charlie", "test_environment",
+}  # fmt: skip
 """Modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
 MARK = "both_databases"
 

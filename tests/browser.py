@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.conf import settings
 from django.test import override_settings
-from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import User
@@ -23,7 +23,7 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 """The shell draws the same pages without a window around them, and needs little more than half of the processor."""
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--disable-component-update", "--disable-sync", "--renderer-process-limit=1",
 ]  # fmt: skip
 PATIENCE = 30_000
 """Milliseconds: what does not come at all is as wrong as before, and a busy machine is no mistake of the hub."""
@@ -239,6 +239,30 @@ def joined() -> Iterator[None]:
     """Pages link the joined static files."""
     with override_settings(STATIC_ROOT=collected(), STORAGES=settings.STORAGES | {"staticfiles": SHIPPED}):
         yield
+
+
+@pytest.fixture(scope="session")
+def lasting_context(
+    browser: Browser, browser_context_args: dict[str, Any], live_server: LiveServer
+) -> Iterator[BrowserContext]:
+    """One whose first page stays open, so that its process does, with the scripts and styles that it has read."""
+    context = browser.new_context(**browser_context_args)
+    context.new_page().goto(f"{live_server.url}/livez")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def context(lasting_context: BrowserContext, live_server: LiveServer) -> Iterator[BrowserContext]:
+    """The one of all tests: it keeps the files that it has read, and nothing else of a test."""
+    yield lasting_context
+    first, *others = lasting_context.pages
+    for page in others:
+        page.close()
+    lasting_context.set_offline(False)
+    lasting_context.unroute_all()
+    lasting_context.clear_cookies()
+    first.evaluate("localStorage.clear()")
 
 
 @pytest.fixture

@@ -79,6 +79,7 @@ def run_sql(text: str, *values: object) -> int:
         return int(cursor.rowcount)
 
 
+@pytest.mark.both_databases
 def test_an_untouched_chain_is_right(told: Hub) -> None:
     assert verify.verify(told.store.id) == (ENTRIES, None)
     assert verified(HUB) is None
@@ -136,6 +137,7 @@ def test_an_edited_text_makes_the_entry_of_its_first_version_wrong(told: Hub, co
 
 
 @pytest.mark.parametrize("column", ["last_seq", "last_hash"])
+@pytest.mark.both_databases
 def test_an_edited_head_is_noticed(told: Hub, column: str) -> None:
     (cell,) = [cell for cell in cells(AuditChain, id=told.store.id) if cell.column == column]
     for kind in range(4):
@@ -145,6 +147,7 @@ def test_an_edited_head_is_noticed(told: Hub, column: str) -> None:
 
 
 @pytest.mark.parametrize("column", DERIVED)
+@pytest.mark.both_databases
 def test_an_edited_memory_is_noticed(told: Hub, column: str) -> None:
     """What a memory repeats of its newest version is derived, and computed again."""
     values = Memory.objects.filter(store=told.store).order_by("id").values_list(column, flat=True)
@@ -161,6 +164,7 @@ def test_an_edited_memory_is_noticed(told: Hub, column: str) -> None:
     max_examples=tried(300), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(data=st.data())
+@pytest.mark.both_databases
 def test_any_edit_of_any_row_is_noticed(data: st.DataObject) -> None:
     hub = _shared()
     model = data.draw(st.sampled_from([AuditEntry, AuditEntry, MemoryVersion, MemoryText]))
@@ -197,6 +201,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("column", SPELLINGS)
+@pytest.mark.both_databases
 def test_another_spelling_of_the_same_value_is_another_value(told: Hub, column: str) -> None:
     """Most matters on SQLite, where times, flags and JSON are what stands in the column."""
     if connection.vendor != "sqlite" and column in ("at", "ok"):
@@ -223,12 +228,14 @@ def test_another_spelling_of_the_same_value_is_another_value(told: Hub, column: 
 
 
 @pytest.mark.parametrize("seq", [1, 2, 8, 15])
+@pytest.mark.both_databases
 def test_a_removed_entry_is_named(told: Hub, seq: int) -> None:
     run_sql("delete from memoryhub_auditentry where chain = %s and seq = %s", told.store.id, seq)
     problem = verified(told.store.id)
     assert problem is not None and (problem.seq, problem.what) == (seq, "the entry is missing")
 
 
+@pytest.mark.both_databases
 def test_a_removed_last_entry_is_named(told: Hub) -> None:
     run_sql("delete from memoryhub_auditentry where chain = %s and seq = 16", told.store.id)
     problem = verified(told.store.id)
@@ -261,6 +268,7 @@ def test_an_entry_of_another_store_in_the_place_of_one_is_named(told: Hub) -> No
 
 
 @pytest.mark.parametrize("table", ["memoryhub_memoryversion", "memoryhub_memorytext"])
+@pytest.mark.both_databases
 def test_a_removed_version_or_text_is_noticed(told: Hub, table: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"select id from {table} where store_id = %s", [told.store.id])
@@ -272,6 +280,7 @@ def test_a_removed_version_or_text_is_noticed(told: Hub, table: str) -> None:
             assert problem is not None and problem.seq is not None
 
 
+@pytest.mark.both_databases
 def test_an_added_version_is_noticed(told: Hub) -> None:
     names = [f'"{field.column}"' for field in MemoryVersion._meta.concrete_fields]
     for seq in (2, 16, 99):
@@ -293,6 +302,7 @@ def test_another_audit_key_does_not_verify(told: Hub, settings: Any) -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
+@pytest.mark.both_databases
 def test_the_command_says_that_all_is_right(
     told: Hub, own_checkpoints: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,6 +314,7 @@ def test_the_command_says_that_all_is_right(
     assert lines[-1] == f"All {entries} entries are right."
 
 
+@pytest.mark.both_databases
 def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path) -> None:
     run_sql("update memoryhub_auditentry set path = '/other.md' where chain = %s and seq = 3", told.store.id)
     with pytest.raises(CommandError) as failed:
@@ -313,6 +324,7 @@ def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path)
     call_command("verify_audit", "--chain", HUB)
 
 
+@pytest.mark.both_databases
 def test_the_command_names_a_checkpoint_that_was_changed(told: Hub, own_checkpoints: Path) -> None:
     checkpoints.append(own_checkpoints, AT)
     own_checkpoints.write_bytes(own_checkpoints.read_bytes().replace(b'"seq": %d' % ENTRIES, b'"seq": 15'))

@@ -4,10 +4,11 @@ import os
 import sys
 
 import pytest
+from django.db import connection
 
 from tests.api.fuzzing import Fuzz
 
-REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "300"))
+REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "300" if connection.vendor == "sqlite" else "150"))
 SEED = int(os.environ.get("MEMORYHUB_FUZZ_SEED", "5"))
 
 

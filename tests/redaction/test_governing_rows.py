@@ -262,6 +262,7 @@ def _swap_digests() -> None:
     Key.objects.filter(pk=one.pk).update(digest=other.digest)
 
 
+@pytest.mark.both_databases
 def test_no_attempt_to_get_or_keep_power_passes(governed: MemoryStore) -> None:
     assert [name for name, attempt in ATTEMPTS.items() if _passes(governed, attempt)] == []
     assert problems(governed) == []
@@ -270,6 +271,7 @@ def test_no_attempt_to_get_or_keep_power_passes(governed: MemoryStore) -> None:
 # ------------------------------------------------------------------------------------------------ the life of seals
 
 
+@pytest.mark.both_databases
 def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore) -> None:
     by = Act(Actor.system("tests"), Door.COMMAND, LATER)
     waiting = MemoryVersion.objects.filter(store=governed).unreviewed().values_list("pk", flat=True)
@@ -281,6 +283,7 @@ def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore)
     assert [name for name, attempt in ATTEMPTS.items() if _passes(governed, attempt)] == []
 
 
+@pytest.mark.both_databases
 def test_a_row_of_a_deleted_store_is_nobodys_and_the_store_cannot_come_back(governed: MemoryStore) -> None:
     for hold in Hold.objects.filter(released_at=None):
         holds.release(governed.pk, hold.pk, Act(Actor.system("tests"), Door.COMMAND, AT))
@@ -296,6 +299,7 @@ def test_a_row_of_a_deleted_store_is_nobodys_and_the_store_cannot_come_back(gove
         assert problems(governed) == []
 
 
+@pytest.mark.both_databases
 def test_the_salt_of_what_a_row_was_goes_when_it_is_sealed_again(governed: MemoryStore, bob: User) -> None:
     for number in range(3):
         people.edit_profile(bob, at=AT, name=f"Bob {number}")
@@ -304,6 +308,7 @@ def test_the_salt_of_what_a_row_was_goes_when_it_is_sealed_again(governed: Memor
     assert problems(governed) == []
 
 
+@pytest.mark.both_databases
 def test_an_act_that_forgets_its_entry_commits_nothing_and_says_what_to_call(governed: MemoryStore) -> None:
     expected = r"Member \d+ was changed and no audit entry followed: .*audit\.append"
     with pytest.raises(seals.Unsealed, match=expected), writing():

@@ -50,7 +50,7 @@ def test_an_import_takes_at_least_what_a_store_holds() -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["zip", "jsonl", "git"])
+@pytest.mark.parametrize("form", ["git", *(pytest.param(form, marks=pytest.mark.long) for form in ("zip", "jsonl"))])
 def test_a_store_of_many_and_equal_lines_comes_back_from_its_own_export(form: str, tmp_path: Path) -> None:
     source, target = trips.new_store(), trips.new_store("Target")
     for number in range(110):

@@ -76,6 +76,7 @@ def test_an_upload_is_read_from_its_file_and_needs_little_more_memory_than_its_t
     assert peak < 1.4 * len(data), f"{peak:,} bytes for {len(data):,}"
 
 
+@pytest.mark.long
 def test_the_command_reads_a_file_and_a_pipe_without_holding_them_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,7 +71,9 @@ def hostile_store() -> MemoryStore:
     return store
 
 
-@pytest.mark.parametrize("form", ["zip", "jsonl", "git", "unpacked"])
+@pytest.mark.parametrize(
+    "form", ["zip", "git", *(pytest.param(form, marks=pytest.mark.long) for form in ("jsonl", "unpacked"))]
+)
 def test_every_hostile_name_comes_back_exactly_from_every_format(form: str, tmp_path: Path) -> None:
     source = hostile_store()
     before = trips.facts(source)

@@ -12,7 +12,7 @@ from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersio
 from tests.browser import press, sign_in_as
 from tests.fixtures import AT, PASSWORD
 
-pytestmark = [pytest.mark.browser, pytest.mark.both_databases]
+pytestmark = pytest.mark.browser
 
 TEXT = "# Policies\n\n- Up to 120 EUR: decide alone\n- Above: ask the shift lead\n"
 
@@ -41,6 +41,7 @@ def write(page: Page, text: str) -> None:
     page.keyboard.insert_text(text)
 
 
+@pytest.mark.both_databases
 def test_a_person_signs_in_and_out(page: Page, live_server: LiveServer, alice: User, store: MemoryStore) -> None:
     page.goto(f"{live_server.url}/stores/{store.id}/")
     page.get_by_label("E-mail").fill("alice@example.com")
@@ -79,6 +80,7 @@ def test_the_tree_opens_lazily_and_with_the_keyboard(desk: Page, memory: Memory)
     expect(desk).to_have_url(re.compile(memory.id))
 
 
+@pytest.mark.both_databases
 def test_an_edit_makes_a_version_with_a_note(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}")
     desk.get_by_role("link", name="Edit").click()
@@ -92,6 +94,7 @@ def test_an_edit_makes_a_version_with_a_note(desk: Page, live_server: LiveServer
     assert (entry.command, entry.note, entry.label) == ("edit", "Agreed on Monday", "Alice")
 
 
+@pytest.mark.both_databases
 def test_a_conflict_shows_both_sides_and_loses_nothing(
     desk: Page, live_server: LiveServer, memory: Memory, superuser: User
 ) -> None:
@@ -110,6 +113,7 @@ def test_a_conflict_shows_both_sides_and_loses_nothing(
     assert [version.content for version in texts] == [TEXT, TEXT + "- Theirs\n", TEXT + "- Mine\n"]
 
 
+@pytest.mark.both_databases
 def test_versions_are_compared_and_one_is_restored(
     desk: Page, live_server: LiveServer, memory: Memory, alice: User
 ) -> None:
@@ -129,6 +133,7 @@ def test_versions_are_compared_and_one_is_restored(
     assert (memory.version_count, memory.text.content) == (3, TEXT)
 
 
+@pytest.mark.both_databases
 def test_the_audit_is_filtered_and_exported(
     desk: Page, live_server: LiveServer, memory: Memory, store: MemoryStore
 ) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Role, User
+from memoryhub.models import Access, AuditEntry, MemoryVersion, Role, User
 from tests.fixtures import BY, new_person, signed_in
 from tests.long import LONG
 from tests.web.audit.gaps import Gaps, damaged_demo, damaged_store
@@ -25,9 +27,17 @@ _LEADS = re.compile(r"^/audit/|/versions/|/memories/[^/]*$|/at/[0-9]*[48]/$|^/se
 _EDITS = re.compile(r"/(edit|rename|delete|restore|undo|redact|archive|settings|new|flag|export)\b|[?]")
 
 
+@pytest.fixture(scope="class")
+def gaps_once(rows_of_class: None, django_db_blocker: DjangoDbBlocker) -> Gaps:
+    with django_db_blocker.unblock():
+        store = stores.create_store(stores.StoreSettings(name="Support"), **BY)
+        agent = keys_and_roles.create_agent("Support bot", **BY)
+        return damaged_store(store, keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1])
+
+
 @pytest.fixture
-def gaps(store: MemoryStore, key: str) -> Gaps:
-    return damaged_store(store, key)
+def gaps(gaps_once: Gaps, db: None) -> Gaps:
+    return gaps_once
 
 
 @pytest.fixture
