@@ -21,6 +21,8 @@ from typing import Any
 from tests.directory import run_directory
 
 ROOT = Path(__file__).resolve().parent.parent
+READ_AT_START = ("LD_PRELOAD", "MEMORYHUB_BENCHMARK", "PYTHONHASHSEED", "PYTHONPATH", "PYTHONWARNINGS")
+"""A process with other values of these is really started, and so is one of another program."""
 _SUBREAPER = 36
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -39,7 +41,13 @@ class Popen(subprocess.Popen[Any]):
     ) -> None:  # fmt: skip
         environment = dict(os.environ if env is None else env)
         command = [str(argument) for argument in args]
-        assert command[0] == sys.executable, command
+        if command[0] != sys.executable or any(environment.get(name) != os.environ.get(name) for name in READ_AT_START):
+            super()._execute_child(  # type: ignore[misc]
+                args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell,
+                p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite, restore_signals, gid, gids, uid, umask,
+                start_new_session, *rest,
+            )  # fmt: skip
+            return
         order = {
             "arguments": command[1:], "environment": environment, "directory": str(cwd or Path.cwd()),
             "session": start_new_session, "umask": _umask(),
@@ -104,6 +112,7 @@ def _load(postgres: bool) -> socket.socket:
         "PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(directory),
         "DJANGO_SETTINGS_MODULE": "memoryhub.settings",
         "DATABASE_URL": "postgres://nobody@localhost/nothing" if postgres else "",
+        **{name: os.environ[name] for name in READ_AT_START if name in os.environ},
     }  # fmt: skip
     command = [sys.executable, "-m", "tests.loaded", str(there.fileno())]
     subprocess.Popen(command, cwd=ROOT, env=own, pass_fds=[there.fileno()])

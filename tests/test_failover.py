@@ -163,6 +163,7 @@ def test_a_server_that_is_down_is_503_within_two_seconds_and_dead_connections_ar
         until(agent, 200)
 
 
+@pytest.mark.long
 def test_several_hosts_in_the_address_are_followed_to_the_one_that_takes_writes(
     clusters: Clusters, one: Path, tmp_path: Path
 ) -> None:

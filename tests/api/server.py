@@ -115,12 +115,10 @@ def served(
         environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"} | more
         command = [sys.executable, "manage.py", "serve", "--port", str(port), *(("--host", host) if host else ())]
         command += options
-        start: type[subprocess.Popen[bytes]] = starts.Popen
         if descriptors is not None:
-            start = subprocess.Popen
             command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]
         with (directory / "log").open("wb") as log:
-            process = start(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            process = starts.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         server = Server(port, environment, process, directory / "log", host or "127.0.0.1")
         try:
             _wait(server)

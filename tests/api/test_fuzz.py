@@ -6,13 +6,13 @@ import sys
 import pytest
 from django.db import connection
 
-from tests.api.fuzzing import Fuzz
-
 REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "300" if connection.vendor == "sqlite" else "150"))
 SEED = int(os.environ.get("MEMORYHUB_FUZZ_SEED", "5"))
 
 
 def test_every_answer_to_made_up_requests_is_documented(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.api.fuzzing import Fuzz  # what it loads takes a second, which no other process of the run needs
+
     fuzz = Fuzz.begun(SEED)
     fuzz.run(REQUESTS)
     seen = {operation for operation, _ in fuzz.answers}

@@ -139,6 +139,7 @@ class TestALargeFile:
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL writes no file anew")
+@pytest.mark.long
 def test_writing_the_file_anew_needs_little_memory(tmp_path: Path) -> None:
     """In a process of its own, whose largest size is measured: with the copy in memory it grew by 300 MB."""
     program = """

@@ -244,6 +244,7 @@ def test_as_much_is_kept_as_can_be(old: list[str], new: list[str]) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3), SOME_LINES), max_size=8))
+@pytest.mark.long
 def test_long_texts_are_cut_at_what_stands_once(edits: list[tuple[int, int, list[str]]]) -> None:
     old = [f"line {number} of a long text, in which every line is another" for number in range(400)]
     new = list(old)

@@ -57,6 +57,7 @@ def test_all_lines_of_many_long_versions_take_no_more_room_than_one() -> None:
     assert [len(lines.runs) for lines in carried(versions, {1}, texts.__getitem__, work).values()] == [1] * 51
 
 
+@pytest.mark.long
 def test_lines_in_very_many_runs_are_followed_only_so_far() -> None:
     texts = {"t0": "".join(f"{line}\n" for line in range(20_000))}
     for number in range(1, 41):

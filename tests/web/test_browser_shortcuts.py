@@ -40,7 +40,10 @@ def of_memory(live_server: LiveServer, memory: Memory, page: str) -> str:
     return f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}{page}"
 
 
-@pytest.mark.parametrize(("key", "address"), PLACES.items())
+@pytest.mark.parametrize(
+    ("key", "address"),
+    [pytest.param(*place, marks=[pytest.mark.long] * (place[0] not in "ta")) for place in PLACES.items()],
+)
 def test_g_and_a_letter_go_to_a_place(desk: Page, live_server: LiveServer, key: str, address: str) -> None:
     press(desk, "g")
     press(desk, key)

@@ -76,6 +76,7 @@ def test_a_mark_of_a_picture_is_a_link(page: Page, live_server: LiveServer, work
     expect(page).to_have_url(re.compile(r"/audit\?from=.*command=create"))
 
 
+@pytest.mark.long
 def test_everything_works_without_scripts(
     browser: Browser, live_server: LiveServer, worked: MemoryStore, alice: User
 ) -> None:

@@ -95,6 +95,7 @@ def test_on_a_telephone_the_origin_stands_above_its_lines(page: Page, here: str)
     assert boxes[1]["width"] > 280
 
 
+@pytest.mark.long
 def test_without_scripts_a_line_s_number_shows_the_way(
     browser: Browser, live_server: LiveServer, alice: User, memory: Memory
 ) -> None:

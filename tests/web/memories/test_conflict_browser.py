@@ -185,6 +185,7 @@ def test_a_third_version_while_merging_opens_the_room_again(
     assert len(saved_texts(memory)) == 4
 
 
+@pytest.mark.long
 def test_without_script_the_sides_are_chosen_in_a_form(
     browser: Browser, live_server: LiveServer, memory: Memory, alice: User, superuser: User
 ) -> None:

@@ -108,6 +108,7 @@ def test_a_guard_is_answered_and_a_memory_is_held(desk: Page, live_server: LiveS
     assert list(Memory.objects.live().values_list("path", flat=True)) == ["/old/0.md"]
 
 
+@pytest.mark.long
 def test_it_works_without_script(browser: Browser, live_server: LiveServer, store: MemoryStore, alice: User) -> None:
     some(store, 12, "/kept")
     some(store, 3)

@@ -194,6 +194,7 @@ def test_axe_finds_nothing_before_and_after_decisions(inbox: Page, made: list[Me
     axe(inbox)
 
 
+@pytest.mark.long
 def test_all_that_match_and_the_flag_without_script(
     browser: Browser, live_server: LiveServer, alice: User, made: list[Memory]
 ) -> None:
@@ -279,7 +280,7 @@ def test_an_answer_for_an_item_that_has_been_replaced_in_the_meantime_changes_no
     expect(inbox.locator("#review-count")).to_have_text("4 await review")
 
 
-@pytest.mark.parametrize("width", [390, 320])
+@pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.long), 320])
 def test_on_a_telephone_every_choice_of_the_list_is_on_the_screen(inbox: Page, width: int) -> None:
     inbox.set_viewport_size({"width": width, "height": 844})
     choices = inbox.locator(".review-bar .segment")

@@ -157,6 +157,7 @@ def test_a_search_can_be_stopped_and_goes_on(
     expect(desk.locator(".found-memory")).to_have_count(13)
 
 
+@pytest.mark.long
 def test_searching_works_without_script(
     browser: Browser, live_server: LiveServer, alice: User, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

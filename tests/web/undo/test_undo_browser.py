@@ -130,6 +130,7 @@ def test_sliding_says_the_moment_and_enter_goes_there(
     expect(desk).to_have_url(live_server.url + reverse("moment", args=[store.id, newest - 2]))
 
 
+@pytest.mark.long
 def test_without_script_everything_still_works(
     browser: object, live_server: LiveServer, store: MemoryStore, bad: Session, alice: User
 ) -> None:
