@@ -2,17 +2,21 @@
 
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 from django import forms
 from django.contrib import messages
+from django.db import Error
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.stores import stores
+from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.transfer import exporting, importing, sources
 from memoryhub.actions.transfer.exporting import NotDone, Wanted
@@ -46,14 +50,13 @@ def copy_store(request: Request, store: MemoryStore) -> HttpResponse:
     initial = {"name": _("Copy of %(name)s") % {"name": store.name[:200]}}
     form = CopyForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
+        if not spend_form(request):
+            return see_other("stores")
         try:
             brought = _read(request, store, history=form.cleaned_data["history"])
+            return _copied(request, store, brought, form.cleaned_data["name"])
         except (NotDone, Refused) as refused:
             form.add_error(None, _("It cannot be copied. %s") % (refused if isinstance(refused, Refused) else ""))
-        else:
-            if not spend_form(request):
-                return see_other("stores")
-            return _copied(request, store, brought, form.cleaned_data["name"])
     return render(request, "transfer/copy.html", context(request, store, form=form, form_once=fresh_form()))
 
 
@@ -70,9 +73,14 @@ def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
 
 
 def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -> HttpResponse:
-    """Create the copy with the settings of the store, and import what was read."""
+    """Create the copy with the settings of the store, and import what was read. If that fails, delete the copy."""
     made = stores.create_store(replace(StoreSettings.of(store), name=name), admin=person(request), **by(request))
-    job = importing.prepare(made.pk, brought, "", act(request))
+    try:
+        job = importing.prepare(made.pk, brought, "", act(request))
+    except Exception:
+        with suppress(Error, DiskFull, NoSuchStore):  # with a database that does not answer, the store stays
+            delete.delete_store(made.pk, act=act(request, _("It could not be copied.")))
+        raise
     end = time.monotonic() + AT_ONCE
     while time.monotonic() < end and importing.step(job.pk, timezone.now()):
         pass

@@ -8,6 +8,7 @@ from memoryhub.actions.findings import findings
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
 from memoryhub.models import Agent, AuditEntry, Finding, FindingState, Import, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.transfer.bundle import Refused
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
@@ -120,6 +121,31 @@ def test_an_empty_store_is_not_copied_and_the_form_says_why(store: MemoryStore, 
     assert (
         "It cannot be copied. There is no memory in it." in answer.content.decode() and MemoryStore.objects.count() == 1
     )
+
+
+@pytest.mark.both_databases
+def test_a_copy_that_fails_late_leaves_no_empty_store(
+    caller: Caller, store: MemoryStore, superuser: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*what: object) -> None:
+        raise Refused("It was cancelled while it was being read.")
+
+    monkeypatch.setattr(importing, "_arrived", refuse)
+    answer = signed_in(superuser).post(reverse("copy_store", args=[store.pk]), {"name": "x"})
+    assert "It cannot be copied. It was cancelled while it was being read." in answer.content.decode()
+    assert list(MemoryStore.objects.all()) == [store] and not Import.objects.exists()
+    assert AuditEntry.objects.exclude(chain__in=(store.pk, "hub")).filter(command="delete_store").exists()
+
+
+def test_a_second_press_copies_nothing_and_records_no_export(
+    caller: Caller, store: MemoryStore, superuser: User
+) -> None:
+    client, address = signed_in(superuser), reverse("copy_store", args=[store.pk])
+    fields = form_with(client.get(address).content.decode(), "name")
+    for _ in range(2):
+        assert client.post(address, fields).status_code == 303
+    assert AuditEntry.objects.filter(chain=store.pk, command="export").count() == 1
+    assert MemoryStore.objects.count() == 2
 
 
 def test_the_page_says_that_rules_for_sensitive_text_are_not_copied(
