@@ -129,7 +129,7 @@ def place(
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
     A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
-    Memory.DoesNotExist and NoSuchStore.
+    Memory.DoesNotExist, NoSuchStore, and IndexError if it is held on these terms already.
     """
     return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
 
@@ -137,13 +137,13 @@ def place(
 def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, str | None]], terms: Terms) -> list[Hold]:
     """Hold or pin several (memory, path) pairs on the same terms, all or none, with an entry each. See `place`.
 
-    Of several, those that are held on these terms already (same case, or same reason without a case) are left out.
+    Those that are held on these terms already (same case, or same reason without a case) are left out.
     """
     places = [(memory, _checked(act, terms, memory, path)) for memory, path in places]
     if terms.freezes and terms.kind != HoldKind.HOLD:
         raise ValidationError({"freezes": _("Only a legal hold can freeze the text.")})
     with tree.locked(store_id, _grouped(act, len(places))) as store:
-        held = _held_so(store, terms) if len(places) > 1 else frozenset()
+        held = _held_so(store, terms)
         return [_put(store, terms, memory, path) for memory, path in places if (memory, path) not in held]
 
 

@@ -117,10 +117,20 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
     given = form.cleaned_data
     kind = HoldKind(given["kind"])
     try:
-        (hold,) = holds.place_several(store.pk, act(request), [(form.memory, form.path)], form.terms())
+        held = holds.place_several(store.pk, act(request), [(form.memory, form.path)], form.terms())
     except (ValidationError, Memory.DoesNotExist) as error:
         form.add_error("place", _problem(error))
         return _page(request, store, form)
+    back = reverse("memory", args=[store.pk, form.memory]) if form.memory and request.POST.get("back") else ""
+    if not held:
+        was = (
+            _("%(path)s is on this legal hold already: nothing was changed.")
+            if kind == HoldKind.HOLD
+            else _("%(path)s is pinned so already: nothing was changed.")
+        )
+        messages.info(request, was % {"path": isolated(given["place"])})
+        return see_other(back or list_url(store))
+    (hold,) = held
     said = _("%(path)s is on legal hold.") if kind == HoldKind.HOLD else _("%(path)s is pinned.")
     if hold.freezes:
         said = _("%(path)s is on legal hold, and its text is frozen.")
@@ -128,7 +138,6 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
     if hold.path and not Memory.objects.filter(store=store).under(hold.path).exists():
         told.append(_("Nothing is there yet."))
     messages.success(request, " ".join(told))
-    back = reverse("memory", args=[store.pk, hold.memory]) if hold.memory and request.POST.get("back") else ""
     return see_other(back or list_url(store))
 
 

@@ -48,6 +48,18 @@ def test_a_memory_a_directory_and_a_store_are_held_with_a_reason(client: Client,
     assert newest(store).command == "hold" and "All of it" in str(newest(store).input)
 
 
+def test_what_is_held_on_the_same_terms_is_not_held_twice(client: Client, store: MemoryStore) -> None:
+    write(store, "/notes/a.md")
+    case = {"kind": "hold", "case_number": "C-1"}
+    assert "/notes/a.md is on legal hold." in place(client, store, "/notes/a.md", **case)
+    told = place(client, store, "/notes/a.md", **case)
+    assert "/notes/a.md is on this legal hold already: nothing was changed." in told and Hold.objects.count() == 1
+    assert "is on legal hold." in place(client, store, "/notes/a.md", kind="hold", case_number="C-2")
+    assert "/notes/ is pinned." in place(client, store, "/notes/")
+    assert "/notes/ is pinned so already" in place(client, store, "/notes") + place(client, store, "/notes/")
+    assert Hold.objects.count() == 3
+
+
 @pytest.mark.both_databases
 def test_a_directory_that_is_not_there_yet_needs_its_slash(client: Client, store: MemoryStore) -> None:
     assert "There is nothing at /later." in place(client, store, "/later") and not Hold.objects.exists()
