@@ -57,7 +57,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         is_complete = bool(request.GET.getlist("allow")) and draft != saved
         form = forms.unbound(forms.of_rules(draft), names, store)
         problem = forms.TOO_MANY % {"num": MOST_RULES} if len(draft) > MOST_RULES else ""
-        return _page(request, store, names, form, seen, tried=[*draft] if is_complete else None, problem=problem)
+        tried = [*draft] if is_complete else None
+        return _page(request, store, names, form, seen, tried=tried, problem=problem, is_begun=is_complete)
     asked = request.POST.get("act", TRY)
     if asked not in (SAVE, TRY):
         rows, shown = forms.rearranged(forms.typed(request.POST), asked, is_first=not saved)
@@ -130,10 +131,13 @@ def _page(
     asks: bool = False,
     shown: int | None = None,
     problem: str = "",
+    is_begun: bool = False,
     now: tuple[PathRule, ...] = (),
 ) -> HttpResponse:
-    """Show the form. `tried` rules are replayed; `shown` is the row, from 0, that gets the focus."""
+    """Show the form. `tried` rules are replayed; `shown` is the row, from 0, that gets the focus. With `is_begun`, the
+    address has put rules that allow changes before the saved ones."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
+    context["is_begun"] = is_begun
     context["now"] = [sentence(rule, names) for rule in now]
     context["examples"] = [(f"example-{name}", words) for name, (words, _rows) in forms.EXAMPLES.items()]
     patterns = [str(row["pattern"].value() or "") for row in form]

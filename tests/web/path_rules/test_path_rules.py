@@ -394,6 +394,15 @@ def test_a_replay_of_more_than_it_looks_at_says_so(hub: Hub, alice: User, monkey
     assert short.is_cut and 0 < short.calls == short.refused < 7
 
 
+def test_a_form_that_a_link_filled_in_with_more_freedom_says_so(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    tried_and_saved(client, store, row("/policies/"))
+    said = "The link that led here has filled in this form"
+    assert said in client.get(f"{editor(store)}?allow=/").content.decode()
+    for harmless in ("", "?protect=/", "?allow=policies"):
+        assert said not in client.get(f"{editor(store)}{harmless}").content.decode()
+
+
 def test_as_many_rules_as_there_may_be_are_saved_and_one_more_drops_none(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     whole = {"only_if": "", "until": ""}
