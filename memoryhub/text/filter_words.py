@@ -16,8 +16,8 @@ NOT = "-"
 """The first character of the key of a filter that excludes what has its value."""
 
 UNREVIEWED, FLAGGED, PINNED, HELD, FINDING = "unreviewed", "flagged", "pinned", "held", "finding"
-MINE, UNASSIGNED = "mine", "unassigned"
-MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, MINE, UNASSIGNED)
+SEVERAL_AGENTS, MINE, UNASSIGNED = "several-agents", "mine", "unassigned"
+MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, SEVERAL_AGENTS, MINE, UNASSIGNED)
 """The values of the filter `is`."""
 
 WRITING = "writes"
@@ -28,6 +28,7 @@ PHRASES = {
     "pinned": ("is", PINNED), "on hold": ("is", HELD), "with findings": ("is", FINDING),
     "with open findings": ("is", FINDING), "without findings": (f"{NOT}is", FINDING),
     "without open findings": (f"{NOT}is", FINDING), "awaiting review": ("is", UNREVIEWED),
+    "by several agents": ("is", SEVERAL_AGENTS), "several agents": ("is", SEVERAL_AGENTS),
     "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
     "changes": ("command", WRITING), "all changes": ("command", WRITING),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),

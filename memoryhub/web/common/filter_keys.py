@@ -11,7 +11,18 @@ from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Door
 from memoryhub.sensitive import KINDS
-from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED, WRITING
+from memoryhub.text.filter_words import (
+    FINDING,
+    FLAGGED,
+    HELD,
+    MINE,
+    NOT,
+    PINNED,
+    SEVERAL_AGENTS,
+    UNASSIGNED,
+    UNREVIEWED,
+    WRITING,
+)
 from memoryhub.text.periods import NAMED, ago
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.error_kinds import WORDS
@@ -28,6 +39,7 @@ _PERIODS: Mapping[str, str | Promise] = {
 _MARKS: Mapping[str, str | Promise] = {
     UNREVIEWED: gettext_lazy("awaiting review"), FLAGGED: gettext_lazy("flagged"), PINNED: gettext_lazy("pinned"),
     HELD: gettext_lazy("under a legal hold"), FINDING: gettext_lazy("with open findings"),
+    SEVERAL_AGENTS: gettext_lazy("written by several agents"),
     MINE: gettext_lazy("assigned to you"), UNASSIGNED: gettext_lazy("assigned to no one"),
 }  # fmt: skip
 _OUTCOMES: Mapping[str, str | Promise] = {

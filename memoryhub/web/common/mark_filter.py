@@ -1,4 +1,5 @@
-"""The filter `is`: memories that await review, are flagged, pinned, held or assigned, or have open findings."""
+"""The filter `is`: memories that await review, are flagged, pinned, held or assigned, have open findings, or were
+written by several agents."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -9,9 +10,21 @@ from django.utils.translation import gettext as _
 from memoryhub.actions.core.holds import Holds, holds_of
 from memoryhub.actions.review.assignments import standing
 from memoryhub.models import FindingState, HoldKind, Memory
-from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MARKS, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED
+from memoryhub.text.filter_words import (
+    FINDING,
+    FLAGGED,
+    HELD,
+    MARKS,
+    MINE,
+    NOT,
+    PINNED,
+    SEVERAL_AGENTS,
+    UNASSIGNED,
+    UNREVIEWED,
+)
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.marks import Marks, marks_of
+from memoryhub.web.common.writers import agents_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,8 @@ class MarkFilter:
         marks = marks_of(rows, at, {store_id: holds})
         to = self._assigned(store_id, rows)
         names = {row.pk: _names(marks[row.pk], holds, row) | self._of_person(to.get(row.pk)) for row in rows}
+        for memory in self._by_several(store_id, rows):
+            names[memory] |= {SEVERAL_AGENTS}
         return {row.pk for row in rows if self._allows(names[row.pk])}
 
     def _assigned(self, store_id: str, rows: Iterable[Memory]) -> dict[str, str]:
@@ -51,6 +66,13 @@ class MarkFilter:
             return {}
         found = standing(store_id).filter(memory_id__in=[row.pk for row in rows])
         return dict(found.values_list("memory_id", "to_id"))
+
+    def _by_several(self, store_id: str, rows: Iterable[Memory]) -> list[str]:
+        """Return the memories that several agents wrote, or none if no condition needs it."""
+        if SEVERAL_AGENTS not in self.has | self.has_not:
+            return []
+        found = agents_of(store_id, [row.pk for row in rows])
+        return [memory for memory, agents in found.items() if len(agents) > 1]
 
     def _of_person(self, to: str | None) -> frozenset[str]:
         return frozenset((MINE,) if to and to == self.user else () if to else (UNASSIGNED,))

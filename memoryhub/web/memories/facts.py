@@ -1,11 +1,12 @@
 """Facts about a memory beside its text: who created, changed and read it, and its last text."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import Http404
 
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion
-from memoryhub.web.common import origins, pages
+from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion
+from memoryhub.web.common import origins, pages, writers
 from memoryhub.web.common.origins import Origin
 
 
@@ -13,7 +14,8 @@ from memoryhub.web.common.origins import Origin
 class Facts:
     """The audit entries of a memory's first version, newest version and last read by an agent; None if missing.
 
-    `creator` and `changer` are the authors of the first and the newest version if these were imported.
+    `creator` and `changer` are the authors of the first and the newest version if these were imported. `agents` are
+    those that wrote it, if they are several.
     """
 
     created: AuditEntry | None
@@ -21,6 +23,7 @@ class Facts:
     read: AuditEntry | None
     creator: Origin | None = None
     changer: Origin | None = None
+    agents: Sequence[Agent] = ()
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
@@ -50,7 +53,13 @@ def of(memory: Memory) -> Facts:
         by_seq.get(memory.last_read_seq or 0),
         imported.get(first.pk) if first else None,
         imported.get(head.pk),
+        _several_agents(memory),
     )
+
+
+def _several_agents(memory: Memory) -> list[Agent]:
+    ids = writers.agents_of(memory.store_id, [memory.pk]).get(memory.pk, set())
+    return list(Agent.objects.filter(pk__in=ids).by_name()) if len(ids) > 1 else []
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:

@@ -262,25 +262,6 @@ def test_a_memory_and_a_directory_lead_to_a_rule_for_them(hub: Hub, alice: User,
         assert patterns(signed_in(alice).get(link)) == [pattern]
 
 
-@pytest.mark.both_databases
-def test_the_page_of_a_memory_names_the_rules_that_limit_agents_there(hub: Hub, alice: User) -> None:
-    hub.call(command="create", path="/memories/policies/a.md", file_text="one")
-    client = signed_in(alice)
-    page = reverse("memory", args=[hub.store.pk, hub.store.memories.get().pk])
-    assert "limited for agents" not in client.get(page).content.decode()
-    rules = (row("/policies/a.md"), row("/other/"), row("/policies/", effect="propose"))
-    tried = form(client, hub.store, "try", *rules)
-    saved = {"seen": tried.context["seen"], "opened": tried.context["opened"]}
-    form(client, hub.store, "save", *rules, note="Audit of May", **saved)
-    assert AuditEntry.objects.of_chain(hub.store.pk).newest().first().note == "Audit of May"
-    html = client.get(page).content.decode()
-    assert f"{listed(hub.store)}#rule-1" in html and "limited for agents" in html
-    assert "No agent may create, change, delete or rename the memory at /policies/a.md." in html
-    assert "rule 3" not in html, "rule 1 decides about every change there"
-    begun = client.get(editor(hub.store), {"protect": "/policies/a.md"})
-    assert patterns(begun) == ["/policies/a.md", "/other/", "/policies/"], "it is there already"
-
-
 def test_the_first_rule_is_begun_with_one_press(store: MemoryStore, alice: User) -> None:
     page = signed_in(alice).get(reverse("path_rules", args=[store.pk])).content.decode()
     link = f"{editor(store)}?protect=/"
