@@ -1,5 +1,6 @@
 """The comparison of two versions of a memory, in either direction, or of what one person has not approved yet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -13,10 +14,10 @@ from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import since_approved
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.text.diffs import Diff
-from memoryhub.web.common import masking
+from memoryhub.web.common import masking, origins
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.comparisons import sides
-from memoryhub.web.common.pages import came_from
+from memoryhub.web.common.pages import came_from, entries
 from memoryhub.web.common.removed_history import no_version, older_than
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of, text_of
@@ -129,6 +130,7 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     since = since_approved(store.pk, [memory.pk], person(request).pk)[memory.pk] if written == APPROVED else None
     new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
     old, no_old = (since.base, "") if since else _picked(memory, written, _number_before(memory, new))
+    by = _authors(store, [version for version in (old, new) if version])
     options = Options.of(request, old.number if old else 0, new.number, APPROVED if since else "")
     return render(
         request,
@@ -143,6 +145,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             options=options,
             ticks=_ticks(memory.version_count),
             versions=_to_choose(memory),
+            old_by=by.get(old.number) if old else "",
+            new_by=by.get(new.number),
             week_ago=(week_ago := _week_ago(memory)),
             since_week_ago=options.query(**{"from": week_ago, "to": memory.version_count}),
             diff=_compared(old, new, options),
@@ -158,12 +162,27 @@ def _ticks(count: int) -> list[float]:
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 
-def _to_choose(memory: Memory) -> list[tuple[int, datetime]]:
-    """Return the numbers and times of all versions, the newest first; none where they are too many, or some were
-    removed."""
+def _to_choose(memory: Memory) -> list[tuple[int, datetime, str]]:
+    """Return the numbers, times and authors of all versions, the newest first; none where they are too many, or some
+    were removed."""
     if memory.version_count > MOST_TICKS or memory.removed_versions:
         return []
-    return list(MemoryVersion.objects.of_memory(memory).newest().values_list("number", "created_at"))
+    columns = ("store_id", "number", "created_at", "seq", "origin")
+    listed = list(MemoryVersion.objects.of_memory(memory).newest().only(*columns))
+    by = _authors(memory.store, listed)
+    return [(version.number, version.created_at, by[version.number]) for version in listed]
+
+
+def _authors(store: MemoryStore, versions: Sequence[MemoryVersion]) -> dict[int, str]:
+    """Return {number of a version: name of its author, or ""}."""
+    by_seq = entries(store, *(version.seq for version in versions))
+    imported = origins.of_versions(versions)
+    return {
+        version.number: imported[version.pk].label
+        if version.pk in imported
+        else (by_seq[version.seq].label or "" if version.seq in by_seq else "")
+        for version in versions
+    }
 
 
 def _week_ago(memory: Memory) -> int | None:

@@ -7,7 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.memories import curation
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import Agent, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.templatetags.visible import isolated
 from tests.fixtures import AT, signed_in
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act
@@ -151,10 +152,11 @@ def test_10000_equal_lines_are_compared_quickly(caller: Caller, bob: User) -> No
 
 
 @pytest.mark.both_databases
-def test_versions_are_chosen_by_their_times_and_a_week_ago_by_a_link(memory: Memory, bob: User) -> None:
+def test_versions_are_chosen_by_their_times_and_a_week_ago_by_a_link(memory: Memory, agent: Agent, bob: User) -> None:
     page = compared(bob, memory, "?from=1&to=2").content.decode()
     count = memory.version_count
     assert page.count("<option") == 2 * count and " Nov 2025, " in page
+    assert page.count(f" · {isolated(agent.name)}</option>") == 2 * count and page.count(f" by {agent.name}") == 2
     assert f'href="?from={count}&amp;to={count}"' in page and "A week ago and now" in page
     with tampering():
         MemoryVersion.objects.filter(memory=memory, number__gt=1).update(created_at=timezone.now())
