@@ -50,6 +50,7 @@ STORE = (
 
 ERASURE = (
     page("erase_everywhere", who=ADA), store("receipts", who=ADA), store("scans", who=ADA),
+    store("remove_memories", "?id={typical}", who=ADA),
     version("redact_version", "typical_middle", who=ADA), version("redact_version", "handbook_middle", who=ADA),
 )  # fmt: skip
 RETENTION = (

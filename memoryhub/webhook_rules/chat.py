@@ -35,7 +35,7 @@ WORDS: Mapping[str, str] = {
     "memory.renamed": _("A memory was moved to another path"),
     "memory.deleted": _("A memory was deleted or expired"),
     "memory.restored": _("A memory came back from the trash"),
-    "memory.purged": _("Retention removed a memory permanently"),
+    "memory.purged": _("A memory was removed permanently"),
     "memory_version.redacted": _("The text of a version was redacted or erased"),
     "review.needed": _("An agent wrote something that awaits review"),
     "review.approved": _("Versions were approved"),

@@ -183,6 +183,7 @@ def _of_erasure(store: MemoryStore, memory: Memory) -> Iterator[Page]:
     for name in ("receipts", "scans"):
         yield page(name, store_id=store.id)
     versions = MemoryVersion.objects.of_memory(memory).order_by("number")
+    yield page("remove_memories", f"?id={memory.id}", store_id=store.id)
     yield page("redact_version", store_id=store.id, version_id=versions[0].pk)
     yield page("redact_version", called="redact-the-newest", store_id=store.id, version_id=str(memory.head_id))
     for scan in Scan.objects.filter(store=store)[:1]:

@@ -262,7 +262,12 @@ _ALL = (
     Command("hold", did=_("placed a legal hold or a pin")),
     Command("release", did=_("released a legal hold or a pin")),
     Command("expire", _("moved %(path)s to the trash: %(why)s"), did=_("moved to the trash")),
-    Command("purge", _("removed %(path)s permanently: %(why)s"), did=_("removed permanently"), event="memory.purged"),
+    Command(
+        "purge",
+        (_("removed %(path)s permanently: %(why)s"), _("removed %(path)s permanently, with its history")),
+        did=_("removed permanently"),
+        event="memory.purged",
+    ),
     Command(
         "prune_versions",
         several=lambda n: ngettext(

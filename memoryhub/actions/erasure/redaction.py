@@ -8,6 +8,7 @@ from django.db.models import Q
 from memoryhub.actions.core import audit, holds, proposed_texts, settling, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redacted_paths, sqlite_remains
 from memoryhub.actions.erasure.places import REDACTED
@@ -113,8 +114,16 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
     concerned = Q(seq__gte=version.seq, seq__lte=last)
     if version.path is not None:
         concerned &= Q(seq=version.seq) | Q(path=version.path)
-    entries = AuditEntry.objects.of_chain(store.store).filter(concerned | Q(seq__in=proposing))
-    for entry in entries.filter(command__in=_QUOTING).oldest():
+    redact_calls(store, concerned, proposing, evidence)
+
+
+def redact_calls(store: Tree, concerned: Q, seqs: Collection[int], evidence: Evidence) -> None:
+    """Delete the texts from the calls among some entries, and what refusals quoted. `seqs` are further entries."""
+    entries = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING)
+    found = {entry.seq: entry for entry in entries.filter(concerned)}
+    for part in in_parts(sorted(seqs)):
+        found |= {entry.seq: entry for entry in entries.filter(seq__in=part)}
+    for _seq, entry in sorted(found.items()):
         given = _without_texts(entry.input)
         if given != entry.input:
             replace_field(evidence, entry, "input", given)

@@ -66,24 +66,26 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
     return removed
 
 
-def purge(store: Tree, memory_id: str) -> Removed:
+def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Removed:
     """Remove a memory permanently, with its versions, texts, reviews, comments and findings. Raises ValueError for a
-    live one."""
+    live one. `evidence` is of what else the act removed."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
-    removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")))
+    removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")), evidence)
     for model in (Comment, Notice, Finding, Review, Claim, Viewed, Assignment, MemoryText):
         model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()
     memory.delete()
     return removed
 
 
-def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> Removed:
+def _remove(
+    store: Tree, memory_id: str, versions: Sequence[MemoryVersion], evidence: Evidence | None = None
+) -> Removed:
     """Remove versions of a memory, the texts that none of its other versions has, and what was proposed to them."""
     proposed_texts.remove(store, memory_id, versions)
     forget_answers(store, versions, {version.pk: version.path for version in versions})
-    evidence = Evidence(store)
+    evidence = evidence or Evidence(store)
     for version in versions:
         evidence.of_removed(version)
     redactions = evidence.write()

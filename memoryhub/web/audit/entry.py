@@ -65,7 +65,7 @@ class Change:
     sides: Sides
 
 
-FOR_GOOD = ("erase", "redact")
+FOR_GOOD = ("erase", "purge", "redact")
 """The commands that nothing undoes, although they can make versions."""
 
 

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from memoryhub.web.erasure import every_place, everywhere, letter, receipts, redact
+from memoryhub.web.erasure import every_place, everywhere, letter, receipts, redact, whole
 
 urlpatterns = [
     path("erase", everywhere.erase_everywhere, name="erase_everywhere"),
     path("erase/letters/<slug:group>", letter.letter, name="erasure_letter"),
     path("stores/<slug:store_id>/erase", every_place.every_place, name="erase"),
     path("stores/<slug:store_id>/versions/<slug:version_id>/redact", redact.redact_version, name="redact_version"),
+    path("stores/<slug:store_id>/remove", whole.remove, name="remove_memories"),
     path("stores/<slug:store_id>/receipts", receipts.receipts, name="receipts"),
     path("stores/<slug:store_id>/receipts/<slug:receipt_id>", receipts.receipt, name="receipt"),
     path(

@@ -17,16 +17,19 @@ def palette(client: Client, **parameters: str) -> str:
 
 
 @pytest.mark.both_databases
-def test_a_deletion_says_that_versions_stay_and_who_erases(store: MemoryStore, alice: User) -> None:
+def test_a_deletion_leads_to_the_removal_for_good_or_says_whom_to_ask(store: MemoryStore, alice: User) -> None:
     memory = write(store, "/a/b.md")
     curator = signed_in(new_curator(store))
-    pages = [reverse("delete_memory", args=[store.pk, memory.pk]), reverse("delete_directory", args=[store.pk, "a"])]
-    for address in pages:
+    removal = f"{reverse('remove_memories', args=[store.pk])}?id={memory.pk}"
+    pages = {
+        reverse("delete_memory", args=[store.pk, memory.pk]): removal,
+        reverse("delete_directory", args=[store.pk, "a"]): reverse("trash", args=[store.pk]) + '">In the trash',
+    }
+    for address, way in pages.items():
         html = curator.get(address).content.decode()
-        assert "Delete keeps the old versions." in html and "ask an admin: Alice." in html
-        assert reverse("erase_everywhere") + "?store=" not in html
+        assert "To remove it permanently, ask an admin: Alice." in html and way not in html
         html = signed_in(alice).get(address).content.decode()
-        assert f"{reverse('erase_everywhere')}?store={store.pk}" in html and "ask an admin" not in html
+        assert way in html and "ask an admin" not in html
 
 
 @pytest.mark.parametrize("typed", ["forget", "erase", "redact", "forget a person", "Erase"])

@@ -1,0 +1,66 @@
+"""Removes whole memories permanently, with every version of their texts and what the calls that wrote them said."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+
+from django.db.models import Q
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, holds, proposed_texts, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.evidence import Evidence
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.erasure import redaction, sqlite_remains
+from memoryhub.actions.memories import commands
+from memoryhub.actions.retention import removal
+from memoryhub.models import Memory, MemoryVersion
+from memoryhub.protocol.commands import Delete
+from memoryhub.protocol.errors import ToolError
+
+
+def remove_memories(store_id: str, memories: Sequence[str], act: Act) -> int:
+    """Remove memories permanently with their versions, comments, reviews and findings, and their texts from the audit;
+    return how many. Those under a legal hold, and those that are gone, are left out.
+
+    Each has an entry of its own. A live memory is moved to the trash first, by one more entry. The entries keep the
+    path: they say which memory there was, and who wrote it.
+    """
+    act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
+    done = 0
+    for memory_id in memories:
+        with suppress(Memory.DoesNotExist, ToolError), tree.locked(store_id, act) as store:
+            _remove(store, Memory.objects.get(store_id=store_id, pk=memory_id))
+            done += 1
+    sqlite_remains.scrub_small()
+    return done
+
+
+def _remove(store: Tree, memory: Memory) -> None:
+    holds.require_free(store, [(memory.pk, memory.path)])
+    if memory.is_live:
+        done = commands.delete(store, Delete(memory.path))
+        tree.commit(store, done._replace(answer=None, rendered=False, input=audit.to_json({"path": memory.path})))
+        store = replace(store, made=[])
+    evidence = Evidence(store)
+    _redact_calls(store, memory, evidence)
+    removed = removal.purge(store, memory.pk, evidence)
+    details = audit.to_json({"versions": removed.versions, "size": removed.bytes})
+    sqlite_remains.note(store.act.at)
+    tree.commit(
+        store, Record("purge", path=memory.path, memory=memory.pk, redactions=removed.redactions, input=details)
+    )
+
+
+def _redact_calls(store: Tree, memory: Memory, evidence: Evidence) -> None:
+    """Remove the texts that calls wrote into the memory from their entries, and what refusals at its paths quoted."""
+    versions = list(MemoryVersion.objects.of_memory(memory).order_by("number"))
+    seqs = {version.seq for version in versions} | proposed_texts.remove(store, memory.pk, versions)
+    places = Q()
+    for path, group in groupby(versions, key=lambda version: version.path):
+        there = list(group)
+        last = there[-1].superseded_seq or store.head.last_seq
+        at_path = {} if path is None else {"path": path}
+        places |= Q(seq__gte=there[0].seq, seq__lte=last, **at_path)
+    redaction.redact_calls(store, places, seqs, evidence)

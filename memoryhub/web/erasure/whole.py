@@ -1,0 +1,86 @@
+"""Removing whole memories permanently, with their history, after a page that says what is removed and what is kept."""
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.core import holds
+from memoryhub.actions.erasure import whole
+from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.common import addresses, pages
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+
+MOST = 200
+"""The most memories that are removed at once: the trash lists fewer on a page."""
+
+
+class RemoveForm(NoteForm):
+    """A confirmation with the name of the memory, or of the memory store if there are several; and a note."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Type it to confirm"), strip=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "input-mono"}),
+    )  # fmt: skip
+
+    field_order = ("name", "note")
+
+    def __init__(self, name: str, data: object = None) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        self.typed = name
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name.strip() != self.typed.strip():
+            raise forms.ValidationError(_("This is not the name. Type it exactly as shown."))
+        return name
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.ADMIN)
+def remove(request: Request, store: MemoryStore) -> HttpResponse:
+    """Show which memories (`id`) are removed permanently, and remove them on POST with the name typed."""
+    given = request.POST if request.method == "POST" else request.GET
+    ids = [one for one in dict.fromkeys(given.getlist("id")) if "\0" not in one][:MOST]
+    memories = list(Memory.objects.among(store.pk, ids).order_by("path", "pk"))
+    if not memories:
+        raise Http404
+    kept = holds.holds_of(store.pk, timezone.now())
+    held = [memory for memory in memories if kept.stops_removal(memory.pk, memory.path)]
+    going = [memory for memory in memories if memory not in held]
+    name = memories[0].name if len(memories) == 1 else store.name
+    is_confirmed = request.method == "POST" and "name" in request.POST
+    form = RemoveForm(name, request.POST if is_confirmed else None)
+    if is_confirmed and form.is_valid():
+        done = whole.remove_memories(store.pk, [memory.pk for memory in going], act(request, form.cleaned_data["note"]))
+        _say(request, going, done)
+        return see_other("store" if any(memory.is_live for memory in going) else "trash", store.pk)
+    shown = {
+        "going": going,
+        "held": held,
+        "form": form,
+        "name": name,
+        "versions": sum(memory.version_count - memory.removed_versions for memory in going),
+        "crumbs": addresses.crumbs(store.pk, store.name, memories[0].path if len(memories) == 1 else "/x"),
+        "only": memories[0] if len(memories) == 1 else None,
+    }
+    return render(request, "erasure/whole.html", pages.context(request, store, **shown))
+
+
+def _say(request: Request, memories: list[Memory], done: int) -> None:
+    if done == 1 == len(memories):
+        said = _("%(path)s was removed permanently, with its history.") % {"path": isolated(memories[0].path)}
+    else:
+        said = ngettext(
+            "%(count)s memory was removed permanently, with its history.",
+            "%(count)s memories were removed permanently, with their history.",
+            done,
+        ) % {"count": done}
+    (messages.success if done else messages.warning)(request, said)

@@ -1,0 +1,103 @@
+"""A memory that is removed permanently leaves no text behind, whatever wrote it, and the audit still verifies."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.comments import comments
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import whole
+from memoryhub.actions.memories import curation
+from memoryhub.actions.verification import verify
+from memoryhub.models import AuditEntry, Door, HoldKind, Memory, MemoryStore, User
+from tests.fixtures import signed_in
+from tests.redaction import looking
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
+
+pytestmark = pytest.mark.django_db
+
+WORD = "quellenberg"
+
+
+def standing() -> list[str]:
+    """The columns of the database in which the word is, but for the paths."""
+    return [column for column, values in looking.columns() if WORD.encode() in values]
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str, alice: User) -> Caller:
+    """An agent and a person that wrote a memory, under two paths."""
+    caller = Caller(store, key, session="run-1")
+    caller.create("/a.md", f"one {WORD}\n")
+    caller.call("view", path="/memories/a.md")
+    caller.replace("/a.md", "one", f"{WORD} two")
+    caller.call("str_replace", path="/memories/a.md", old_str=f"no {WORD}", new_str="x")
+    caller.call("create", path="/memories/a.md", file_text=f"again {WORD}")
+    caller.call("rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    caller.call("insert", path="/memories/b.md", insert_line=0, insert_text=f"zero {WORD}\n")
+    memory = Memory.objects.at("/b.md").get(store=store)
+    curation.edit(store.pk, memory.pk, f"{WORD} by a person\n", memory.sha256, act(alice))
+    caller.edit("/b.md", f"{WORD} by the API\n")
+    caller.create("/other.md", "something else\n")
+    return caller
+
+
+def removed(store: MemoryStore, *memories: Memory) -> int:
+    done = whole.remove_memories(
+        store.pk, [memory.pk for memory in memories], Act(Actor.system("tests"), Door.API, timezone.now())
+    )
+    assert verify.verify(store.pk)[1] is None
+    return done
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("is_live", [True, False])
+def test_no_text_of_a_removed_memory_is_left(store: MemoryStore, caller: Caller, is_live: bool) -> None:
+    memory = Memory.objects.at("/b.md").get(store=store)
+    if not is_live:
+        caller.delete("/b.md")
+    assert len(standing()) > 2
+    assert removed(store, memory) == 1
+    assert standing() == []
+    assert list(Memory.objects.filter(store=store).values_list("path", flat=True)) == ["/other.md"]
+    last = AuditEntry.objects.of_chain(store.pk).newest().first()
+    assert last is not None and (last.command, last.path) == ("purge", "/b.md"), "the audit says what was there"
+    assert removed(store, memory) == 0
+
+
+def test_an_admin_removes_it_by_its_name_and_others_do_not(
+    store: MemoryStore, caller: Caller, alice: User, bob: User
+) -> None:
+    memory = Memory.objects.at("/b.md").get(store=store)
+    comments.write(store.pk, memory.pk, memory.head_id, (1, 1), f"Is {WORD} right?", act(alice))
+    address = reverse("remove_memories", args=[store.pk])
+    admin = signed_in(alice)
+    assert signed_in(bob).get(address, {"id": memory.pk}).status_code == 403
+    assert admin.get(address).status_code == 404 == admin.get(address, {"id": "mem_none"}).status_code
+    for page in ("memory", "delete_memory"):
+        html = admin.get(reverse(page, args=[store.pk, memory.pk])).content.decode()
+        assert (f"{address}?id={memory.pk}" in html) == (page == "delete_memory")
+    html = admin.get(address, {"id": memory.pk}).content.decode()
+    assert "This cannot be undone." in html and "6 versions" in html
+    assert "not the name" in admin.post(address, {"id": memory.pk, "name": "a.md"}).content.decode()
+    done = admin.post(address, {"id": memory.pk, "name": "b.md", "note": "GDPR"}, follow=True).content.decode()
+    assert "was removed permanently, with its history." in done
+    assert standing() == [] and AuditEntry.objects.of_chain(store.pk).newest()[0].note == "GDPR"
+    assert " permanently, with its history" in admin.get(f"/stores/{store.pk}/audit").content.decode()
+
+
+def test_several_are_removed_from_the_trash_but_not_what_is_held(
+    store: MemoryStore, caller: Caller, alice: User
+) -> None:
+    for path in ("/b.md", "/other.md"):
+        caller.delete(path)
+    held, other = Memory.objects.filter(store=store).order_by("path")
+    holds.place(store.pk, act(alice), kind=HoldKind.HOLD, memory=held.pk, reason="A case")
+    admin, address = signed_in(alice), reverse("remove_memories", args=[store.pk])
+    assert f'formaction="{address}"' in admin.get(reverse("trash", args=[store.pk])).content.decode()
+    html = admin.post(address, {"id": [held.pk, other.pk]}).content.decode()
+    assert "A legal hold protects:" in html and "Remove 1 memory permanently" in html
+    admin.post(address, {"id": [held.pk, other.pk], "name": store.name})
+    assert list(Memory.objects.filter(store=store)) == [held] and removed(store, held) == 0
