@@ -19,6 +19,12 @@ def thousands(value: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
-    """Return whether the person may run Claude in this store. Without a key, the page says what is missing."""
+    """Return whether the person may run Claude in this store. Without a key, the page says what is missing.
+
+    The answer is looked up once per page: its tabs are there twice.
+    """
     user: Any = context["user"]
-    return isinstance(user, User) and configuration.may_run(user, store)
+    known: dict[str, bool] = context.dicts[0].setdefault("_may_run_claude", {})
+    if store.pk not in known:
+        known[store.pk] = isinstance(user, User) and configuration.may_run(user, store)
+    return known[store.pk]
