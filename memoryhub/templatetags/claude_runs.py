@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from memoryhub.actions.claude_runs import configuration
-from memoryhub.models import MemoryStore, User
+from memoryhub.models import MemoryStore, Role, User
 from memoryhub.web.common import pictures
 
 register = template.Library()
@@ -26,5 +26,7 @@ def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
     user: Any = context["user"]
     known: dict[str, bool] = context.dicts[0].setdefault("_may_run_claude", {})
     if store.pk not in known:
-        known[store.pk] = isinstance(user, User) and configuration.may_run(user, store)
+        role: Role | None = context.get("role")
+        is_enough = configuration.role_may_run(role) if role else configuration.may_run(user, store)
+        known[store.pk] = isinstance(user, User) and is_enough
     return known[store.pk]

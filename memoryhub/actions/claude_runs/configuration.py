@@ -49,7 +49,12 @@ def least_role() -> Role | None:
 
 def may_run(user: User, store: MemoryStore) -> bool:
     """Return whether a person may start Claude runs on a store and see them."""
-    least, role = least_role(), user.role_in(store) if user.is_active else None
+    return role_may_run(user.role_in(store) if user.is_active else None)
+
+
+def role_may_run(role: Role | None) -> bool:
+    """Return whether a role in a store is enough to start Claude runs on it."""
+    least = least_role()
     return least is not None and role is not None and role.includes(least)
 
 

@@ -192,7 +192,7 @@ class TestMeters:
         self, admin: Client, store: MemoryStore, django_assert_max_num_queries: Any
     ) -> None:
         page(admin, url(store))
-        with django_assert_max_num_queries(13):
+        with django_assert_max_num_queries(14):
             page(admin, url(store))
 
 
