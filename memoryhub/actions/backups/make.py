@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -173,13 +173,14 @@ def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) 
 
 
 def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> None:
-    """Record a backup. A database that takes no writes, such as a replica, is no reason for no backup."""
+    """Record a backup, as of its end. A database that takes no writes, as a replica, is no reason for no backup."""
     details = {"name": name, "bytes": size, "entries": entries}
     last: Any = {**details, "at": act.at.isoformat(), "seconds": round(seconds, 1)}
     try:
         with writing():
             head = audit.lock_hub()
             HubSettings.objects.update_or_create(pk=1, defaults={"backup_last": last})
-            audit.append(head, act, Record(COMMAND, input=audit.to_json(details)))
+            ended = act._replace(at=act.at + timedelta(seconds=seconds))
+            audit.append(head, ended, Record(COMMAND, input=audit.to_json(details)))
     except DatabaseError:
         return

@@ -39,13 +39,17 @@ LATE = 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings of the scheduled backups; without a target there are none. `every` is in hours."""
+    """The settings of the scheduled backups; without a target there are none. `every` is in hours.
+
+    `hour` is the hour of the day, in UTC, at which those that are days apart begin; None: at any time.
+    """
 
     target: str = ""
     every: int = 24
     newest: int = 7
     weekly: int = 4
     monthly: int = 6
+    hour: int | None = None
 
     @property
     def keep(self) -> Keep:
@@ -54,6 +58,16 @@ class Plan:
     @property
     def interval(self) -> timedelta:
         return timedelta(hours=self.every)
+
+    def after(self, last: datetime) -> datetime:
+        """Return when the backup after the last one is due: an interval later or, with an hour, at the hour nearest
+        to that."""
+        due = last + self.interval
+        if self.hour is None or self.every % 24:
+            return due
+        earliest = due.astimezone(UTC) - timedelta(hours=12)
+        at_hour = earliest.replace(hour=self.hour, minute=0, second=0, microsecond=0)
+        return at_hour if at_hour >= earliest else at_hour + timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,7 @@ class State:
     def next_at(self) -> datetime | None:
         if not self.plan.target:
             return None
-        after = self.at + self.plan.interval if self.at else None
+        after = self.plan.after(self.at) if self.at else None
         failed = self.begun_at and (self.at is None or self.begun_at > self.at)
         if failed and self.begun_at:
             return max(self.begun_at + AGAIN, after) if after else self.begun_at + AGAIN

@@ -1,7 +1,7 @@
 """The page of backups: who sees it, what it says of the last and the next one, and which plans it takes."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,18 @@ def test_a_failure_is_on_today_of_superusers(client: Client, alice: User) -> Non
     background.note(Outcome("backups", timezone.now(), "/backups is no directory.", 1, timezone.now()))
     assert "Background work fails: Backups" in client.get("/").content.decode()
     assert "Background work fails" not in signed_in(alice).get("/").content.decode()
+
+
+def test_backups_that_are_days_apart_begin_at_their_hour() -> None:
+    noon = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
+    for last, hour, every, after in (
+        (noon, None, 24, noon + timedelta(days=1)),
+        (noon, 2, 6, noon + timedelta(hours=6)),
+        (noon, 2, 24, datetime(2026, 3, 11, 2, tzinfo=UTC)),
+        (datetime(2026, 3, 11, 2, 0, 20, tzinfo=UTC), 2, 24, datetime(2026, 3, 12, 2, tzinfo=UTC)),
+        (datetime(2026, 3, 11, 3, tzinfo=UTC), 2, 168, datetime(2026, 3, 18, 2, tzinfo=UTC)),
+    ):
+        assert schedule.Plan("/b", every, hour=hour).after(last) == after
 
 
 def test_when_a_backup_is_due() -> None:
