@@ -26,6 +26,7 @@ from memoryhub.models import (
     CallCount,
     Delivery,
     Figures,
+    HubSettings,
     Mail,
     MailState,
     MemoryStore,
@@ -162,6 +163,10 @@ def _work(now: datetime) -> Iterator[Family]:
     ]
     yield Family("memoryhub_background_age_seconds", "gauge",
                  "Since background work last succeeded; it is noted once a minute.", ages)  # fmt: skip
+    made = HubSettings.current().backup_last.get("at")
+    if made:
+        age = max(0.0, (now - datetime.fromisoformat(made)).total_seconds())
+        yield _gauge("memoryhub_backup_age_seconds", "Since the last backup was made.", age)
     yield Family("memoryhub_background_failures", "gauge", "Failures since background work last succeeded.",
                  [Sample(row.failures, labels) for labels, row in states])  # fmt: skip
 

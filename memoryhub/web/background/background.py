@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoryhub.actions.backups import schedule
 from memoryhub.actions.core import background, disk_space
 from memoryhub.actions.erasure import sqlite_remains
+from memoryhub.actions.verification import runs
 from memoryhub.models import BackgroundTask
 from memoryhub.web.background.backups import facts
 from memoryhub.web.common.access import act, superuser_only
@@ -106,6 +107,7 @@ def hub_background(request: Request) -> HttpResponse:
         "failing": sum(row.state != "ok" for row in found),
         "several": len({row.node for row in found}) > 1,
         "remains": remains,
+        "checked": runs.last(),
         "form": form,
         **facts(schedule.state()),
     }
