@@ -87,11 +87,18 @@ def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dic
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
     text = "" if names.has_words(_("Erase a person everywhere"), words_of(text)) else text
     if MemoryStore.objects.administered_by(user).exists():
+        if not is_named and not _can_be_personal(text):
+            return {}
         return {"may_erase": True, "erase_text": text if is_long_enough(text) else "", "erase_first": is_named}
     if not is_named:
         return {}
     visible = MemoryStore.objects.visible_to(user).values_list("pk", flat=True)
     return {"ask_to_erase": who_erases([pk for pk in visible if pk == store_id] or list(visible))}
+
+
+def _can_be_personal(text: str) -> bool:
+    """Return whether a text looks like a name, an address or a number, and not like a word that names a page."""
+    return not (text.isascii() and text.isalpha() and text.islower())
 
 
 def _erasing_words() -> Sequence[str]:

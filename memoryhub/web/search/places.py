@@ -13,12 +13,13 @@ OF_THE_HUB: dict[str, str | Promise] = {
     "today": gettext_lazy("Today"), "stores": gettext_lazy("Memory stores"), "review": gettext_lazy("Review"),
     "decided": gettext_lazy("Decided"), "findings": gettext_lazy("Findings"), "search": gettext_lazy("Search"),
     "overview": gettext_lazy("Overview"), "audit": gettext_lazy("Audit"), "agents": gettext_lazy("Agents"),
+    "keys": gettext_lazy("All keys"),
 }  # fmt: skip
 OF_A_STORE: dict[str, str | Promise] = {
     "store_overview": gettext_lazy("Overview"), "store_findings": gettext_lazy("Findings"),
     "proposals": gettext_lazy("Proposals"), "moments": gettext_lazy("As it was"),
     "store_sessions": gettext_lazy("Sessions"), "store_audit": gettext_lazy("Audit"), "trash": gettext_lazy("Trash"),
-    "find": gettext_lazy("Find a path"),
+    "find": gettext_lazy("Find a path"), "try_call": gettext_lazy("Try a call"),
 }  # fmt: skip
 OWN: dict[str, str | Promise] = {
     "account": gettext_lazy("Your settings"), "saved_views": gettext_lazy("Saved views"),
@@ -77,7 +78,11 @@ ALSO: dict[str, str | Promise] = {
     "audit": gettext_lazy("log history entries"),
     "store_audit": gettext_lazy("log history entries"),
     "holds": gettext_lazy("legal hold pin freeze case"),
-    "trash": gettext_lazy("deleted recycle bin"),
+    "trash": gettext_lazy("deleted recycle bin undelete empty remove permanently"),
+    "decided": gettext_lazy("undo take back"),
+    "store_sessions": gettext_lazy("replay undo runs"),
+    "edit_store": gettext_lazy("archive copy delete rename"),
+    "try_call": gettext_lazy("test tool by hand dry run"),
     "account": gettext_lazy("password profile theme time zone sign out"),
 }  # fmt: skip
 """Other words with which people look for a page; its name does not contain them."""
@@ -90,13 +95,17 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
     """Yield the pages. The pages of the memory store come first."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
+        role = user.role_in(store)
         for route, name in OF_A_STORE.items():
+            if route == "try_call" and not (role and role.includes(Role.CURATOR)):
+                continue
             yield _place(route, _("This memory store: %(page)s") % {"page": name}, store.pk)
         if configuration.may_run(user, store):
             page = _("Claude runs")
             yield _place("claude_runs", _("This memory store: %(page)s") % {"page": page}, store.pk)
     for route, name in OF_THE_HUB.items():
-        yield _place(route, str(name))
+        if route != "keys" or user.is_superuser:
+            yield _place(route, str(name))
     if user.is_superuser:
         yield _place("people", _("People"))
 

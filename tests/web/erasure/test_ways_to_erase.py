@@ -44,6 +44,8 @@ def test_what_follows_the_act_is_the_text_to_erase(store: MemoryStore, alice: Us
     html = palette(signed_in(alice), q=" forget  Jane Doe ")
     assert 'name="terms" value="Jane Doe"' in html and "Erase “Jane Doe” everywhere…" in html
     assert 'value="Jane forgets"' in palette(signed_in(alice), q="Jane forgets")
+    assert "Erase “" not in palette(signed_in(alice), q="prometheus"), "no name, no address and no number"
+    assert "Erase “" in palette(signed_in(alice), q="forget northwind")
 
 
 @pytest.mark.both_databases
