@@ -30,8 +30,7 @@ _MONO = _PLAIN | {"class": "input-mono"}
 def _path(label: Any) -> forms.CharField:
     return forms.CharField(
         label=label, required=False, strip=False, max_length=5_000,
-        help_text=_("As the memory tool names it: it begins with /memories."),
-        widget=forms.TextInput(attrs=_MONO | {"placeholder": "/memories/notes/todo.md"}),
+        widget=forms.TextInput(attrs=_MONO | {"placeholder": "/notes/todo.md"}),
     )  # fmt: skip
 
 
@@ -48,8 +47,8 @@ def _number(label: Any, help_text: Any = "") -> forms.IntegerField:
 class CallForm(ReasonForm):
     """A call, and as whom it is tried: `who` is the id of a key, or "" for the person.
 
-    Each command uses some of the fields; the page shows those of the chosen one. Paths are those of the tool, with its
-    root, and are checked by the tool alone: its refusals are what a person wants to see here.
+    Each command uses some of the fields; the page shows those of the chosen one. Paths may lack the root of the tool,
+    and are checked by the tool alone: its refusals are what a person wants to see here.
     """
 
     who = forms.ChoiceField(label=_("As"), required=False)
@@ -58,12 +57,12 @@ class CallForm(ReasonForm):
     new_path = _path(_("New path"))
     first = _number(_("From line"), _("Empty: the whole text."))
     last = _number(_("To line"), _("-1: the end."))
-    file_text = _text("file_text", 10)
-    old_str = _text("old_str", 4, _("Must be in the text exactly once."))
-    new_str = _text("new_str", 4)
-    insert_line = _number("insert_line", _("The lines are inserted after this line. 0: at the beginning."))
-    insert_text = _text("insert_text", 4)
-    input = _text("input", 12, _("The input of the tool_use block, as a JSON object."))
+    file_text = _text(_("Text"), 10)
+    old_str = _text(_("Old text"), 4, _("Must be in the text exactly once."))
+    new_str = _text(_("New text"), 4)
+    insert_line = _number(_("After line"), _("0: at the beginning."))
+    insert_text = _text(_("Lines to insert"), 4)
+    input = _text(_("Input"), 12, _("The input of the tool_use block, as a JSON object."))
 
     def __init__(self, who: Sequence[tuple[str, str]], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -75,11 +74,19 @@ class CallForm(ReasonForm):
         given: dict[str, Any] = super().clean() or {}
         if "command" not in given:
             return given
+        for name in ("path", "new_path"):
+            given[name] = _of_tool(given.get(name) or "")
         try:
             given["call"] = _raw(given.get("input", "")) if given["command"] == JSON else _of_fields(given)
         except ValueError as error:
             self.add_error("input", str(error))
         return given
+
+
+def _of_tool(path: str) -> str:
+    """Return a path as the memory tool names it. A path of the hub, as pages show it, gets the root of the tool."""
+    is_of_hub = path.startswith("/") and path != paths.ROOT and not path.startswith(f"{paths.ROOT}/")
+    return paths.ROOT + path.removesuffix("/") if is_of_hub else path
 
 
 def _raw(text: str) -> dict[str, Any]:

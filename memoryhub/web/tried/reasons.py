@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.core.sight import sees, sight_in
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
+from memoryhub.path_rules import Verb
 from memoryhub.protocol import paths
 from memoryhub.protocol.commands import WRITES
 from memoryhub.protocol.errors import ToolError
@@ -21,10 +23,14 @@ MOST_LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence, and the seq of the entry that it is about, if there is one."""
+    """A sentence, and the seq of the entry that it is about, if there is one.
+
+    `rule_url` is the address of the answer which path rule decides.
+    """
 
     words: str
     seq: int | None = None
+    rule_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,13 @@ class Reasons:
             _("No version of these memories explains it: a setting of the memory store or the hub has changed.")
         )
 
+    def _rule_url(self, kind: Kind, entry: AuditEntry) -> str:
+        verbs = {"create": Verb.CREATE, "delete": Verb.DELETE, "rename": Verb.RENAME}
+        if kind not in (Kind.RULE, Kind.PROPOSED) or entry.path is None:
+            return ""
+        asked = {"who": entry.actor_id or "", "verb": verbs.get(entry.command or "", Verb.EDIT), "path": entry.path}
+        return reverse("path_rules", args=[self._store.pk], query=asked, fragment="ask")
+
     def left_out(self, entry: AuditEntry) -> None:
         """Note that a call was not run again."""
         places = {path for path in (entry.path, entry.new_path) if path is not None}
@@ -98,7 +111,7 @@ class Reasons:
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:
-            yield Reason(str(_GOVERNED[now][1]))
+            yield Reason(str(_GOVERNED[now][1]), rule_url=self._rule_url(now, entry))
         if then in _GOVERNED and then != now:
             yield Reason(_("It was refused then, by %(what)s, and is not now.") % {"what": _GOVERNED[then][0]})
         actor = Actor(entry.actor_kind, entry.actor_id, entry.author_id, entry.label or "")

@@ -85,8 +85,8 @@ def test_what_is_done_for_real_is_an_act_of_the_person(hub: Hub, alice: User) ->
     for fields in (
         {"command": "create", "path": "/memories/new.md", "file_text": "x"},
         {"command": "str_replace", "path": "/memories/new.md", "old_str": "x", "new_str": "y"},
-        {"command": "rename", "path": "/memories/new.md", "new_path": "/memories/b.md"},
-        {"command": "delete", "path": "/memories/b.md"},
+        {"command": "rename", "path": "/memories/new.md", "new_path": "/b.md"},
+        {"command": "delete", "path": "/b.md"},
     ):
         trying(client, hub.store, act="do", **fields)
     commands = AuditEntry.objects.of_chain(hub.store.id).filter(actor_kind="user").oldest()
