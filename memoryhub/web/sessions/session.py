@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub.actions.verification.entries import WRITES
-from memoryhub.models import AuditEntry, MemoryStore, Role, Session, User
+from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.marks import UNMARKED, Marks
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.sessions import known
@@ -28,6 +29,9 @@ PAGE, LOOKED_AT = 30, 500
 """The sessions of a page, and the newest entries among which calls without a session are counted."""
 COUNTED = 100
 """The most calls of a session that its row counts."""
+MOST_FINDINGS = 500
+"""The most open findings of a store whose sessions are marked: the newest ones."""
+FOUND = str(FindingState.OPEN)
 
 LIVE = timedelta(hours=1)
 """The page of a session waits for new calls until this long after the last one."""
@@ -40,7 +44,8 @@ _LAST = "sesn_~"
 class Row:
     """A session in a store's list.
 
-    Only its first COUNTED calls in the store are counted; `more` means that it has other calls.
+    Only its first COUNTED calls in the store are counted; `more` means that it has other calls. `marks` say whether an
+    open finding is in what it wrote.
     """
 
     session: Session
@@ -52,6 +57,7 @@ class Row:
     proposed: int
     errors: int
     more: bool
+    marks: Marks = UNMARKED
 
 
 @require_GET
@@ -116,10 +122,19 @@ def _rows(store: MemoryStore, ids: Sequence[str]) -> list[Row]:
         )
     )
     sessions = {session.pk: session for session in found}
-    return [_row(store, sessions[id]) for id in ids if id in sessions]
+    wrong = _with_findings(store, ids)
+    return [_row(store, sessions[id], Marks(found=FOUND if id in wrong else "")) for id in ids if id in sessions]
 
 
-def _row(store: MemoryStore, session: Any) -> Row:
+def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
+    """Return those of some sessions that wrote one of the newest open findings of a store."""
+    newest = Finding.objects.of_store(store.pk).open().newest().values_list("version_id", flat=True)[:MOST_FINDINGS]
+    seqs = MemoryVersion.objects.among(store.pk, set(newest)).values_list("seq", flat=True)
+    entries = AuditEntry.objects.of_chain(store.pk).of_seqs(set(seqs)).filter(session__in=sessions)
+    return {str(session) for session in entries.values_list("session", flat=True)}
+
+
+def _row(store: MemoryStore, session: Any, marks: Marks) -> Row:
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).oldest()
     looked = list(acts.values_list("command", "ok", "version", BEGINNING)[: COUNTED + 1])
     calls = looked[:COUNTED]
@@ -134,6 +149,7 @@ def _row(store: MemoryStore, session: Any) -> Row:
         proposed=proposed,
         errors=sum(not ok for _command, ok, *_ in calls) - proposed,
         more=len(looked) > COUNTED,
+        marks=marks,
     )
 
 
