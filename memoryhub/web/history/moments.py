@@ -51,7 +51,8 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
     if request.htmx:
         return render(request, "history/_moment_hint.html", {"store": store, **told(store, asked.seq or last)})
     if asked.seq is not None and not asked.sentence:
-        return HttpResponseRedirect(addresses.of_scope(store.id, asked.seq, scope))
+        at = moment_choice.in_field(request.GET.get("at", ""))
+        return HttpResponseRedirect(addresses.of_scope(store.id, asked.seq, scope) + addresses.query({"at": at}))
     shown = slider(store, asked.seq or last, scope) | {
         "sentence": asked.sentence,
         "asked": asked.seq,
@@ -141,6 +142,7 @@ def page(request: Request, store: MemoryStore, entry: AuditEntry, scope: Scope, 
         "crumbs": addresses.crumbs(store.id, store.name, entry.seq, path),
         "here": addresses.of_scope(store.id, entry.seq, scope),
         "restore_url": addresses.of_restore(store.id, entry.seq, scope),
+        "asked_at": moment_choice.moment(request.GET.get("at", "")),
     }
     return pages.context(request, store, **shown | more)
 

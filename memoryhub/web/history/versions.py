@@ -107,6 +107,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             memory,
             version=found,
             entry=by_seq.get(found.seq),
+            actor_query=by_actor(by_seq[found.seq]) if found.seq in by_seq else None,
             session=Session.objects.filter(pk=by_seq[found.seq].session).first() if found.seq in by_seq else None,
             redaction=mark_of(found, by_seq),
             is_current=found.pk == memory.head_id,
