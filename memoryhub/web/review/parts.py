@@ -11,10 +11,13 @@ from django.utils import timezone
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import WHO, Verb
-from memoryhub.models import Claim, Finding, MemoryStore, MemoryVersion, Role, User
+from memoryhub.models import Claim, Finding, Memory, MemoryStore, MemoryVersion, Role, User
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.queries import Row
+
+MOST_PATHS = 10
+"""The most memories of a store that are named before a decision about several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,16 @@ class Part:
     versions: Sequence[str]
     memories: Sequence[str]
     earlier: int = 0
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths of its first memories."""
+        found = Memory.objects.among(self.store.pk, self.memories[:MOST_PATHS]).order_by("path")
+        return list(found.values_list("path", flat=True))
+
+    @property
+    def more(self) -> int:
+        return max(0, len(self.memories) - MOST_PATHS)
 
     @property
     def count(self) -> int:

@@ -191,6 +191,7 @@ def test_open_findings_are_said_before_anything_is_approved(caller: Caller, alic
     client, chosen = signed_in(alice), [*three(caller), poisoned]
     page = post(client, decision="approve", version=[memory.head_id for memory in chosen])
     assert "There is 1 open finding in these memories." in page.content.decode()
+    assert '<span class="mono">/poisoned.md</span>' in page.content.decode()
     assert state(poisoned.head) == "unreviewed"
     post(client, decision="approve", these=page.context["fields"]["these"], confirmed="1")
     assert state(poisoned.head) == "approved"
