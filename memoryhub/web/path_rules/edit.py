@@ -153,6 +153,7 @@ def _page(
         ]
         context |= {"outcome": outcome, "groups": groups, "seen": path_rules.digest(tried)}
         context["of_no_memory"] = _of_no_memory(store, tried)
+        context["only_proposes"] = {rule.effect for rule in tried} <= {Effect.ALLOW, Effect.PROPOSE}
     return render(request, "path_rules/edit.html", pages.context(request, store, **context))
 
 

@@ -31,7 +31,7 @@ _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", 
 class Group:
     """The calls of one agent that one rule would refuse, hold back or hide. `number` is the rule's number, from 1.
 
-    `examples` are (path, seq of the entry).
+    `examples` are (path, seq of the entry); `more` says that there are other paths.
     """
 
     number: int
@@ -40,6 +40,7 @@ class Group:
     hides: bool = False
     calls: int = 0
     examples: list[tuple[str, int]] = field(default_factory=list)
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,10 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
             new = Group(number, entry.author_id, decision.is_refusal, decision.hides)
             group = groups.setdefault((number, entry.author_id), new)
             group.calls += 1
-            if len(group.examples) < MOST_EXAMPLES and path not in dict(group.examples):
-                group.examples.append((path, entry.seq))
+            if path not in dict(group.examples):
+                group.more = len(group.examples) == MOST_EXAMPLES
+                if not group.more:
+                    group.examples.append((path, entry.seq))
     ordered = sorted(groups.values(), key=lambda group: (group.number, -group.calls))
     return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False])
 
