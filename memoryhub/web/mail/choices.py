@@ -6,7 +6,9 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -60,7 +62,8 @@ class ChoicesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["hour"].help_text = _("In your time zone, %(zone)s.") % {"zone": user.time_zone}
+        link = format_html('<a href="{}">{}</a>', reverse("account"), user.time_zone)
+        self.fields["hour"].help_text = format_html(_("In your time zone, {}."), link)
         if not MemoryStore.objects.administered_by(user).exists():
             del self.fields["warnings"]
         if not user.is_superuser:
