@@ -147,7 +147,7 @@ _HAS_KEY = re.compile(r"-?\w+:")
 def _choices(key: str, user: User, *, with_hub: bool) -> Choices:
     fixed = KEYS[key].choices
     if fixed is not None:
-        return fixed()
+        return [(value, _dated(value, words)) for value, words in fixed()] if key == "when" else fixed()
     hub = [(HUB, gettext("The hub itself"))] if key == "store" and with_hub else []
     named = choices_for(user, key)
     return [*hub, *named] if named else []
