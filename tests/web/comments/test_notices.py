@@ -114,9 +114,9 @@ def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
     assert "Carla named you at /a.md" in today(mina) and "line 2" in today(mina)
     assert "For you" not in today(ann) + today(anna)
     body = " ".join(signed_in(carla).get(sent.headers["Location"]).content.decode().split())
-    assert "Told: <b>Mina Park</b>" in body
+    assert "Told on their page Today: <b>Mina Park</b>" in body
     assert "Nobody was told by <b>@ann</b>" in body and "Nobody was told by <b>@Tom</b>" in body
-    assert "@b.c</b>" not in body and "Told:" not in page(carla, memory)
+    assert "@b.c</b>" not in body and "Told on" not in page(carla, memory)
 
 
 @pytest.mark.parametrize(
