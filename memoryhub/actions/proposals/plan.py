@@ -7,7 +7,7 @@ from dataclasses import replace
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
 from memoryhub.actions.core.snapshot import snapshot
-from memoryhub.actions.proposals.steps import Bases, bases_of, is_gone, replaced_of, wishes_of
+from memoryhub.actions.proposals.steps import Bases, bases_of, is_gone, is_removed, replaced_of, wishes_of
 from memoryhub.models import Memory, Proposal, ProposedChange
 from memoryhub.text.matching import Work, cost_of_matching
 from memoryhub.text.merging import Merge
@@ -24,8 +24,8 @@ def proposal_plan(proposal: Proposal, work: Work | None = None) -> Plan:
     """Return the plan that merges a proposal into the current memories.
 
     In a conflict, the choice BEFORE prefers the proposed change to newer changes. A change can only be refused if a
-    text that it needs no longer exists, or if its merge would exceed PLAN_WORK, or what is left of a shared `work`. A
-    change that its memory already has is left out.
+    text that it needs or proposes no longer exists, or if its merge would exceed PLAN_WORK, or what is left of a shared
+    `work`. A change that its memory already has is left out.
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
@@ -52,7 +52,7 @@ def _changes(store_id: str, proposed: Sequence[ProposedChange], work: Work) -> I
     bases = bases_of(store_id, proposed)
     for name, steps in groups.items():
         memory = memories.get(name)
-        if steps[0].memory is None:
+        if steps[0].memory is None and not is_removed(steps):
             yield _created(name, steps)
         elif memory is None:
             yield Change(name, "", 1, NOWHERE, NOWHERE, problem=Problem.REDACTED, choices=(Choice.KEEP,))

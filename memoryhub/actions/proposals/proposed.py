@@ -4,9 +4,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
-from memoryhub.actions.core.proposed_texts import REMOVED
 from memoryhub.actions.proposals.plan import PLAN_WORK, by_memory, state_of
-from memoryhub.actions.proposals.steps import Bases, Replaced, bases_of, is_gone, replaced_of, wishes_of, with_text
+from memoryhub.actions.proposals.steps import (
+    Bases,
+    Replaced,
+    bases_of,
+    is_gone,
+    is_removed,
+    replaced_of,
+    wishes_of,
+    with_text,
+)
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
 from memoryhub.text.hunks import had
 from memoryhub.text.matching import Work, cost_of_matching
@@ -79,7 +87,7 @@ def _change(name: str, steps: Sequence[ProposedChange], bases: Bases, work: Work
     if last.memory is None:
         replaced = replaced_of(steps, {}, None)
         return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""), **replaced._asdict())
-    if any(step.content == REMOVED for step in steps):
+    if is_removed(steps):
         bases = Bases({})
     seen = bases.texts.get(last.base or "")
     now, then, replaced = state_of(last.path, seen or ""), NOWHERE, replaced_of(steps, {}, None)

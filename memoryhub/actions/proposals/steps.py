@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
+from memoryhub.actions.core.proposed_texts import REMOVED
 from memoryhub.models import MemoryVersion, Operation, ProposedChange
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.text.proposed import Joined, Wish
@@ -44,8 +45,13 @@ def with_text(versions: MemoryVersionQuerySet) -> list[MemoryVersion]:
 
 
 def is_gone(steps: Sequence[ProposedChange], bases: Bases) -> bool:
-    """Return whether a text to which one of the changes was made no longer exists."""
-    return any(step.content is not None and step.base not in bases.texts for step in steps)
+    """Return whether a proposed text, or a text to which one of the changes was made, no longer exists."""
+    return is_removed(steps) or any(step.content is not None and step.base not in bases.texts for step in steps)
+
+
+def is_removed(steps: Sequence[ProposedChange]) -> bool:
+    """Return whether a proposed text was removed, together with a version that it had become."""
+    return any(step.content == REMOVED for step in steps)
 
 
 def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:

@@ -14,7 +14,7 @@ from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
-from tests.web.proposals.proposing import newest, refuse, send, state, texts, url_of
+from tests.web.proposals.proposing import LINES, newest, refuse, send, state, texts, url_of
 from tests.web.proposals.test_proposal import REFUNDS, caller, curator, id_of, proposal, shown
 
 pytestmark = pytest.mark.django_db
@@ -116,6 +116,10 @@ def test_a_redaction_of_what_was_merged_before_reaches_a_proposal_that_is_open_a
         ProposedChange.objects.filter(store_id=store.pk).exclude(content=None).values_list("content", flat=True)
     )
     assert set(texts_left) == {"[redacted]"}
+    html = shown(curator, store)
+    assert "brand new" not in html and html.count("no longer exists") == len(texts_left)
+    send(curator, store)
+    assert {*texts(store).values()} == {LINES}, "no memory gets the mark as its text"
 
 
 def test_too_many_open_proposals_of_an_agent_are_said_when_one_is_opened_again(
