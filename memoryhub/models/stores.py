@@ -87,7 +87,8 @@ class Governed(Sealed):
 class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
-    `path_rules` say what agents may change (see the package `path_rules`). A store with `deleted_at` is invisible to
+    `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
+    number of the proposals that retention removed: no later one gets it. A store with `deleted_at` is invisible to
     everyone, and its rows are being removed.
     """
 
@@ -108,6 +109,7 @@ class MemoryStore(Governed):
     path_rules = PlainJSONField(default=list)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)
+    last_removed_proposal = models.BigIntegerField(default=0)
     deleted_at = models.DateTimeField(null=True)
 
     objects = PresentStores()

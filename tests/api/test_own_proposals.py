@@ -17,7 +17,17 @@ from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.models import Access, Agent, Comment, Memory, MemoryVersion, ProposalState, ProposedChange, User
+from memoryhub.models import (
+    Access,
+    Agent,
+    Comment,
+    Memory,
+    MemoryVersion,
+    Proposal,
+    ProposalState,
+    ProposedChange,
+    User,
+)
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
@@ -293,4 +303,10 @@ def test_a_closed_proposal_is_removed_with_the_entry_of_its_decision(proposing: 
     assert_audit_is_right(proposing.store)
     proposing.call(command="create", path="/memories/policies/third.md", file_text="w\n")
     merge(proposing.store, 2)
+    assert_audit_is_right(proposing.store)
+    proposing.call(command="view", path="/memories")
+    later = long_after._replace(at=timezone.now() + timedelta(days=180))
+    removal.remove_entries(proposing.store.pk, proposal(proposing.store, 2).seq or 0, later)
+    told = proposing.call(command="create", path="/memories/policies/fourth.md", file_text="w\n")
+    assert "proposal #3." in told[1] and not Proposal.objects.filter(store=proposing.store, number=2).exists()
     assert_audit_is_right(proposing.store)

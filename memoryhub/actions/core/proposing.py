@@ -10,7 +10,7 @@ from memoryhub import ids, path_rules
 from memoryhub.actions.core import disk_space, tree
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
-from memoryhub.models import Proposal, ProposalState, ProposedChange
+from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange
 from memoryhub.path_rules import PathRule
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ProposedByRule, ToolError
@@ -103,9 +103,9 @@ def _open(store: Tree) -> Proposal | None:
 
 def opened(store: Tree, *, key: str, agent: str, session: str | None, at: datetime | None = None) -> Proposal:
     """Open a proposal without changes; `at` is when, if not now. Raises ToolError if too many are open."""
-    everything, opened_at = Proposal.objects.of_store(store.store), at or store.at
+    opened_at = at or store.at
     require_room(store, agent)
-    number = (everything.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    number = _last_number(store.store) + 1
     return Proposal.objects.create(
         id=ids.new_id(ids.PROPOSAL, opened_at),
         store_id=store.store,
@@ -116,6 +116,12 @@ def opened(store: Tree, *, key: str, agent: str, session: str | None, at: dateti
         opened_at=opened_at,
         changed_at=store.at,
     )
+
+
+def _last_number(store_id: str) -> int:
+    """Return the highest number that a proposal of a store has or had."""
+    newest = Proposal.objects.of_store(store_id).aggregate(newest=Max("number"))["newest"] or 0
+    return max(newest, MemoryStore.objects.values_list("last_removed_proposal", flat=True).get(pk=store_id))
 
 
 def require_room(store: Tree, agent: str) -> None:

@@ -26,6 +26,7 @@ from memoryhub.models import (
     Finding,
     IdempotentCall,
     Memory,
+    MemoryStore,
     MemoryText,
     MemoryVersion,
     Notice,
@@ -136,7 +137,9 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
 
 def _remove_proposals(chain_id: str, last: int) -> int:
     """Remove the proposals that entries up to `last` closed, with their changes and comments; return how many."""
-    closed = list(Proposal.objects.of_store(chain_id).filter(seq__lte=last).values_list("pk", flat=True))
+    numbers = dict(Proposal.objects.of_store(chain_id).filter(seq__lte=last).values_list("pk", "number"))
+    closed, newest = list(numbers), max(numbers.values(), default=0)
+    MemoryStore.objects.filter(pk=chain_id, last_removed_proposal__lt=newest).update(last_removed_proposal=newest)
     for part in in_parts(closed):
         ProposedChange.objects.filter(store_id=chain_id, proposal__in=part).delete()
         told = Comment.objects.of_proposals(chain_id, part)
