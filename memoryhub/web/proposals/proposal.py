@@ -242,16 +242,15 @@ def _page(
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
-        may_decide=may_decide, entry=entry, held=held,
+        may_decide=may_decide, entry=entry, held=held, changed=decide.seen_of(proposal), talks=talks, agent=agent,
         may_reopen=may_write and (proposal.state == ProposalState.REFUSED or bool(undone and undone.is_whole)),
         undone=undone, calls=heading.seqs[:MOST_CALLS], more_calls=len(heading.seqs[MOST_CALLS:]),
         found_in=sum(bool(row.found) for row in rows), trust=None if undone else _trust(store, heading),
         blocks=any(found.blocks for row in rows for found in row.found),
         reads=Reads(store.pk).before_call(proposal.session, max(heading.seqs, default=0)),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
-        changed=decide.seen_of(proposal), editing=bool(parts.texts), action=request.path,
-        next=came_from(request), here=request.path, anyway=request.method == "POST" and heading.looking,
-        why=_why(request), drafts=drafts, talks=talks, agent=agent, **for_forms(request, store),
+        editing=bool(parts.texts), action=request.path, next=came_from(request), here=request.path, drafts=drafts,
+        anyway=request.method == "POST" and heading.looking, why=_why(request), **for_forms(request, store),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 
