@@ -85,10 +85,8 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
         if {OPEN, EDIT, DISCARD} & {*request.POST}:
             return _editing(request, store, proposal, given, parts)
         return _decided(request, store, proposal, given, parts)
-    except AlreadyDecided:
-        messages.warning(
-            request, _("Nothing was done: someone has already decided about this proposal, or opened it again.")
-        )
+    except AlreadyDecided as error:
+        messages.warning(request, _not_open(error.proposal))
         return _back(request, proposal)
     except PlanChanged:
         return _page(request, store, proposal, given, _since_opened(), replace(parts, left_out={}))
@@ -122,6 +120,13 @@ def _doubt(request: Request, proposal: Proposal) -> str:
     other = claim_proposal(proposal, person(request), timezone.now())
     words = _("Nothing has been done yet, because %(name)s is looking at this right now. Press again to decide anyway.")
     return words % {"name": other} if other else ""
+
+
+def _not_open(proposal: Proposal) -> str:
+    """Return why a decision does not fit the state of a proposal, as a sentence."""
+    if proposal.state == ProposalState.WITHDRAWN:
+        return _("Nothing was done: the agent has withdrawn this proposal.")
+    return _("Nothing was done: someone has already decided about this proposal, or opened it again.")
 
 
 def _since_opened() -> str:

@@ -134,8 +134,11 @@ def _decided(store: MemoryStore, seen: Mapping[int, str], decision: str, doing: 
                 entries[number] = decide.merge(store.pk, number, {}, saw, doing).seq
             else:
                 entries[number] = decide.refuse(store.pk, number, doing, seen=saw).seq
-        except (AlreadyDecided, Proposal.DoesNotExist):
-            left[number] = _("someone has already decided about it")
+        except AlreadyDecided as error:
+            withdrawn = error.proposal.state == ProposalState.WITHDRAWN
+            left[number] = _("its agent withdrew it") if withdrawn else _("someone has already decided about it")
+        except Proposal.DoesNotExist:
+            left[number] = _("it has been removed")
         except PlanChanged:
             left[number] = _("it, or one of its memories, has changed since you opened the page")
         except ToolError as error:

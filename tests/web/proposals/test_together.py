@@ -15,6 +15,7 @@ from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, MemoryStore, User
 from memoryhub.web.proposals import listing, together
 from tests.fixtures import BY, signed_in
+from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (
     begun,
@@ -192,6 +193,22 @@ def test_what_changed_after_the_preview_is_left_as_it_is(caller: Caller, store: 
     page = curator.post(address(store, 1, 2, 3), fields, follow=True).content.decode()
     assert states(store, 1, 2, 3) == ["open", "refused", "merged"] and "Merged 1 proposal." in page
     assert "#1: it, or one of its memories, has changed" in page and "#2: someone has already decided" in page
+
+
+def test_what_its_agent_withdrew_after_the_preview_says_so(
+    caller: Caller, store: MemoryStore, key: str, curator: Client
+) -> None:
+    adds(caller, "one", "two")
+    page, fields = curator.get(address(store, 1, 2)), form_with(curator.get(url_of(store)).content.decode(), "digest")
+    chosen = [f"{number}:{seen}" for number, seen in page.context["merge"]]
+    withdraw = f"/v1/memory_stores/{store.pk}/proposals/1/withdraw"
+    assert (
+        Client().post(withdraw, "{}", "application/json", headers={"authorization": f"Bearer {key}"}).status_code == 200
+    )
+    told = curator.post(address(store, 1, 2), {"decision": "merge", "merge": chosen}, follow=True).content.decode()
+    assert "Merged 1 proposal." in told and "#1: its agent withdrew it." in told
+    alone = curator.post(url_of(store), fields | {"decision": "merge"}, follow=True).content.decode()
+    assert "Nothing was done: the agent has withdrawn this proposal." in alone
 
 
 def test_the_list_offers_what_only_adds_in_one_place_and_what_is_ticked(
