@@ -15,6 +15,19 @@ You can rename or delete files that are no longer relevant. Do not create new fi
 ONLY = "Only write down information relevant to {topic} in your memory system."
 
 
+REORGANISE = """Reorganise the memories of this memory store:
+- Merge memories that say the same, and remove what is said twice.
+- Give each memory one subject, a clear name and a directory that fits.
+- Correct what another memory shows to be out of date, and say so at the end.
+- Keep every fact that is still true. Invent nothing.
+
+At the end, say in a few sentences what you changed and why."""
+"""The task of a run that tidies, which a person changes as they like."""
+
+PROPOSES = "You work on a copy. A person decides about each memory that you change, so change at most {most} of them."
+"""What the system prompt of a run says whose result becomes a proposal."""
+
+
 def system_prompt(own: str = "", *, tidy: bool = False, topic: str = "") -> str:
     """Return a system prompt: a person's own text, and the guidance that they chose. `topic` is what to write down."""
     parts = [own.strip(), TIDY if tidy else "", ONLY.format(topic=topic.strip()) if topic.strip() else ""]

@@ -105,10 +105,13 @@ class User(Sealed, AbstractBaseUser):
     def role_in(self, store: MemoryStore) -> Role | None:
         """Return the person's role in a store, or None. A superuser is an admin of every store.
 
-        No one has a role in a deleted store.
+        No one has a role in a deleted store. Whoever has one in a store is a viewer of its throw-away copies.
         """
         if store.deleted_at is not None:
             return None
+        if store.copy_of is not None:
+            original = MemoryStore.objects.filter(pk=store.copy_of).first()
+            return Role.VIEWER if original and self.role_in(original) else None
         if self.is_superuser:
             return Role.ADMIN
         role = Member.objects.filter(user=self, store=store).values_list("role", flat=True).first()

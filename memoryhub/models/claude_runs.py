@@ -49,6 +49,10 @@ class ClaudeRun(models.Model):
     answer that is being made. `context` is how many tokens the last answer was made from. `problem` says in one word
     why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change of the run
     or of its events makes `revision` greater; `events` is how many events it has.
+
+    `base` is the number of the store's entry from which the run goes out. A run on a throw-away copy has the copy's id
+    in `copy`, which has the memories as they were after `base`; `copied` is the last entry of the copy that made them
+    (null: not all are there yet). What a run that `proposes` made of its copy becomes a proposal.
     """
 
     id = IdField(primary_key=True)
@@ -76,6 +80,10 @@ class ClaudeRun(models.Model):
     held = models.BigIntegerField(default=0)
     budget = models.BigIntegerField(null=True)
     context = models.BigIntegerField(default=0)
+    base = models.BigIntegerField(null=True)
+    copy = IdField(null=True)
+    copied = models.BigIntegerField(null=True)
+    proposes = models.BooleanField(default=False)
 
     objects = ClaudeRunQuerySet.as_manager()
 
@@ -93,6 +101,11 @@ class ClaudeRun(models.Model):
         return f"claude-run-{self.pk}"
 
     @property
+    def place(self) -> str:
+        """Return the id of the memory store on which Claude works: the copy, if there is one."""
+        return str(self.copy or self.store_id)
+
+    @property
     def is_going_on(self) -> bool:
         return self.state in GOING_ON
 
@@ -105,6 +118,7 @@ class ClaudeEventKind(models.TextChoices):
     CALL = "call", _("Call")
     TURN = "turn", _("Answer")
     PROBLEM = "problem", _("Problem")
+    PROPOSAL = "proposal", _("Proposal")
 
 
 class ClaudeEventQuerySet(models.QuerySet["ClaudeEvent"]):

@@ -59,11 +59,18 @@ _Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
 
 
 class PresentStores(_Stores["MemoryStore"]):
-    """The stores that are not deleted. Only the background work, which removes the rows of deleted stores, sees deleted
-    ones."""
+    """The stores that are not deleted, with throw-away copies. Only the background work, which removes the rows of
+    deleted stores, sees deleted ones."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(deleted_at=None)
+
+
+class ListedStores(PresentStores):
+    """The stores that lists and doors know: those that are neither deleted nor throw-away copies."""
+
+    def get_queryset(self) -> models.QuerySet[MemoryStore]:
+        return super().get_queryset().filter(copy_of=None)
 
 
 class Governed(Sealed):
@@ -89,7 +96,8 @@ class MemoryStore(Governed):
 
     `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
     number of the proposals that retention removed: no later one gets it. A store with `deleted_at` is invisible to
-    everyone, and its rows are being removed.
+    everyone, and its rows are being removed. A throw-away copy has the id of its original in `copy_of`: a Claude run
+    works on it, whoever has a role in the original may look at it, and no list has it.
     """
 
     HOME: ClassVar = "id"
@@ -111,8 +119,10 @@ class MemoryStore(Governed):
     total_bytes = models.BigIntegerField(default=0)
     last_removed_proposal = models.BigIntegerField(default=0)
     deleted_at = models.DateTimeField(null=True)
+    copy_of = IdField(null=True)
 
-    objects = PresentStores()
+    objects = ListedStores()
+    present = PresentStores()
     every = MemoryStoreQuerySet.as_manager()
 
     class Meta:

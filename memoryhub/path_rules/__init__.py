@@ -4,7 +4,7 @@ matches, everything is allowed."""
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from functools import lru_cache
@@ -317,6 +317,21 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb | None, p
     if not matcher.matches(path):
         return Mismatch.PATTERN
     return None if rule.only_if is None or rule.only_if in met else Mismatch.CONDITION
+
+
+def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
+    """Return rules that allow what some rules let agents only propose, and hide what they hid before.
+
+    A rule that allows every verb would decide what is seen, so such a rule becomes two.
+    """
+    found: list[PathRule] = []
+    for rule in rules:
+        if rule.effect is not Effect.PROPOSE:
+            found.append(rule)
+            continue
+        parts = (rule.verbs & {Verb.CREATE}, rule.verbs - {Verb.CREATE})
+        found += [replace(rule, effect=Effect.ALLOW, verbs=verbs, reason="") for verbs in parts if verbs]
+    return found
 
 
 def of_json(rules: Sequence[Mapping[str, Any]], day: date | None = None) -> PathRules:

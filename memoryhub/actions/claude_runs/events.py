@@ -9,7 +9,9 @@ The content of an event, by its kind:
 - call: `id`, `name` and, until it has run, its `input`, with `is_masked` as above; of one that was not run, `answer`
   says why;
 - turn: `usage`, `stop_reason`, `context` and `edits`, the edits of the context that the API applied;
-- problem: `code`, and `detail`, what the API said.
+- problem: `code`, and `detail`, what the API said;
+- proposal: `number`, and how many `changes` it has (0: there is no proposal); `left_out`, which of the changes of the
+  copy are not in it, as [path, why]; `error`, why there is none.
 """
 
 import json
@@ -26,7 +28,7 @@ Json = dict[str, Any]
 
 def rules_of(store_id: str) -> Ruling:
     """Return the rules for sensitive text that apply in a store."""
-    own = MemoryStore.objects.filter(pk=store_id).values_list("rules", flat=True).first()
+    own = MemoryStore.present.filter(pk=store_id).values_list("rules", flat=True).first()
     hubs = HubSettings.objects.filter(pk=1).values_list("rules", flat=True).first()
     return ruling(json.dumps(own or {}), None if hubs is None else json.dumps(hubs))
 
@@ -63,7 +65,9 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 def cut(run: ClaudeRun) -> None:
     """Mark what there is of an answer that broke off: the events after the last answer, message or problem."""
-    complete = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM)
+    complete = (
+        ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL,
+    )  # fmt: skip
     rows = ClaudeEvent.objects.of_run(run.pk)
     last = rows.filter(kind__in=complete).values_list("number", flat=True).last() or 0
     ClaudeEvent.objects.filter(run_id=run.pk, number__gt=last).update(is_cut=True, is_open=False)

@@ -26,7 +26,7 @@ def messages_of(run: ClaudeRun, exact: Exact) -> list[dict[str, Any]]:
 def _said(run: ClaudeRun, exact: Exact) -> Iterator[Said]:
     events = list(ClaudeEvent.objects.of_run(run.pk).filter(is_cut=False))
     seqs = [event.seq for event in events if event.seq is not None]
-    entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(run.store_id).of_seqs(seqs)}
+    entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(run.place).of_seqs(seqs)}
     for event in events:
         if event.kind == ClaudeEventKind.CALL:
             yield _call(event, entries, exact)

@@ -11,9 +11,12 @@ from memoryhub.actions.claude_runs import events
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.stores import copies, delete
 from memoryhub.conversation.options import Options
 from memoryhub.models import Access, Agent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Key, MemoryStore, User
 
+MOST_COPIES = 10
+"""The most throw-away copies of a store. For another one, the copy of the run that ended first is deleted."""
 LONGEST_TEXT = 100_000
 """The most characters of a task, a system prompt or a message."""
 _LONGEST_NAME = 80
@@ -27,20 +30,35 @@ class NotNow(Exception):
     """The state of the run does not allow this: it still goes on, or it has ended, or it waits for a message."""
 
 
+class TooManyCopies(Exception):
+    """All throw-away copies that a store may have are worked on."""
+
+
+class CopyGone(Exception):
+    """The copy on which the run worked has been deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asks of Claude."""
+    """What a person asks of Claude. With `copies`, it works on a throw-away copy of the store as it was after the entry
+    `base` (None: as it is); with `proposes`, what it made of it becomes a proposal."""
 
     model: str
     task: str
     system: str = ""
     options: Options = field(default_factory=Options)
+    copies: bool = False
+    proposes: bool = False
+    base: int | None = None
 
 
 def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
-    """Start a run: it waits for a worker. Raises ToolError if the store is archived, and tree.NoSuchStore."""
+    """Start a run: it waits for a worker. Raises ToolError if the store is archived, TooManyCopies, and
+    tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
+        copy = _copy(store, asked) if asked.copies else None
+        newest = store.head.last_seq
         agent = _agent_for(user, act)
         run = ClaudeRun.objects.create(
             id=ids.new_id(ids.CLAUDE_RUN, act.at),
@@ -54,8 +72,12 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
             options=events.kept_in(store_id, asked.options.as_json()),
             budget=settings.MEMORYHUB_CLAUDE_RUN_TOKENS,
             created_at=act.at,
+            base=newest if asked.base is None or copy is None else min(asked.base, newest),
+            copy=copy,
+            proposes=copy is not None and asked.proposes,
         )
         details = {"run": run.pk, "model": run.model, "agent": agent.pk, "budget": run.budget}
+        details |= {"copy": copy, "of_entry": run.base} if copy else {}
         tree.commit(store, Record("start_claude_run", input=audit.to_json(details)))
     return run
 
@@ -63,7 +85,7 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
 def go_on(run_id: str, store_id: str, message: str, act: Act) -> None:
     """Continue a run that has ended, with another message or, if Claude is to answer anyway, without one ("").
 
-    It may then use as many tokens again. Raises NoSuchRun, NotNow, ToolError if the store is archived, and
+    It may then use as many tokens again. Raises NoSuchRun, NotNow, CopyGone, ToolError if the store is archived, and
     tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
@@ -71,6 +93,8 @@ def go_on(run_id: str, store_id: str, message: str, act: Act) -> None:
         run = _locked(store, run_id)
         if run.is_going_on or not (message.strip() or run.state != ClaudeRunState.FINISHED):
             raise NotNow
+        if run.copy and not MemoryStore.present.filter(pk=run.copy).exists():
+            raise CopyGone
         if message.strip():
             content = {"text": events.kept(store_id, message), "by": act.actor.label}
             events.add(run, ClaudeEventKind.MESSAGE, content, act.at)
@@ -104,12 +128,41 @@ def stop(run_id: str, store_id: str, act: Act) -> None:
 
 
 def stop_erased(store: Tree) -> list[str]:
-    """End the runs that go on in a locked store, because a text is erased there that they may still know. Return their
-    ids. A worker that has one of them writes nothing more of it."""
-    going_on = list(ClaudeRun.objects.of_store(store.store).going_on().order_by("pk"))
+    """End the runs that go on in a locked store, because a text is erased there that they may still know, and delete
+    its throw-away copies. Return the ids of the runs. A worker that has one of them writes nothing more of it."""
+    return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().order_by("pk")))
+
+
+def stop_redacted(store: Tree) -> list[str]:
+    """Delete the throw-away copies of a locked store, because one of them may have a text that is redacted there. End
+    the runs that go on on them, and return their ids."""
+    return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().exclude(copy=None).order_by("pk")))
+
+
+def _stop(store: Tree, going_on: list[ClaudeRun]) -> list[str]:
     for run in going_on:
         events.end(run, ClaudeRunState.STOPPED, store.at, problem="erased")
+    for copy in _copies_of(store):
+        delete.delete_copy(copy, store.act)
     return [run.pk for run in going_on]
+
+
+def _copies_of(store: Tree) -> list[str]:
+    found = MemoryStore.present.filter(copy_of=store.store).order_by("pk")
+    return list(found.values_list("pk", flat=True))
+
+
+def _copy(store: Tree, asked: Asked) -> str:
+    """Make a throw-away copy of a locked store, and room for it."""
+    there = _copies_of(store)
+    ended = ClaudeRun.objects.of_store(store.store).filter(copy__in=there, ended_at__isnull=False).order_by("ended_at")
+    too_many = len(there) - MOST_COPIES + 1
+    oldest = list(ended.values_list("copy", flat=True)[: max(0, too_many)])
+    if len(oldest) < too_many:
+        raise TooManyCopies
+    for copy in oldest:
+        delete.delete_copy(str(copy), store.act)
+    return copies.make(store, proposes=asked.proposes)
 
 
 def _locked(store: Tree, run_id: str) -> ClaudeRun:

@@ -13,9 +13,11 @@ from django.utils import timezone
 
 from memoryhub.actions.claude_runs import configuration, events
 from memoryhub.actions.core import sql
+from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.ruling import Ruling
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
+from memoryhub.actions.stores import delete
+from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Door
 
 SILENT = timedelta(seconds=15)
 """A worker that was not seen for this long has ended."""
@@ -44,7 +46,7 @@ class Part:
 
 
 @contextmanager
-def _own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
+def own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
     with writing():
         rows = ClaudeRun.objects.select_for_update(of=("self",)).filter(store__deleted_at=None)
         run = rows.filter(pk=run_id, state=ClaudeRunState.RUNNING, worker=worker).first()
@@ -80,7 +82,7 @@ def interrupt_silent(since: datetime, at: datetime) -> None:
 
 def seen(run_id: str, worker: str, at: datetime) -> bool:
     """Note that the worker still works on the run. Return whether a person asked it to stop."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         ClaudeRun.objects.filter(pk=run_id).update(seen_at=at)
         return run.stop_asked
 
@@ -101,7 +103,7 @@ def may_go_on(run: ClaudeRun) -> bool:
 def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
     """Hold the tokens of the next answer: those that it is made from, and at most `wanted` for it. Return how many it
     may have. Raises OverBudget if there is no room for any."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         today, _ = ClaudeDay.objects.select_for_update().get_or_create(day=timezone.now().date())
         day = settings.MEMORYHUB_CLAUDE_DAY_TOKENS
         room = wanted if run.budget is None else min(wanted, run.budget - run.tokens - input_tokens)
@@ -126,7 +128,7 @@ def _settle(run: ClaudeRun, used: int) -> None:
 
 def write(run_id: str, worker: str, parts: list[Part], at: datetime) -> None:
     """Write the parts of an answer that are new or have grown."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         rules = events.rules_of(run.store_id)
         for part in parts:
             content = _content(part, rules)
@@ -148,7 +150,7 @@ def _content(part: Part, rules: Ruling) -> dict[str, Any]:
 def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any], used: int, at: datetime) -> None:
     """Write the end of an answer: its last parts, the tokens that it used, and the edits of its context."""
     usage = turn["usage"]
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         write(run_id, worker, parts, at)
         run.refresh_from_db()
         events.add(run, ClaudeEventKind.TURN, turn, at)
@@ -163,7 +165,7 @@ def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any]
 
 def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: datetime, problem: dict[str, Any]) -> None:
     """Write that an answer broke off, with what there is of it and why ({}: a person stopped it)."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         if parts:
             write(run_id, worker, parts, at)
             run.refresh_from_db()
@@ -189,7 +191,7 @@ def seq_of(run: ClaudeRun, call_id: str) -> int | None:
 
 def called(run_id: str, worker: str, number: int, seq: int) -> None:
     """Note that a call ran, and the number of its audit entry: its input and its answer are read there."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         event = ClaudeEvent.objects.get(run_id=run_id, number=number)
         content = {name: event.content[name] for name in ("id", "name")}
         events.change(run, number, content=content, seq=seq)
@@ -197,23 +199,32 @@ def called(run_id: str, worker: str, number: int, seq: int) -> None:
 
 def not_called(run_id: str, worker: str, number: int, why: str) -> None:
     """Note that a call was not run, and what Claude is told instead."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         event = ClaudeEvent.objects.get(run_id=run_id, number=number)
         events.change(run, number, content=event.content | {"answer": why})
 
 
 def end(run_id: str, worker: str, state: ClaudeRunState, at: datetime, problem: str = "") -> None:
     """End the run."""
-    with _own(run_id, worker) as run:
+    with own(run_id, worker) as run:
         events.end(run, state, at, problem=problem)
 
 
+def copied(run_id: str, worker: str, seq: int) -> None:
+    """Note that the copy of the run has all memories; `seq` is its newest entry."""
+    with own(run_id, worker) as run:
+        ClaudeRun.objects.filter(pk=run.pk).update(copied=seq)
+
+
 def forget(clock: datetime, most: int = 20) -> int:
-    """Delete at most `most` runs that ended long ago, with their events; return how many. Their audit entries stay."""
+    """Delete at most `most` runs that ended long ago, with their events and their copies; return how many. The audit
+    entries of calls that were not made on a copy stay."""
     before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
     with writing():
         ended = ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at")
         old = list(ended.values_list("pk", flat=True)[:most])
+        for copy in ClaudeRun.objects.filter(pk__in=old).exclude(copy=None).values_list("copy", flat=True):
+            delete.delete_copy(str(copy), Act(Actor.system("claude_runs"), Door.COMMAND, clock))
         ClaudeEvent.objects.filter(run__in=old).delete()
         ClaudeRun.objects.filter(pk__in=old).delete()
     return len(old)

@@ -98,6 +98,17 @@ _ALL = (
     Command("start_claude_run", _("started the Claude run %(run)s with %(model)s"), did=_("started a Claude run")),
     Command("continue_claude_run", _("continued the Claude run %(run)s"), did=_("continued a Claude run")),
     Command("stop_claude_run", _("stopped the Claude run %(run)s"), did=_("stopped a Claude run")),
+    Command(
+        "propose_claude_run", _("proposed what the Claude run %(run)s made of a copy, as #%(number)s"),
+        by_agents=True, did=_("proposed what a Claude run made of a copy"),
+    ),
+    Command(
+        "copy_memories",
+        several=lambda n: ngettext(
+            "copied %(count)s memory of the original", "copied %(count)s memories of the original", n
+        ),
+        counts="count", did=_("copied memories"),
+    ),
     # Review
     Command(
         "approve", _("approved a version of %(path)s"),

@@ -179,7 +179,7 @@ def problems(chain_id: str) -> Iterator[tuple[int, str]]:
     `seq` is the entry with that seal, or 0 if no entry of this chain has it.
     """
     if AuditChain.objects.filter(pk=chain_id, closed_at__isnull=False).exists():
-        if MemoryStore.objects.filter(pk=chain_id).exists():
+        if MemoryStore.present.filter(pk=chain_id).exists():
             yield 0, "the memory store was deleted, and is there again"
         return
     newest = Seal.objects.newest(home=chain_id)

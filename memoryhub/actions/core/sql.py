@@ -146,7 +146,7 @@ CALLER = Statement(
     " or exists (select 1 from memoryhub_keystore ks where ks.key_id = k.id and ks.store_id = s.id)),"
     " coalesce(s.limit_body_bytes, h.limit_body_bytes)"
     " from memoryhub_key k join memoryhub_agent a on a.id = k.agent_id"
-    " left join memoryhub_memorystore s on s.id = %s and s.deleted_at is null"
+    " left join memoryhub_memorystore s on s.id = %s and s.deleted_at is null and s.copy_of is null"
     " left join memoryhub_hubsettings h on h.id = 1"
     " where k.digest = %s and k.revoked_at is null"
 )

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
+from memoryhub.actions.claude_runs import runs as claude_runs
 from memoryhub.actions.core import audit, holds, proposed_texts, settling, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
@@ -52,6 +53,7 @@ def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | Non
     holds.require_free(store, [(memory.pk, memory.path)])
     before = "whole" if version.redacted_seq is None else "passages redacted"
     redactions = _redact(store, memory, version)
+    claude_runs.stop_redacted(store)
     details = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
     sqlite_remains.note(store.at)
     record = Record("redact", memory=memory.pk, version=version.pk, input=audit.to_json(details), redactions=redactions)

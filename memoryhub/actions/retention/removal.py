@@ -109,17 +109,19 @@ def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
 # ------------------------------------------------------------------------------------------------ entries
 
 
-def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
+def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False) -> int:
     """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many.
 
     The chain then starts at a signed checkpoint. These entries stay: the newest one, those that a call may repeat or
-    that are not counted in the figures yet, and those of versions that await review. A closed proposal is removed with
-    the entry that closed it. The removal is one transaction with one entry; call it again until it returns 0.
+    that are not counted in the figures yet, and those of versions that await review; of a throw-away copy, only the
+    newest one. A closed proposal is removed with the entry that closed it. The removal is one transaction with one
+    entry; call it again until it returns 0.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
         row = AuditChain.objects.get(pk=chain_id)
-        last = _removable(row, min(up_to, row.start_seq + MOST_ENTRIES, head.last_seq - 1), act.at)
+        most = min(up_to, row.start_seq + MOST_ENTRIES, head.last_seq - 1)
+        last = most if of_copy else _removable(row, most, act.at)
         if last <= row.start_seq:
             return 0
         count = last - row.start_seq

@@ -1,4 +1,7 @@
-"""Deletes a memory store. It is hidden at once, and its rows are deleted in batches later; its closed audit stays."""
+"""Deletes a memory store. It is hidden at once, and its rows are deleted in batches later; its closed audit stays.
+
+A throw-away copy is deleted with all that its audit says of texts.
+"""
 
 from django.db import models
 from django.db.models import Q
@@ -6,7 +9,8 @@ from django.db.models import Q
 from memoryhub.actions.core import audit, sql, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.core.tree import NoSuchStore, Tree
+from memoryhub.actions.retention import removal
 from memoryhub.models import (
     Activity,
     AuditChain,
@@ -54,15 +58,18 @@ HEAVY: tuple[tuple[type[models.Model], str], ...] = (
 
 
 def delete(store: Tree) -> Record:
-    """Mark a locked store as deleted; return the record of its last entry, which the caller commits.
+    """Mark a locked store as deleted, with its throw-away copies; return the record of its last entry, which the caller
+    commits.
 
     Raises ToolError if anything in it has a legal hold.
     """
     held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
     if held is not None:
         raise ToolError(results.held(_place(store.store, *held)))
-    row = MemoryStore.objects.get(pk=store.store)
-    MemoryStore.objects.filter(pk=store.store).update(deleted_at=store.at)
+    row = MemoryStore.present.get(pk=store.store)
+    for copy in MemoryStore.present.filter(copy_of=store.store).order_by("pk"):
+        delete_copy(copy.pk, store.act)
+    MemoryStore.present.filter(pk=store.store).update(deleted_at=store.at)
     AuditChain.objects.filter(pk=store.store).update(closed_at=store.at)
     for rows in (Member.objects, KeyStore.objects, Invitation.objects):
         rows.filter(store_id=store.store).delete()
@@ -74,6 +81,20 @@ def delete_store(store_id: str, *, act: Act) -> int:
     """Delete a store; return the seq of the entry that closes its chain. Raises ToolError and tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         return tree.commit(store, delete(store))
+
+
+def delete_copy(copy_id: str, act: Act) -> None:
+    """Delete a throw-away copy. If its original is changed too, lock that first. The entries of the copy go at once: no
+    one could erase a text from them later."""
+    act = act._replace(session=None, token=None, note=None)
+    with writing():
+        try:
+            last = tree.lock(copy_id, act).head.last_seq
+        except NoSuchStore:
+            return
+        while removal.remove_entries(copy_id, last, act, of_copy=True):
+            pass
+        delete_store(copy_id, act=act)
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:

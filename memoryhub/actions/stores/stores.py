@@ -67,14 +67,16 @@ def create_store(
     return store
 
 
-def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime) -> MemoryStore:
-    """Add the rows of an empty store and return it. The caller adds its chain and the first entry."""
+def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime, **more: Any) -> MemoryStore:
+    """Add the rows of an empty store and return it; `more` are further columns. The caller adds its chain and the first
+    entry."""
     store = MemoryStore.objects.create(
         id=ids.new_id(ids.MEMORY_STORE, at),
         created_at=at,
         updated_at=at,
         metadata=dict(metadata),  # type: ignore[misc]
         **settings.as_json(),
+        **more,
     )
     Directory.objects.create(id=ids.new_id(ids.DIRECTORY, at), store=store, path="", changed_at=at)
     return store

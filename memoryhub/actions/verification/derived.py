@@ -43,7 +43,7 @@ class _Head:
 
 def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
     """Yield (seq, sentence) for each wrong derived value. A chain without a store has none."""
-    store = MemoryStore.objects.filter(pk=store_id).first()
+    store = MemoryStore.present.filter(pk=store_id).first()
     if store is None:
         return
     heads: dict[str, _Head] = {}

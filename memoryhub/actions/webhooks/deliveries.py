@@ -22,6 +22,7 @@ from memoryhub.models import (
     AuditChain,
     Delivery,
     Import,
+    MemoryStore,
     Run,
     Webhook,
     WebhookCursor,
@@ -58,7 +59,7 @@ def begin(store_id: str | None) -> None:
     active = Webhook.objects.active()
     if active.filter(store=None).exists():
         return
-    heads = AuditChain.objects.exclude(pk=HUB)
+    heads = AuditChain.objects.exclude(pk=HUB).exclude(pk__in=MemoryStore.every.exclude(copy_of=None).values("pk"))
     listened = Q(store_id=store_id)
     if store_id is None:
         read = list(active.values_list("store_id", flat=True).distinct())

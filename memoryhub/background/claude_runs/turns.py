@@ -13,10 +13,13 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub import tool
-from memoryhub.actions.claude_runs import history, work
+from memoryhub.actions.claude_runs import history, made, work
+from memoryhub.actions.claude_runs.runs import CopyGone
 from memoryhub.actions.claude_runs.work import LostRun, OverBudget, Part
+from memoryhub.actions.core.disk_space import DiskFull
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.memories.calls import AuditFull, Caller, KeyRevoked, NotRun, TokenReused
+from memoryhub.actions.stores import copies
 from memoryhub.background.claude_runs.answers import Answer, Api, Begun, Block, Failed, Tick, context_of, total_of
 from memoryhub.conversation.messages import about_tokens, block_of
 from memoryhub.conversation.options import TOOL, Options
@@ -69,6 +72,7 @@ class Turns:
         self.api = Api(key, address, TICK)
         self.inputs: dict[str, dict[str, Any]] = {}
         self.exact: dict[str, tuple[dict[str, Any], str, bool]] = {}
+        self.proposes = False
         self.seen = time.monotonic()
         self.looked = 0.0
 
@@ -76,8 +80,11 @@ class Turns:
         """Work on the run until it ends; never raise an error."""
         try:
             state, problem = self._outcome()
-            work.end(self.run_id, self.worker, state, timezone.now(), problem)
-        except LostRun:
+            if state == ClaudeRunState.FINISHED and not problem and self.proposes:
+                made.finish(self.run_id, self.worker, timezone.now())
+            else:
+                work.end(self.run_id, self.worker, state, timezone.now(), problem)
+        except (LostRun, NoSuchStore, CopyGone):
             pass
         except Exception:
             logger.exception("The Claude run %s could not be ended", self.run_id)
@@ -120,12 +127,27 @@ class Turns:
             raise LostRun(self.run_id)
         if not work.may_go_on(run):
             raise _Failure("not_allowed")
+        self.proposes = run.proposes
+        self._copy(run)
         self._run_calls(run)
         answer = self._ask(run)
         if answer.stop_reason in PROBLEMS:
             self._refuse_calls("This call was not run, because the answer broke off before it was complete.")
             raise _Failure(PROBLEMS[answer.stop_reason])
         return answer.stop_reason in FINAL
+
+    def _copy(self, run: ClaudeRun) -> None:
+        """Copy the memories into the run's copy, if there is one and not all are there."""
+        if not run.copy or run.copied is not None:
+            return
+        copied = None
+        while copied is None:
+            self._look()
+            try:
+                copied = copies.fill(run.copy, run.store_id, run.base or 0, timezone.now())
+            except DiskFull:
+                raise _Failure("disk_full") from None
+        work.copied(self.run_id, self.worker, copied)
 
     def _ask(self, run: ClaudeRun) -> Answer:
         """Ask for the next answer, again if it breaks off, and write it down."""
@@ -220,7 +242,7 @@ class Turns:
         began = time.monotonic()
         try:
             result = tool.execute(
-                run.store_id,
+                run.place,
                 block,
                 caller=caller,
                 at=timezone.now(),

@@ -106,7 +106,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
     entries = Entries([found])
     details = told_of(entries.json(found, found.input))
     answer = answer_of(found, entries)
-    store = MemoryStore.objects.filter(pk=chain).first()
+    store = MemoryStore.present.filter(pk=chain).first()
     context = {
         "entry": found,
         "store": store,
@@ -152,7 +152,8 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
     head = AuditChain.objects.filter(pk=chain).first()
     if head is None or user.is_superuser:
         return head
-    return head if MemoryStore.objects.visible_to(user).filter(pk=chain).exists() else None
+    store = MemoryStore.present.filter(pk=chain).first()
+    return head if store is not None and user.role_in(store) is not None else None
 
 
 def may_undo(user: User, chain: str) -> bool:

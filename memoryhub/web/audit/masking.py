@@ -93,7 +93,7 @@ def _looked_for(chains: Collection[str]) -> dict[str, frozenset[str]]:
     if not chains:
         return {}
     hubs = json.dumps(HubSettings.current().rules)
-    own = dict(MemoryStore.objects.filter(pk__in=chains).values_list("pk", "rules"))
+    own = dict(MemoryStore.present.filter(pk__in=chains).values_list("pk", "rules"))
     return {chain: _kinds(actions_of(json.dumps(own.get(chain, {})), hubs)) for chain in chains}
 
 

@@ -96,7 +96,7 @@ def _act(entry: AuditEntry, details: dict[str, Any]) -> str:
 def chain_names(chains: Iterable[str]) -> dict[str, str]:
     """Return {chain: name}: the store's name, or its id if the store was deleted."""
     names = {chain: chain for chain in chains} | {HUB: _("Hub")}
-    return names | dict(MemoryStore.objects.filter(pk__in=names).values_list("id", "name"))
+    return names | dict(MemoryStore.present.filter(pk__in=names).values_list("id", "name"))
 
 
 def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:

@@ -1,12 +1,15 @@
 """The forms that start and continue Claude runs."""
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.claude_runs import configuration
 from memoryhub.actions.claude_runs.runs import LONGEST_TEXT, Asked
+from memoryhub.actions.core.proposing import MOST_CHANGES
 from memoryhub.conversation import guidance
 from memoryhub.conversation.options import (
     CLEAR_THINKING,
@@ -16,8 +19,10 @@ from memoryhub.conversation.options import (
     TOOL_USES,
     Options,
 )
-from memoryhub.models import ClaudeModel
+from memoryhub.models import AuditEntry, ClaudeModel, ClaudeRun
 
+STORE, COPY, PROPOSAL = "store", "copy", "proposal"
+"""Where a run works: in the store, on a copy of it, or on a copy of which a proposal is made."""
 _EDITS = {"clears_tool_uses": CLEAR_TOOL_USES, "clears_thinking": CLEAR_THINKING, "compacts": COMPACT}
 _PLAIN = {"rows": 5, "spellcheck": "true"}
 
@@ -28,6 +33,20 @@ class _Text(forms.CharField):
     def to_python(self, value: Any) -> Any:
         typed = super().to_python(value)
         return typed.replace("\r\n", "\n").replace("\r", "\n") if isinstance(typed, str) else typed
+
+
+class _Moment(forms.CharField):
+    """A date and time in the time zone of the person."""
+
+    def to_python(self, value: Any) -> Any:
+        typed = super().to_python(value)
+        try:
+            found = datetime.fromisoformat(typed) if typed else None
+        except ValueError:
+            raise forms.ValidationError(gettext("Write a date and a time, like 2026-03-31T14:02.")) from None
+        if found is not None and not 1970 <= found.year < 9999:
+            raise forms.ValidationError(gettext("Write a date and a time, like 2026-03-31T14:02."))
+        return timezone.make_aware(found) if found is not None and timezone.is_naive(found) else found
 
 
 def _number(label: Any, help_text: Any = "", *, least: int, most: int, **options: Any) -> forms.IntegerField:
@@ -45,6 +64,19 @@ class StartForm(forms.Form):
         help_text=_("What Claude is to do. It reads the memories first, and writes down what it learns."),
     )  # fmt: skip
     model = forms.ChoiceField(label=_("Model"))
+    place = forms.ChoiceField(
+        label=_("Where Claude works"), widget=forms.RadioSelect, initial=STORE, required=False,
+        choices=[
+            (STORE, _("In the memory store itself")),
+            (COPY, _("On a throw-away copy: the memory store stays as it is")),
+            (PROPOSAL, _("On a throw-away copy, and what it made of it becomes a proposal")),
+        ],
+    )  # fmt: skip
+    at = _Moment(
+        label=_("The copy as it was at"), required=False, widget=forms.TextInput(attrs={"type": "datetime-local"}),
+        help_text=_("Empty: as it is now."),
+    )  # fmt: skip
+    seq = forms.IntegerField(required=False, min_value=1, max_value=2**53, widget=forms.HiddenInput)
     system = _Text(
         label=_("System prompt"), required=False, max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={**_PLAIN, "rows": 3}),
@@ -94,8 +126,11 @@ class StartForm(forms.Form):
         widget=forms.Textarea(attrs={**_PLAIN, "rows": 2}),
     )  # fmt: skip
 
-    def __init__(self, data: Any = None, initial: Any = None) -> None:
+    def __init__(self, store_id: str, data: Any = None, initial: Any = None) -> None:
         super().__init__(data, initial=initial)
+        self.store_id = store_id
+        if self["seq"].value():
+            self.fields["at"].help_text = gettext("Empty: as it was before the run that is repeated.")
         self.models = {model.pk: model for model in configuration.models()}
         choices = [(model.pk, model.name) for model in self.models.values()]
         self.fields["model"].choices = choices  # type: ignore[attr-defined]
@@ -107,7 +142,17 @@ class StartForm(forms.Form):
             self.add_error("clears_thinking", words)
         if given and given.get("model"):
             self._check_model(self.models[given["model"]], given)
+        if given and given.get("place") in (COPY, PROPOSAL) and given.get("at") is not None:
+            given["seq"] = self._entry_at(given["at"])
         return given
+
+    def _entry_at(self, moment: datetime) -> int | None:
+        """Return the last entry of the store at or before a moment."""
+        before = AuditEntry.objects.of_chain(self.store_id).filter(at__lte=moment).order_by("-at", "-seq")
+        seq = before.values_list("seq", flat=True).first()
+        if seq is None:
+            self.add_error("at", gettext("The memory store did not exist yet at that moment."))
+        return seq
 
     def _check_model(self, model: ClaudeModel, given: dict[str, Any]) -> None:
         """Add an error for each option that the model does not have, as far as the API has said."""
@@ -125,12 +170,24 @@ class StartForm(forms.Form):
         given = self.cleaned_data
         options = {name: given[name] for name in Options.__dataclass_fields__}
         system = guidance.system_prompt(given["system"], tidy=given["tidy"], topic=given["topic"])
-        return Asked(given["model"], given["task"], system, Options.of(options))
+        copies, proposes = given["place"] in (COPY, PROPOSAL), given["place"] == PROPOSAL
+        if proposes:
+            told = guidance.PROPOSES.format(most=MOST_CHANGES)
+            system = system if told in system else f"{system}\n\n{told}".strip()
+        return Asked(given["model"], given["task"], system, Options.of(options), copies, proposes, given["seq"])
 
 
-def initial_of(asked: Asked) -> dict[str, Any]:
-    """Return what the form says for another run like one that there was."""
-    return {"task": asked.task, "model": asked.model, "system": asked.system, **asked.options.as_json()}
+def initial_of(run: ClaudeRun, *, copies: bool) -> dict[str, Any]:
+    """Return what the form says for another run like one that there was: with `copies`, on a copy of the store from
+    which that one went out."""
+    place = PROPOSAL if run.proposes else COPY if run.copy or copies else STORE
+    asked = {"task": run.task, "model": run.model, "system": run.system, "place": place}
+    return asked | ({"seq": run.base} if copies else {}) | Options.of(run.options).as_json()
+
+
+def tidying() -> dict[str, Any]:
+    """Return what the form says for a run that reorganises a store."""
+    return {"task": guidance.REORGANISE, "tidy": True, "place": PROPOSAL}
 
 
 class MessageForm(forms.Form):

@@ -3,17 +3,16 @@
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from memoryhub.actions.claude_runs import configuration, runs
-from memoryhub.actions.claude_runs.runs import Asked
 from memoryhub.conversation import guidance
-from memoryhub.conversation.options import Options
 from memoryhub.models import ClaudeRun, MemoryStore
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.claude_runs import rows
 from memoryhub.web.claude_runs.access import run_of, who_may_run
-from memoryhub.web.claude_runs.forms import StartForm, initial_of
+from memoryhub.web.claude_runs.forms import StartForm, initial_of, tidying
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, person
 from memoryhub.web.common.pages import see_other
@@ -39,19 +38,22 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @who_may_run
 def new(request: Request, store: MemoryStore) -> HttpResponse:
-    """Start a run, or show the form for one: with `like`, as another run was asked for."""
+    """Start a run, or show the form for one: with `like`, as another run was asked for, with `copy` on a copy of what
+    that one went out from; with `tidy`, for one that reorganises the store."""
     is_post = request.method == "POST"
-    like = request.GET.get("like", "")
-    form = StartForm(request.POST if is_post else None, initial=_like(store, like) if like else None)
+    form = StartForm(store.pk, request.POST if is_post else None, initial=_initial(request, store))
     if is_post and configuration.is_configured() and form.is_valid():
         try:
             run = runs.start(store.pk, form.asked(), person(request), act(request))
         except ToolError as error:
             form.add_error(None, for_people(error))
+        except runs.TooManyCopies:
+            form.add_error("place", _("Too many runs work on copies of this memory store. Wait until one has ended."))
         else:
             return see_other("claude_run", store.pk, run.pk)
     more = {
         "form": form,
+        "tidies": "tidy" in request.GET,
         "protocol": guidance.PROTOCOL,
         "is_configured": configuration.is_configured(),
         "budget": settings.MEMORYHUB_CLAUDE_RUN_TOKENS,
@@ -60,6 +62,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
     return render(request, "claude_runs/new.html", pages.context(request, store, **more))
 
 
-def _like(store: MemoryStore, run_id: str) -> dict[str, object]:
-    run = run_of(store, run_id)
-    return initial_of(Asked(run.model, run.task, run.system, Options.of(run.options)))
+def _initial(request: Request, store: MemoryStore) -> dict[str, object] | None:
+    if like := request.GET.get("like", ""):
+        return initial_of(run_of(store, like), copies="copy" in request.GET)
+    return tidying() if "tidy" in request.GET else None

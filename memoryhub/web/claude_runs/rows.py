@@ -10,10 +10,12 @@ from django.utils.translation import gettext as _
 from memoryhub import sensitive
 from memoryhub.actions.claude_runs import events as stored
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore
+from memoryhub.protocol.errors import ToolError
 from memoryhub.web.claude_runs import words
 from memoryhub.web.common import markdown
 from memoryhub.web.common.masking import MASKED
 from memoryhub.web.common.pictures import number
+from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.sessions.calls import calls_with
 from memoryhub.web.sessions.story import Told, words_of
 
@@ -58,6 +60,7 @@ class Item:
     detail: str = ""
     by: str = ""
     edits: Sequence[str] = ()
+    left_out: Sequence[tuple[str, str]] = ()
 
 
 def listed(run: ClaudeRun) -> Listed:
@@ -86,22 +89,32 @@ def masked_system(run: ClaudeRun) -> str:
     return _Masking(run.store_id)(run.system)
 
 
-def items(store: MemoryStore, run: ClaudeRun, after: int) -> list[Item]:
-    """Return at most MOST events after a number, in order."""
+def place_of(store: MemoryStore, run: ClaudeRun) -> MemoryStore | None:
+    """Return the store on which Claude works: the copy, if there is one. None: the copy has been deleted."""
+    return MemoryStore.present.filter(pk=run.copy).first() if run.copy else store
+
+
+def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
+    """Return at most MOST events after a number, in order. `place` is what `place_of` returns."""
     found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after)[:MOST])
     seqs = [event.seq for event in found if event.seq is not None]
-    entries = list(AuditEntry.objects.of_chain(store.pk).of_seqs(seqs).in_brief()) if seqs else []
-    calls = {call.entry.seq: Told(call, words_of(call), (), None) for call in calls_with(entries, store)}
-    mask = _Masking(store.pk)
-    return [_item(event, calls, mask) for event in found]
+    calls = {}
+    if place is not None:
+        entries = list(AuditEntry.objects.of_chain(place.pk).of_seqs(seqs).in_brief()) if seqs else []
+        calls = {call.entry.seq: Told(call, words_of(call), (), None) for call in calls_with(entries, place)}
+    mask = _Masking(run.store_id)
+    return [_item(event, calls, mask, place) for event in found]
 
 
-def _item(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking) -> Item:
+def _item(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking, place: MemoryStore | None) -> Item:
     content: Any = event.content
     if event.kind == ClaudeEventKind.MESSAGE:
         return Item(event, text=mask(content["text"]), by=content.get("by", ""))
     if event.kind == ClaudeEventKind.CALL:
-        return _call(event, calls, mask)
+        gone = _("The copy on which it ran has been deleted.") if place is None else ""
+        return _call(event, calls, mask, gone or _("Retention removed the audit entry of this call."))
+    if event.kind == ClaudeEventKind.PROPOSAL:
+        return _proposal(event, mask)
     if event.kind == ClaudeEventKind.TURN:
         return _turn(event)
     if event.kind == ClaudeEventKind.PROBLEM:
@@ -120,11 +133,18 @@ def _said(event: ClaudeEvent, mask: _Masking) -> Item:
     return Item(event, text=text, words="" if text or event.is_open else hidden)
 
 
-def _call(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking) -> Item:
+def _proposal(event: ClaudeEvent, mask: _Masking) -> Item:
+    content: Any = event.content
+    left_out = [(mask(path), mask(in_words(ToolError(why)))) for path, why in content["left_out"]]
+    error = mask(in_words(ToolError(content["error"]))) if content.get("error") else ""
+    return Item(event, detail=error, left_out=left_out)
+
+
+def _call(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking, gone: str) -> Item:
     content: Any = event.content
     if event.seq is not None:
         told = calls.get(event.seq)
-        return Item(event, told=told, words="" if told else _("Retention removed the audit entry of this call."))
+        return Item(event, told=told, words="" if told else gone)
     given = content.get("input") or {}
     what = mask(" ".join(str(given[name]) for name in ("command", "path", "old_path") if given.get(name)))
     if "answer" in content:

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from memoryhub.actions.claude_runs import configuration, runs
+from memoryhub.actions.claude_runs import configuration, made, runs
 from memoryhub.conversation.options import Options
 from memoryhub.models import Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, MemoryStore, Session
 from memoryhub.protocol.errors import ToolError
@@ -42,10 +42,11 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
 
 
 def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, object]:
-    items = rows.items(store, run, after)
+    place = rows.place_of(store, run)
+    items = rows.items(place, run, after)
     count = _complete(items, run)
     complete, growing = items[:count], items[count:]
-    session = Session.objects.filter(agent=run.agent, name=run.session_name).first()
+    session = None if run.copy else Session.objects.filter(agent=run.agent, name=run.session_name).first()
     return pages.context(
         request,
         store,
@@ -60,6 +61,9 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         earlier=max(0, after - rows.MOST),
         later=after + rows.MOST if after + rows.MOST < run.events else None,
         session=session,
+        copy=place if run.copy else None,
+        base=pages.entries(store, run.base).get(run.base or 0) if run.copy else None,
+        is_copy_gone=place is None,
         agent=Agent.objects.filter(pk=run.agent).first(),
         options=Options.of(run.options),
         picture=picture_of(run),
@@ -73,7 +77,7 @@ def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
     """Return how many of the events, from the first on, can no longer change. The page shows the others again."""
     if not run.is_going_on:
         return len(items)
-    ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM)
+    ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL)
     last = max((item.event.number for item in items if item.event.kind in ends), default=0)
     return next((at for at, item in enumerate(items) if _may_change(item.event, last)), len(items))
 
@@ -113,8 +117,25 @@ def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespo
     else:
         try:
             runs.go_on(run.pk, store.pk, form.cleaned_data["message"], act(request))
+        except runs.CopyGone:
+            messages.error(request, _("The copy on which it worked has been deleted. Run it again."))
         except (runs.NotNow, runs.NoSuchRun):
             messages.error(request, _("Nothing was continued. Write a message, and wait until the run has ended."))
         except ToolError as error:
             messages.error(request, for_people(error))
     return see_other("claude_run", store.pk, run.pk)
+
+
+@require_POST
+@who_may_run
+def propose(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
+    """Propose what a run made of its copy."""
+    run = run_of(store, claude_run_id)
+    try:
+        proposed = made.propose(run.pk, store.pk, act(request))
+    except (runs.NotNow, runs.NoSuchRun, runs.CopyGone):
+        messages.error(request, _("Nothing was proposed: the run goes on, or its copy has been deleted."))
+        return see_other("claude_run", store.pk, run.pk)
+    if proposed.number is None:
+        return see_other("claude_run", store.pk, run.pk)
+    return see_other("proposal", store.pk, str(proposed.number))

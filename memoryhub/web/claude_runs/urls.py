@@ -10,5 +10,6 @@ urlpatterns = [
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>", run.page, name="claude_run"),
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>/stop", run.stop, name="stop_claude_run"),
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>/continue", run.go_on, name="continue_claude_run"),
+    path("stores/<slug:store_id>/claude/<slug:claude_run_id>/propose", run.propose, name="propose_claude_run"),
     path("settings/claude", hub.page, name="hub_claude"),
 ]

@@ -58,18 +58,20 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
     """Require the role `least` or a higher one in the memory store of the address.
 
     The view receives the store instead of `store_id`, and `request.role` is the person's role. A person without any
-    role gets 404, so that they do not learn whether the store exists; a person with a lower role than `least` gets 403.
+    role gets 404, so that they do not learn whether the store exists; a person with a lower role than `least` gets 403,
+    and so does whoever wants to do something in a throw-away copy: its audit is deleted with it.
     """
 
     def decorator(view: StoreView[P]) -> View:
         @login_required
         @wraps(view)
         def guarded(request: Request, store_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-            store = MemoryStore.objects.filter(pk=store_id).first()
+            store = MemoryStore.present.filter(pk=store_id).first()
             role = person(request).role_in(store) if store else None
             if store is None or role is None:
                 raise Http404
-            if not role.includes(least):
+            is_act = request.method not in ("GET", "HEAD")
+            if not role.includes(least) or (store.copy_of is not None and is_act):
                 raise PermissionDenied
             request.role = role
             with missing_if_deleted():

@@ -1,0 +1,183 @@
+"""What a run made of its throw-away copy, compared with the memories from which it went out; and the proposal of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memoryhub.actions.claude_runs import events, work
+from memoryhub.actions.claude_runs.runs import CopyGone, NoSuchRun, NotNow
+from memoryhub.actions.core import audit, holds, proposing, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.proposing import Wanted
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.proposals import decide
+from memoryhub.models import (
+    Agent,
+    ClaudeEvent,
+    ClaudeEventKind,
+    ClaudeRun,
+    ClaudeRunState,
+    Door,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Proposal,
+    ProposalState,
+    Session,
+)
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+COMMAND = "propose_claude_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A memory that the run changed. `memory` and `version` are the original's, None if the run created it. `path` is
+    where it was, or is if it is new; `new_path` and `content` are None where the path or the text stays."""
+
+    memory: str | None
+    version: str | None
+    path: str
+    content: str | None = None
+    new_path: str | None = None
+    deletes: bool = False
+
+
+@dataclass(slots=True)
+class Proposed:
+    """The proposal of what a run made: its number (None: there is none), how many changes it has, those that it cannot
+    have as (path, why), and why there is no proposal."""
+
+    number: int | None = None
+    changes: int = 0
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    error: str = ""
+
+
+def made_of(run: ClaudeRun) -> list[Made]:
+    """Return what a run made of its copy, in the order of the paths. A memory that it deleted and created again at the
+    same path counts as changed. Raises CopyGone."""
+    if not MemoryStore.present.filter(pk=run.copy).exists():
+        raise CopyGone
+    return sorted(_made(run), key=lambda one: one.path) if run.copied is not None else []
+
+
+def _made(run: ClaudeRun) -> Iterator[Made]:
+    base = {version.path: version for version in _base(run)}
+    first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)
+    origins = dict(first.values_list("memory_id", "path"))
+    there = list(Memory.objects.live().filter(store_id=run.copy))
+    gone = set(base) - {origins.get(memory.pk) for memory in there}
+    now = {memory.pk: origins.get(memory.pk, memory.path if memory.path in gone else None) for memory in there}
+    changed = [memory for memory in there if not _is_same(memory, base.get(now[memory.pk]))]
+    texts = _texts(run, [memory.pk for memory in changed])
+    for memory in changed:
+        was = base.get(now[memory.pk])
+        if was is None:
+            yield Made(None, None, memory.path, texts[memory.pk])
+        else:
+            content = texts[memory.pk] if was.sha256 != memory.sha256 else None
+            yield Made(was.memory_id, was.pk, str(was.path), content, memory.path if was.path != memory.path else None)
+    for path in gone - set(now.values()):
+        yield Made(base[path].memory_id, base[path].pk, str(path), deletes=True)
+
+
+def _is_same(memory: Memory, was: MemoryVersion | None) -> bool:
+    return was is not None and (was.path, was.sha256) == (memory.path, memory.sha256)
+
+
+def _base(run: ClaudeRun) -> Sequence[MemoryVersion]:
+    versions = MemoryVersion.objects.filter(store_id=run.store_id, text__isnull=False).as_of(run.base or 0)
+    return list(versions.only("path", "sha256", "memory_id"))
+
+
+def _texts(run: ClaudeRun, memories: Sequence[str]) -> Mapping[str, str]:
+    found = Memory.objects.among(run.copy or "", memories).select_related("text")
+    return {memory.pk: memory.text.content if memory.text else "" for memory in found}
+
+
+def finish(run_id: str, worker: str, at: datetime) -> None:
+    """End a run of a worker, and propose what it made of its copy, in one transaction."""
+    run = ClaudeRun.objects.get(pk=run_id)
+    made, agent = made_of(run), Agent.objects.get(pk=run.agent)
+    act = Act(Actor.key(run.key, agent), Door.TOOL, at)
+    with tree.locked(run.store_id, act) as store, work.own(run_id, worker) as own:
+        _propose(store, own, made)
+        events.end(own, ClaudeRunState.FINISHED, at)
+
+
+def propose(run_id: str, store_id: str, act: Act) -> Proposed:
+    """Propose what a run that has ended made of its copy. Raises NoSuchRun, NotNow, CopyGone and tree.NoSuchStore."""
+    run = ClaudeRun.objects.of_store(store_id).filter(pk=run_id).exclude(copy=None).first()
+    if run is None:
+        raise NoSuchRun
+    made = made_of(run)
+    with tree.locked(store_id, act) as store:
+        own = ClaudeRun.objects.select_for_update().filter(pk=run_id).first()
+        if own is None or own.revision != run.revision or own.is_going_on:
+            raise NotNow
+        return _propose(store, own, made)
+
+
+def _propose(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
+    """Open the proposal, in place of an earlier one of the run that is still open, and write the event of it."""
+    proposed = Proposed()
+    wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
+    try:
+        tree.require_active(store)
+        proposing.require_size([], [change for _, change in wanted])
+        proposing.require_room(store, run.agent)
+    except ToolError as error:
+        proposed.error = str(error)
+    if wanted and not proposed.error:
+        _open(store, run, wanted, proposed)
+    content: dict[str, Any] = {"number": proposed.number, "changes": proposed.changes, "left_out": proposed.left_out}
+    content |= {"error": proposed.error} if proposed.error else {}
+    events.add(run, ClaudeEventKind.PROPOSAL, events.kept_in(store.store, content), store.at)
+    return proposed
+
+
+def _open(store: Tree, run: ClaudeRun, wanted: Sequence[tuple[Made, Wanted]], proposed: Proposed) -> None:
+    session = Session.objects.filter(agent=run.agent, name=run.session_name).values_list("pk", flat=True).first()
+    store.act = store.act._replace(session=session) if store.act.actor.kind == ActorKind.KEY else store.act
+    told = ClaudeEvent.objects.of_run(run.pk).filter(kind=ClaudeEventKind.PROPOSAL)
+    contents: list[Any] = list(told.values_list("content", flat=True))
+    numbers = [content["number"] for content in contents if content["number"]]
+    for earlier in Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN).filter(number__in=numbers):
+        decide.close(earlier, ProposalState.WITHDRAWN, store.seq, store.act)
+    proposal = proposing.opened(store, key=run.key, agent=run.agent, session=session)
+    for number, (one, change) in enumerate(wanted, 1):
+        proposing.row(store, proposal, number, change, one.version).save(force_insert=True)
+    proposed.number, proposed.changes = proposal.number, len(wanted)
+    details = {"run": run.pk, "proposal": proposal.pk, "number": proposal.number, "changes": len(wanted)}
+    tree.commit(store, Record(COMMAND, input=audit.to_json(details)))
+
+
+def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
+    """Return a change as it can be proposed. If it cannot be, note why, and return None."""
+    memory = None
+    if one.memory is not None:
+        memory = tree.memory_by_id(store, one.memory) or tree.memory_in_trash(store, one.memory)
+        if memory is None:
+            proposed.left_out.append((one.path, results.memory_is_gone(one.path)))
+            return None
+    try:
+        content, place = one.content, one.new_path or (one.path if memory is None else None)
+        if content is not None:
+            content = findings.screen(store, one.path, memory.content if memory else None, content).text
+        if place is not None:
+            findings.screen_path(store, place)
+        if memory is not None and one.deletes:
+            holds.require_free(store, [(memory.id, memory.path)])
+        elif memory is not None and one.new_path is not None:
+            holds.require_may_move(store, [(memory.path, one.new_path)])
+        change = Wanted(memory, one.path, content, one.new_path, one.deletes)
+        proposing.require_possible(store, change)
+    except ToolError as error:
+        proposed.left_out.append((one.path, str(error)))
+        return None
+    return change

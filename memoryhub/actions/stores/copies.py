@@ -1,0 +1,81 @@
+"""Throw-away copies of memory stores: a Claude run works on one, and the original stays as it is.
+
+A copy has the memories as they were at a moment, and the settings and rules as they are now. It has no history, no
+holds, no members and no keys. Lists, the API and webhooks do not know it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from memoryhub import ids, path_rules
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.models import Door, Finding, Memory, MemoryStore, MemoryVersion, WebhookCursor
+
+MOST_MEMORIES, MOST_BYTES = 50, 256 * 1024
+"""The most memories and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""
+_LONGEST_NAME = 200
+_NEVER = 2**53
+"""The number of an entry that no chain reaches."""
+
+
+def make(store: Tree, *, proposes: bool) -> str:
+    """Create an empty copy of a locked store, with its settings and rules; return its id. `fill` brings the memories.
+
+    If what agents make of it `proposes` something, its path rules allow what they would otherwise hold back.
+    """
+    row = MemoryStore.objects.get(pk=store.store)
+    rules = path_rules.of_json(row.path_rules).rules
+    kept = path_rules.without_proposals(rules) if proposes else rules
+    name = _("Copy of %(name)s") % {"name": row.name[:_LONGEST_NAME]}
+    copy = stores.add_store(
+        replace(StoreSettings.of(row), name=name), {}, store.at,
+        copy_of=row.pk, rules=row.rules, path_rules=[rule.as_json() for rule in kept],
+    )  # fmt: skip
+    WebhookCursor.objects.create(chain=copy.pk, seq=_NEVER)
+    details = {"copy_of": row.pk} | StoreSettings.of(copy).as_json()
+    audit.append(audit.open_chain(copy.pk), store.act, Record("create_store", input=audit.to_json(details)))
+    return str(copy.pk)
+
+
+def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
+    """Copy the next memories of a store as they were after its entry `seq`, in one short transaction.
+
+    Return None if this is to be called again, and else the number of the copy's newest entry. A text that has been
+    redacted or removed since then is left out. Raises ToolError for a limit, and NoSuchStore.
+    """
+    with tree.locked(copy_id, Act(Actor.system("copy"), Door.WEB, at)) as store:
+        last = Memory.objects.filter(store_id=copy_id).order_by("-path").values_list("path", flat=True).first()
+        versions = MemoryVersion.objects.filter(store_id=original, text__isnull=False).as_of(seq).select_related("text")
+        versions = versions.filter(path__gt=last) if last is not None else versions
+        size, copied = 0, dict[str, tuple[str, str]]()
+        for version in versions.order_by("path")[:MOST_MEMORIES]:
+            size += version.size or 0
+            if copied and size > MOST_BYTES:
+                break
+            memory = tree.add_memory(store, str(version.path), version.content or "")
+            copied[version.memory_id] = memory, store.made[-1].id
+        if not copied:
+            return store.head.last_seq
+        _copy_findings(store, original, copied)
+        details = {"count": len(copied)}
+        tree.commit(store, Record("copy_memories", versions=tuple(store.made), input=audit.to_json(details)))
+    return None
+
+
+def _copy_findings(store: Tree, original: str, copied: Mapping[str, tuple[str, str]]) -> None:
+    """Copy the findings of memories: pages mask the same values, and what was judged harmless stays so. `copied` is {id
+    of a memory: the ids of its copy and of the copy's version}."""
+    rows = []
+    for one in Finding.objects.of_store(original).filter(memory_id__in=list(copied)):
+        one.pk, one.store_id, one.seq = ids.new_id(ids.FINDING, store.at), store.store, store.seq
+        one.memory_id, one.version_id = copied[one.memory_id]
+        one._state.adding = True
+        rows.append(one)
+    Finding.objects.bulk_create(rows, batch_size=100)

@@ -1,0 +1,135 @@
+"""Claude runs on throw-away copies of a memory store, and what becomes of their result."""
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from memoryhub.actions.claude_runs import runs, work
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.stores import delete
+from memoryhub.models import (
+    AuditChain,
+    AuditEntry,
+    ClaudeRun,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    User,
+)
+from memoryhub.path_rules import Effect, PathRule
+from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+from tests.claude_runs.running import by, started, worked
+from tests.fixtures import BY, signed_in
+from tests.web.memories.pages import page, write
+from tests.write_guard import tampering
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+DONE = Turn([say("Done.")])
+
+
+@pytest.fixture(autouse=True)
+def _key(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.ANTHROPIC_API_KEY = KEY
+    monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)
+
+
+def texts(store_id: str) -> dict[str, str]:
+    rows = Memory.objects.live().filter(store_id=store_id).select_related("text")
+    return {memory.path: memory.text.content for memory in rows if memory.text}
+
+
+def ran(store: MemoryStore, person: User, *calls: dict[str, Any], **asked: Any) -> ClaudeRun:
+    """A run on a copy that made some calls and ended."""
+    with claude_api(Turn(list(calls)), DONE) as api:
+        return worked(api, started(store, person, copies=True, **asked))
+
+
+def test_a_run_on_a_copy_leaves_the_store_as_it_is(store: MemoryStore, alice: User) -> None:
+    write(store, "/a.md", "one\n")
+    before = AuditChain.objects.get(pk=store.id).last_seq
+    write(store, "/b.md", "two\n")
+    edit = call("t1", command="str_replace", path="/memories/a.md", old_str="one", new_str="three")
+    run = ran(store, alice, edit, base=before)
+    assert run.state == "finished" and run.copy and run.base == before
+    assert texts(store.id) == {"/a.md": "one\n", "/b.md": "two\n"}
+    assert texts(run.copy) == {"/a.md": "three\n"}, "the copy is the store as it was at that moment"
+    assert [entry.command for entry in AuditEntry.objects.of_chain(run.copy).oldest()] == [
+        "create_store",
+        "copy_memories",
+        "str_replace",
+    ]
+    for chain in (store.id, run.copy):
+        call_command("verify_audit", chain=chain, verbosity=0)
+
+
+def test_rules_hold_on_a_copy_and_what_they_hold_back_is_proposed_from_it(store: MemoryStore, alice: User) -> None:
+    write(store, "/a.md"), write(store, "/secret/x.md")
+    rules = [PathRule(Effect.PROPOSE, reason="A person decides."), PathRule(Effect.HIDE, pattern="/secret/")]
+    with tampering():
+        MemoryStore.objects.filter(pk=store.pk).update(path_rules=[rule.as_json() for rule in rules])
+    look = call("t1", command="view", path="/memories")
+    edit = call("t2", command="str_replace", path="/memories/a.md", old_str="text", new_str="more")
+    held = ran(store, alice, look, edit)
+    assert texts(held.place)["/a.md"] == "text\n", "it is a proposal in the copy, as it would be in the store"
+    tidied = ran(store, alice, look, {**edit, "id": "t3"}, proposes=True)
+    assert texts(tidied.place)["/a.md"] == "more\n"
+    for run in (held, tidied):
+        assert "secret" not in str(AuditEntry.objects.of_chain(run.place).get(command="view").message)
+
+
+def test_no_list_has_a_copy_and_people_may_only_look_at_it(
+    store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User
+) -> None:
+    write(store, "/a.md")
+    run = ran(store, alice, call("t1", command="create", path="/memories/b.md", file_text="two\n"))
+    home = f"/stores/{run.copy}/"
+    for person in (alice, bob, superuser):
+        client = signed_in(person)
+        assert "This is a throw-away copy" in page(client, home) and "Copy of" not in page(client, "/stores")
+        for act in ("new", "export"):  # an export would leave no trace: the audit of a copy is deleted with it
+            assert client.post(f"/stores/{run.copy}/{act}", {"format": "zip"}).status_code == 403
+    assert signed_in(charlie).get(home).status_code == 404
+    assert "two" in page(signed_in(bob), f"/audit/{run.copy}/3"), "so its entries are"
+    html = page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")
+    assert home in html and "as it was at" in html and "two" in html
+    again = page(signed_in(alice), f"/stores/{store.id}/claude/new?like={run.pk}&copy")
+    assert f'name="seq" value="{run.base}"' in again and 'value="copy" id="id_place_1" checked' in again
+
+
+def test_a_copy_goes_with_its_run_with_an_erasure_and_for_another_one(
+    store: MemoryStore, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_COPIES", 2)
+    memory = write(store, "/a.md", "Quellenberg\n")
+    edit = call("t1", command="str_replace", path="/memories/a.md", old_str="Quellenberg", new_str="Dana")
+    first, second, third = (ran(store, alice, {**edit, "id": f"t{number}"}) for number in range(3))
+    assert not MemoryStore.present.filter(pk=first.copy).exists() and first.copy
+    assert "Quellenberg" not in str(list(AuditEntry.objects.of_chain(first.copy).values_list("input", "message")))
+    html = page(signed_in(alice), f"/stores/{store.id}/claude/{first.pk}")
+    assert "The copy on which it ran has been deleted." in html
+    with pytest.raises(runs.CopyGone):
+        runs.go_on(first.pk, store.id, "More.", by(alice))
+    with tampering():
+        ClaudeRun.objects.filter(pk__in=[second.pk, third.pk]).update(state="running", ended_at=None)
+    with pytest.raises(runs.TooManyCopies):
+        started(store, alice, copies=True)
+    with tampering():
+        ClaudeRun.objects.filter(pk=second.pk).update(state="finished", ended_at=BY["at"])
+    settings.MEMORYHUB_CLAUDE_DAYS = 1
+    assert work.forget(BY["at"].replace(year=BY["at"].year + 1)) == 1
+    assert list(MemoryStore.present.filter(copy_of=store.id).values_list("pk", flat=True)) == [third.copy]
+    version = memory.head_id
+    write_more = call("t9", command="str_replace", path="/memories/a.md", old_str="Quellenberg", new_str="Dana")
+    with claude_api(Turn([write_more]), DONE) as api:
+        worked(api, started(store, alice))
+    redaction.redact_version(store.id, str(version), by(alice))
+    assert not MemoryStore.present.filter(copy_of=store.id).exists()
+    assert ClaudeRun.objects.get(pk=third.pk).problem == "erased"
+    for copy in (first.copy, second.copy, third.copy):
+        while delete.step(str(copy)):
+            pass
+        call_command("verify_audit", chain=str(copy), verbosity=0)
+    assert not MemoryStore.every.exclude(copy_of=None).exists()
+    assert not MemoryVersion.objects.exclude(store_id=store.id).exists()
