@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.claude_runs import hub, listing, run
+from memoryhub.web.claude_runs import compare, hub, listing, run
 
 urlpatterns = [
     path("stores/<slug:store_id>/claude", listing.page, name="claude_runs"),
@@ -11,5 +11,6 @@ urlpatterns = [
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>/stop", run.stop, name="stop_claude_run"),
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>/continue", run.go_on, name="continue_claude_run"),
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>/propose", run.propose, name="propose_claude_run"),
+    path("stores/<slug:store_id>/claude/<slug:claude_run_id>/compare", compare.page, name="compare_claude_runs"),
     path("settings/claude", hub.page, name="hub_claude"),
 ]

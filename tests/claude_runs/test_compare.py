@@ -1,0 +1,48 @@
+"""The page that compares two Claude runs side by side."""
+
+from typing import Any
+
+import pytest
+
+from memoryhub.conversation.options import Options
+from memoryhub.models import MemoryStore, User
+from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+from tests.claude_runs.running import started, worked
+from tests.fixtures import signed_in
+from tests.web.memories.pages import page, write
+
+pytestmark = pytest.mark.django_db
+
+LOOK = call("t1", command="view", path="/memories")
+EDIT = call("t2", command="str_replace", path="/memories/a.md", old_str="text", new_str="words")
+MOVE = call("t3", command="rename", old_path="/memories/a.md", new_path="/memories/b.md")
+NEW = call("t4", command="create", path="/memories/new.md", file_text="new\n")
+
+
+def test_two_runs_are_compared(store: MemoryStore, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.ANTHROPIC_API_KEY = KEY
+    monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)
+    write(store, "/a.md")
+    client, home = signed_in(alice), f"/stores/{store.id}/claude"
+    with claude_api(Turn([LOOK, EDIT, NEW]), Turn([say("I **edited** it.")], 300, 9)) as api:
+        first = worked(api, started(store, alice, copies=True))
+    assert "There is no other run" in page(client, f"{home}/{first.pk}/compare")
+    with claude_api(Turn([LOOK, EDIT, MOVE, NEW]), Turn([say("I moved it.")])) as api:
+        second = worked(api, started(store, alice, system="Be tidy.", options=Options(keep=9)))
+    shown = client.get(f"{home}/{first.pk}/compare").context
+    differing = {fact.name: (fact.first, fact.second) for fact in shown["facts"] if fact.differs}
+    assert differing.pop("Works on") == (f"a copy, as it was at entry {first.base}", "the memory store itself")
+    assert differing.pop("It took", None) is None
+    assert differing == {
+        "System prompt": ("–", "Be tidy."), "Newest calls to keep": ("3", "9"), "Calls": ("3", "4"),
+        "Tokens in": ("400", "200"), "Tokens out": ("29", "40"),
+    }  # fmt: skip
+    assert [(bool(one), bool(two)) for one, two in shown["calls"]] == [(True, True)] * 2 + [(False, True), (True, True)]
+    made = {one.path: ([diff is not None for diff in one.diffs], one.is_same) for one in shown["made"]}
+    assert made == {
+        "/a.md": ([True, True], False), "/b.md": ([False, True], False), "/new.md": ([True, True], True),
+    }  # fmt: skip
+    html = page(client, f"{home}/{second.pk}/compare?with={first.pk}")
+    assert "<strong>edited</strong>" in html and "I moved it." in html and "the same result" in html
+    assert client.get(f"{home}/{first.pk}/compare?with={first.pk}").status_code == 404
+    assert client.get(f"{home}/{first.pk}/compare?with=clrun_0").status_code == 404
