@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memoryhub.conversation.options import SUMMARIZE
+
 Json = dict[str, Any]
 
 UNDONE = "This call was not run."
@@ -13,8 +15,8 @@ UNDONE = "This call was not run."
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One event of a run. `kind` is a value of `ClaudeEventKind`; `block` is the block of the message that it was, or
-    for a message of the person its text. A call has an answer."""
+    """One event of a run. `kind` is a value of `ClaudeEventKind`; `block` is the block of the message that it was; for
+    a message of the person its text, and for the end of an answer its `stop_reason`. A call has an answer."""
 
     kind: str
     block: Mapping[str, Any]
@@ -30,7 +32,7 @@ def messages(task: str, said: Iterable[Said]) -> list[Json]:
         if one.kind == "message":
             talk.person({"type": "text", "text": one.block["text"]})
         elif one.kind == "turn":
-            talk.end_of_answer()
+            talk.end_of_answer(is_summary=one.block.get("stop_reason") == SUMMARIZE)
         elif one.kind == "call":
             talk.call(dict(one.block), one.answer or UNDONE, is_error=one.is_error or one.answer is None)
         elif one.kind in ("text", "thinking", "compaction"):
@@ -41,10 +43,12 @@ def messages(task: str, said: Iterable[Said]) -> list[Json]:
 class _Talk:
     def __init__(self) -> None:
         self.messages: list[Json] = []
+        self.newest: Json = {}
         self.blocks: list[Json] = []
         self.results: list[Json] = []
 
     def person(self, block: Json) -> None:
+        self.newest = block
         self._add("user", [block])
 
     def claude(self, block: Json) -> None:
@@ -54,7 +58,16 @@ class _Talk:
         self.blocks.append(block)
         self.results.append(result_of(block["id"], answer, is_error=is_error))
 
-    def end_of_answer(self) -> None:
+    def end_of_answer(self, *, is_summary: bool = False) -> None:
+        """End an answer. A summary that was asked for replaces everything but the newest message of the person."""
+        summary = [block for block in self.blocks if block.get("content")] if is_summary else []
+        if is_summary:
+            self.blocks = []
+        if summary:
+            newest = self.newest
+            self.messages = []
+            self._add("assistant", summary)
+            self.person(newest)
         if self.blocks:
             self._add("assistant", self.blocks)
         if self.results:

@@ -1,7 +1,7 @@
 """The options of a conversation: how long an answer may be, and how its context is kept small."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -11,10 +11,14 @@ TOOL = "memory"
 CONTEXT_BETA = "context-management-2025-06-27"
 """The beta of the memory tool and of context editing."""
 COMPACTION_BETA = "compact-2026-01-12"
+SUMMARY_BETA = "compact-2026-09-04"
+"""The beta of a summary that is asked for, and of every request that begins with such a summary."""
 
 CLEAR_TOOL_USES = "clear_tool_uses_20250919"
 CLEAR_THINKING = "clear_thinking_20251015"
 COMPACT = "compact_20260112"
+SUMMARIZE = "compaction"
+"""The parameter of a request that only asks for a summary, and the stop reason of its answer."""
 
 THINKING_TOKENS = 1_024
 """How many tokens a model may think that has to be given a number; it is the least that the API takes."""
@@ -104,6 +108,19 @@ class Options:
         if edits := self.edits():
             parameters["context_management"] = {"edits": edits}
         return parameters
+
+    def summary(self, model: str, system: str) -> Json:
+        """Return what a request says that only asks for a summary of the conversation. No context is edited in it."""
+        parameters = self.parameters(model, system)
+        parameters.pop("context_management", None)
+        asked = {"type": "summarize"} | ({"instructions": self.instructions} if self.instructions else {})
+        return parameters | {SUMMARIZE: asked, "betas": [CONTEXT_BETA, SUMMARY_BETA]}
+
+
+def betas(named: Sequence[str], messages: Sequence[Json]) -> list[str]:
+    """Return the betas of a request with these messages: the conversation may begin with a summary."""
+    begins = bool(messages) and messages[0]["role"] == "assistant" and SUMMARY_BETA not in named
+    return [*named, *([SUMMARY_BETA] if begins else [])]
 
 
 def thinking(model: str) -> Json:

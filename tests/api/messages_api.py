@@ -57,7 +57,12 @@ def check(request: dict[str, Any]) -> None:
     if tools != [{"type": "memory_20250818", "name": "memory"}]:
         raise Refused("tools: the memory tool is missing")
     messages = request["messages"]
-    if not messages or [m["role"] for m in messages] != ["user", "assistant"] * (len(messages) // 2) + ["user"]:
+    if messages and messages[0]["role"] == "assistant" and messages[0]["content"][0].get("signature"):
+        messages = messages[1:]  # a summary that was asked for comes first
+    roles = [m["role"] for m in messages]
+    if "compaction" in request and roles[-1:] == ["assistant"]:
+        roles = roles[:-1]
+    if not messages or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         raise Refused("messages: roles must alternate and begin and end with user")
     for before, message in zip([None, *messages], messages, strict=False):
         _check_turn(before, message)

@@ -38,6 +38,8 @@ class Turn:
 
     @property
     def reason(self) -> str:
+        if any(block.get("signature") for block in self.blocks if block["type"] == "compaction"):
+            return "compaction"
         calls = any(block["type"] == "tool_use" for block in self.blocks)
         return self.stop_reason or ("tool_use" if calls else "end_turn")
 
@@ -157,6 +159,21 @@ def _pieces(text: str) -> list[str]:
     return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
 
 
+def _check_summary(request: Json, betas: str, turn: Turn | Refusal) -> None:
+    """A summary is asked for alone, and sent back as it was."""
+    first = request["messages"][0]["content"]
+    begins = isinstance(first, list) and first[0]["type"] == "compaction"
+    if ("compaction" in request or begins) and "compact-2026-09-04" not in betas:
+        raise Refused("the beta of summaries is missing")
+    if begins and first[0].get("signature") != "c2lnbmVk":
+        raise Refused("the summary is not as it was signed")
+    if "compaction" in request:
+        if "context_management" in request or request["compaction"]["type"] != "summarize":
+            raise Refused("compaction")
+        if not isinstance(turn, Turn) or [block["type"] for block in turn.blocks] != ["compaction"]:
+            raise Refused("the script has another answer")
+
+
 def _handler(api: ClaudeApi) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -196,6 +213,7 @@ def _handler(api: ClaudeApi) -> type[BaseHTTPRequestHandler]:
             if request.get("stream") is not True:
                 raise Refused("stream")
             turn = api.turns[len(api.requests)]
+            _check_summary(request, self.headers["anthropic-beta"], turn)
             api.requests.append(request)
             api.betas.append(self.headers["anthropic-beta"])
             if isinstance(turn, Refusal):

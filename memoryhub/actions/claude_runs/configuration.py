@@ -1,12 +1,14 @@
 """What the hub's settings say about Claude runs: whether there is a key, the models, the budgets, and who may run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
+from memoryhub.conversation.options import SUMMARIZE
 from memoryhub.models import ClaudeModel, HubSettings, MemoryStore, Role, User
 
 USUAL = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-haiku-4-5", "claude-opus-4-5")
@@ -30,6 +32,12 @@ def models() -> list[ClaudeModel]:
     offered = {model.pk: model for model in ClaudeModel.objects.order_by("place")}
     named = settings.MEMORYHUB_CLAUDE_MODELS or list(offered) or USUAL
     return [offered.get(name) or ClaudeModel(id=name, name=name) for name in named]
+
+
+def may_summarize(model: str) -> bool:
+    """Return whether a model can be asked for a summary of a conversation, as far as the API has said."""
+    edits: Any = ClaudeModel.objects.filter(pk=model).values_list("edits", flat=True).first()
+    return edits is None or SUMMARIZE in edits
 
 
 def set_models(offered: Sequence[ClaudeModel]) -> None:

@@ -3,7 +3,7 @@ its calls of the memory tool are.
 
 The content of an event, by its kind:
 
-- message: `text` and `by`, the name of the person;
+- message: `text` and `by`, the name of the person; `summarizes` if what was before is to be summarized first;
 - text, thinking, compaction: `block`, the block of Claude's answer; `is_masked` if the rules for sensitive text changed
   it;
 - call: `id`, `name` and, until it has run, its `input`, with `is_masked` as above; of one that was not run, `answer`

@@ -18,19 +18,20 @@ Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
 """{id of a call: its input, its answer, whether that is an error}, as they were, for the calls of this process."""
 
 
-def messages_of(run: ClaudeRun, exact: Exact) -> list[dict[str, Any]]:
-    """Return the messages to send for the next answer."""
-    return messages(run.task, _said(run, exact))
+def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:
+    """Return the messages to send for the next answer; with `before`, those before the event with this number."""
+    return messages(run.task, _said(run, exact, before))
 
 
-def _said(run: ClaudeRun, exact: Exact) -> Iterator[Said]:
+def _said(run: ClaudeRun, exact: Exact, before: int | None) -> Iterator[Said]:
     events = list(ClaudeEvent.objects.of_run(run.pk).filter(is_cut=False))
+    events = [event for event in events if before is None or event.number < before]
     seqs = [event.seq for event in events if event.seq is not None]
     entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(run.place).of_seqs(seqs)}
     for event in events:
         if event.kind == ClaudeEventKind.CALL:
             yield _call(event, entries, exact)
-        elif event.kind == ClaudeEventKind.MESSAGE:
+        elif event.kind in (ClaudeEventKind.MESSAGE, ClaudeEventKind.TURN):
             yield Said(event.kind, event.content)
         elif not event.content.get("is_masked") or event.kind == ClaudeEventKind.TEXT:
             # A summary or thought with other words than Claude's own would be refused.

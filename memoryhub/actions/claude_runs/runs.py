@@ -82,8 +82,10 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
     return run
 
 
-def go_on(run_id: str, store_id: str, message: str, act: Act) -> None:
+def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: bool = False) -> None:
     """Continue a run that has ended, with another message or, if Claude is to answer anyway, without one ("").
+
+    If it `summarizes`, the API first replaces what was before the message by a summary.
 
     It may then use as many tokens again. Raises NoSuchRun, NotNow, CopyGone, ToolError if the store is archived, and
     tree.NoSuchStore.
@@ -96,7 +98,8 @@ def go_on(run_id: str, store_id: str, message: str, act: Act) -> None:
         if run.copy and not MemoryStore.present.filter(pk=run.copy).exists():
             raise CopyGone
         if message.strip():
-            content = {"text": events.kept(store_id, message), "by": act.actor.label}
+            content: dict[str, object] = {"text": events.kept(store_id, message), "by": act.actor.label}
+            content |= {"summarizes": True} if summarizes else {}
             events.add(run, ClaudeEventKind.MESSAGE, content, act.at)
         allowed = settings.MEMORYHUB_CLAUDE_RUN_TOKENS
         ClaudeRun.objects.filter(pk=run_id).update(

@@ -189,6 +189,13 @@ def seq_of(run: ClaudeRun, call_id: str) -> int | None:
     return None if row is None else int(row[1])
 
 
+def summary_asked(run_id: str) -> int | None:
+    """Return the number of the message before which the conversation is to be summarized, if that is not done yet."""
+    kinds = (ClaudeEventKind.MESSAGE, ClaudeEventKind.TURN)
+    last = ClaudeEvent.objects.of_run(run_id).filter(kind__in=kinds).last()
+    return last.number if last is not None and last.content.get("summarizes") else None
+
+
 def called(run_id: str, worker: str, number: int, seq: int) -> None:
     """Note that a call ran, and the number of its audit entry: its input and its answer are read there."""
     with own(run_id, worker) as run:

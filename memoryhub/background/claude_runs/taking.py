@@ -14,6 +14,7 @@ from memoryhub.actions.claude_runs import configuration, work
 from memoryhub.background.claude_runs.answers import Api, Failed
 from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.background.runner import Report
+from memoryhub.conversation.options import SUMMARIZE
 from memoryhub.database import connections
 from memoryhub.models import ClaudeModel
 
@@ -46,6 +47,8 @@ def _model(one: dict[str, Any]) -> ClaudeModel:
     can = one.get("capabilities") or {}
     editing = can.get("context_management")
     edits: Any = None if editing is None else sorted(name for name, told in editing.items() if _is_supported(told))
+    if edits is not None and _is_supported(can.get(SUMMARIZE)):
+        edits.append(SUMMARIZE)
     thinks = None if can.get("thinking") is None else _is_supported(can["thinking"])
     return ClaudeModel(
         id=one["id"],

@@ -22,7 +22,7 @@ from memoryhub.actions.memories.calls import AuditFull, Caller, KeyRevoked, NotR
 from memoryhub.actions.stores import copies
 from memoryhub.background.claude_runs.answers import Answer, Api, Begun, Block, Failed, Tick, context_of, total_of
 from memoryhub.conversation.messages import about_tokens, block_of
-from memoryhub.conversation.options import TOOL, Options
+from memoryhub.conversation.options import TOOL, Options, betas
 from memoryhub.models import Access, Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
 
 logger = logging.getLogger(__name__)
@@ -130,7 +130,10 @@ class Turns:
         self.proposes = run.proposes
         self._copy(run)
         self._run_calls(run)
-        answer = self._ask(run)
+        options = Options.of(run.options)
+        if (message := work.summary_asked(self.run_id)) is not None:
+            self._ask(run, options.summary(run.model, run.system), before=message)
+        answer = self._ask(run, options.parameters(run.model, run.system))
         if answer.stop_reason in PROBLEMS:
             self._refuse_calls("This call was not run, because the answer broke off before it was complete.")
             raise _Failure(PROBLEMS[answer.stop_reason])
@@ -149,14 +152,15 @@ class Turns:
                 raise _Failure("disk_full") from None
         work.copied(self.run_id, self.worker, copied)
 
-    def _ask(self, run: ClaudeRun) -> Answer:
-        """Ask for the next answer, again if it breaks off, and write it down."""
-        options = Options.of(run.options)
-        common = options.parameters(run.model, run.system)
+    def _ask(self, run: ClaudeRun, common: dict[str, Any], before: int | None = None) -> Answer:
+        """Ask for the next answer, again if it breaks off, and write it down; with `before`, it is made from what was
+        before this event."""
+        most = Options.of(run.options).max_tokens
         for attempt in range(ASK_AGAIN + 1):
-            parameters = common | {"messages": history.messages_of(run, self.exact)}
+            messages = history.messages_of(run, self.exact, before)
+            parameters = common | {"messages": messages, "betas": betas(common["betas"], messages)}
             counted = self._count(parameters)
-            room = work.hold(self.run_id, self.worker, counted, options.max_tokens)
+            room = work.hold(self.run_id, self.worker, counted, most)
             parameters |= {"max_tokens": room, "cache_control": {"type": "ephemeral"}}
             try:
                 return self._answer(parameters, counted)

@@ -191,9 +191,19 @@ def tidying() -> dict[str, Any]:
 
 
 class MessageForm(forms.Form):
-    """Another message to Claude."""
+    """Another message to Claude, and whether what was before is summarized first."""
 
     message = _Text(
         label=_("Another message"), max_length=LONGEST_TEXT, required=False,
         widget=forms.Textarea(attrs={**_PLAIN, "rows": 3}),
     )  # fmt: skip
+    summarizes = forms.BooleanField(
+        label=_("Summarize the conversation first"), required=False,
+        help_text=_("For a long conversation: Claude’s API replaces what was said by a summary."),
+    )  # fmt: skip
+
+    def clean(self) -> dict[str, Any] | None:
+        given = super().clean()
+        if given and given.get("summarizes") and not given.get("message", "").strip():
+            self.add_error("message", gettext("Write a message: it follows the summary."))
+        return given

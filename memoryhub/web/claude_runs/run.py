@@ -68,6 +68,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         options=Options.of(run.options),
         picture=picture_of(run),
         form=MessageForm(),
+        may_summarize=configuration.may_summarize(run.model),
         needs_message=run.state == ClaudeRunState.FINISHED,
         is_configured=configuration.is_configured(),
     )
@@ -111,12 +112,13 @@ def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespo
     run = run_of(store, claude_run_id)
     form = MessageForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("The message is too long."))
+        messages.error(request, form.errors["message"][0])
     elif not configuration.is_configured():
         messages.error(request, _("The hub has no key for Claude’s API."))
     else:
         try:
-            runs.go_on(run.pk, store.pk, form.cleaned_data["message"], act(request))
+            given = form.cleaned_data
+            runs.go_on(run.pk, store.pk, given["message"], act(request), summarizes=given["summarizes"])
         except runs.CopyGone:
             messages.error(request, _("The copy on which it worked has been deleted. Run it again."))
         except (runs.NotNow, runs.NoSuchRun):
