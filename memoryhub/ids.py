@@ -35,6 +35,7 @@ PROPOSAL = "prop_"
 PROPOSED_CHANGE = "change_"
 COMMENT = "comment_"
 CLAUDE_RUN = "clrun_"
+CLAUDE_PRESET = "clpreset_"
 
 
 def milliseconds(at: datetime) -> int:

@@ -13,6 +13,7 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import (
     HUB,
     AuditEntry,
+    ClaudePreset,
     ClaudeRun,
     Comment,
     Delivery,
@@ -145,6 +146,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
             id="clrun_1", store=store, agent="agent_1", key="apikey_1", model="m", task="of Alice", state="finished",
             created_at=AT,
         )  # fmt: skip
+        preset = ClaudePreset.objects.create(id="clpreset_1", store=store, name="of Alice", changed_at=AT)
         ImportItem.objects.create(job=job, number=1, path="/of Alice", found="conflict", choice="skip", content="x")
     agent_key, session = Key.objects.get(), Session.objects.get()
     return {
@@ -154,7 +156,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         "receipt_id": receipt.pk, "scan_id": scan.pk, "policy_id": policy.pk, "run_id": run.pk, "hold_id": hold.pk,
         "webhook_id": hook.pk, "delivery_id": delivery.pk, "import_id": job.pk,
         "finding_id": finding.pk, "number": 1, "group": "group_1", "topic": "retention",
-        "comment_id": comment.pk, "claude_run_id": claude_run.pk,
+        "comment_id": comment.pk, "claude_run_id": claude_run.pk, "claude_preset_id": preset.pk,
     }  # fmt: skip
 
 

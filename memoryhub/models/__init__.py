@@ -3,6 +3,7 @@
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.background import BackgroundTask, Installation
+from memoryhub.models.claude_presets import ClaudePreset
 from memoryhub.models.claude_runs import (
     ClaudeDay,
     ClaudeEvent,
@@ -30,7 +31,8 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 __all__ = [
     "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
     "BackgroundTask", "CallCount", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel",
-    "ClaudeRun", "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door",
+    "ClaudePreset", "ClaudeRun", "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest",
+    "Directory", "Door",
     "Figures", "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall",
     "Import", "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice",
     "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain",

@@ -102,6 +102,8 @@ _ALL = (
         "propose_claude_run", _("proposed what the Claude run %(run)s made of a copy, as #%(number)s"),
         by_agents=True, did=_("proposed what a Claude run made of a copy"),
     ),
+    Command("save_claude_preset", _("saved version %(number)s of the preset “%(name)s” of Claude runs")),
+    Command("delete_claude_preset", _("deleted the preset “%(name)s” of Claude runs")),
     Command(
         "copy_memories",
         several=lambda n: ngettext(

@@ -16,6 +16,7 @@ from memoryhub.actions.transfer import importing
 from memoryhub.models import (
     AuditEntry,
     ClaudeEvent,
+    ClaudePreset,
     ClaudeRun,
     Comment,
     Finding,
@@ -153,6 +154,7 @@ PLAIN = (
     Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "case_number", "path")),
     Place("comment", Comment.objects.of_store, ("text",)),
     Place("claude_run", ClaudeRun.objects.of_store, ("task", "system")),
+    Place("claude_preset", ClaudePreset.objects.of_store, ("name",)),
     Place("finding", lambda store: Finding.objects.filter(store_id=store), ("note",)),
     Place("proposal", lambda store: Proposal.objects.filter(store_id=store), ("reason",)),
     Place("change", lambda store: ProposedChange.objects.filter(store_id=store), ("path", "new_path", "content")),
@@ -167,6 +169,7 @@ PLAIN = (
 PLAIN_JSON = (
     Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),
     Place("claude_run", ClaudeRun.objects.of_store, ("options",), escaped=True),
+    Place("claude_preset", ClaudePreset.objects.of_store, ("versions",), escaped=True),
     Place("claude_run", lambda store: ClaudeEvent.objects.filter(run__store_id=store), ("content",), escaped=True),
     Place("import", lambda store: Import.objects.filter(store_id=store), ("actors", "actor"), escaped=True),
     Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("history",), escaped=True),

@@ -76,6 +76,11 @@ class StartForm(forms.Form):
         label=_("The copy as it was at"), required=False, widget=forms.TextInput(attrs={"type": "datetime-local"}),
         help_text=_("Empty: as it is now."),
     )  # fmt: skip
+    preset = forms.CharField(
+        label=_("Name of the preset"), required=False, max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=_("Guidance, model and settings, without the task. A name that is there gets a new version."),
+    )  # fmt: skip
     seq = forms.IntegerField(required=False, min_value=1, max_value=2**53, widget=forms.HiddenInput)
     system = _Text(
         label=_("System prompt"), required=False, max_length=LONGEST_TEXT,
@@ -126,8 +131,11 @@ class StartForm(forms.Form):
         widget=forms.Textarea(attrs={**_PLAIN, "rows": 2}),
     )  # fmt: skip
 
-    def __init__(self, store_id: str, data: Any = None, initial: Any = None) -> None:
+    def __init__(self, store_id: str, data: Any = None, initial: Any = None, *, saves: bool = False) -> None:
+        """With `saves`, the form is sent to save a preset, which needs a name and no task."""
         super().__init__(data, initial=initial)
+        if saves:
+            self.fields["task"].required, self.fields["preset"].required = False, True
         self.store_id = store_id
         if self["seq"].value():
             self.fields["at"].help_text = gettext("Empty: as it was before the run that is repeated.")
@@ -175,6 +183,11 @@ class StartForm(forms.Form):
             told = guidance.PROPOSES.format(most=MOST_CHANGES)
             system = system if told in system else f"{system}\n\n{told}".strip()
         return Asked(given["model"], given["task"], system, Options.of(options), copies, proposes, given["seq"])
+
+    def as_preset(self) -> dict[str, Any]:
+        """Return the content of a preset."""
+        names = ("model", "system", "tidy", "topic", *Options.__dataclass_fields__)
+        return {name: self.cleaned_data[name] for name in names}
 
 
 def initial_of(run: ClaudeRun, *, copies: bool) -> dict[str, Any]:

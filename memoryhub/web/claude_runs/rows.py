@@ -1,6 +1,6 @@
 """What the pages of Claude runs show: the runs of a list, and the events of one run in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,11 @@ def listed(run: ClaudeRun) -> Listed:
     return Listed(
         run, _Masking(run.store_id)(title), words.state_words(run), words.TONES[run.state], words.interrupted_words(run)
     )
+
+
+def masking_of(store: MemoryStore) -> Callable[[str], str]:
+    """Return what masks the values in a text that a page of a store never shows."""
+    return _Masking(store.pk)
 
 
 class _Masking:

@@ -99,6 +99,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
         _("Claude runs"),
         _("The text is replaced by [redacted] in tasks and in what Claude wrote. Runs that go on are stopped."),
     ),
+    "claude_preset": (_("Presets of Claude runs"), _("The text is replaced by [redacted] in all versions.")),
     "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
     "policy": (
         _("Retention policies"),

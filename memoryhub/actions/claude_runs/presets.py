@@ -1,0 +1,51 @@
+"""Saving and deleting the presets of Claude runs. Each act is one entry, without the texts."""
+
+from typing import Any
+
+from memoryhub import ids
+from memoryhub.actions.claude_runs import events
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.models import ClaudePreset
+
+MOST_PRESETS = 100
+"""The most presets of a store."""
+MOST_VERSIONS = 100
+"""The most versions of a preset that are kept: the newest."""
+
+
+class TooManyPresets(Exception):
+    """The store has MOST_PRESETS presets."""
+
+
+def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudePreset:
+    """Save a preset under a name, as a new version if there is one with this name. Without a change, nothing is
+    written. Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        kept, name = events.kept_in(store_id, content), events.kept(store_id, name)
+        preset = ClaudePreset.objects.of_store(store_id).filter(name=name).first()
+        if preset is None:
+            if ClaudePreset.objects.of_store(store_id).count() >= MOST_PRESETS:
+                raise TooManyPresets
+            preset = ClaudePreset(id=ids.new_id(ids.CLAUDE_PRESET, act.at), store_id=store_id, name=name)
+        versions: Any = preset.versions
+        if versions and versions[-1]["content"] == kept:
+            return preset
+        number = versions[-1]["number"] + 1 if versions else 1
+        version = {"number": number, "at": act.at.isoformat(), "by": act.actor.label, "content": kept}
+        preset.versions, preset.changed_at = [*versions, version][-MOST_VERSIONS:], act.at
+        preset.save()
+        details = {"preset": preset.pk, "name": name, "number": number}
+        tree.commit(store, Record("save_claude_preset", input=audit.to_json(details)))
+        return preset
+
+
+def delete(store_id: str, preset_id: str, act: Act) -> None:
+    """Delete a preset with its versions, if it is there. Raises NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        preset = ClaudePreset.objects.of_store(store_id).filter(pk=preset_id).first()
+        if preset is not None:
+            details = {"preset": preset.pk, "name": preset.name}
+            preset.delete()
+            tree.commit(store, Record("delete_claude_preset", input=audit.to_json(details)))
