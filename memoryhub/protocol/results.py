@@ -231,11 +231,6 @@ def held_in(path: str, directory: str) -> str:
     return f"Error: A legal hold is on {ROOT}{directory}: {ROOT}{path} cannot be moved out of what is held"
 
 
-def memory_is_gone(path: str) -> str:
-    """Return why a change cannot be proposed: its memory was purged."""
-    return f"Error: The memory {ROOT}{path} no longer exists"
-
-
 def frozen(path: str, reason: str) -> str:
     """Return the error for a frozen memory, at every door. `reason` is the text of the person who froze it."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"

@@ -90,6 +90,7 @@ def test_no_list_has_a_copy_and_people_may_only_look_at_it(
         assert "This is a throw-away copy" in page(client, home) and "Copy of" not in page(client, "/stores")
         for act in ("new", "export"):  # an export would leave no trace: the audit of a copy is deleted with it
             assert client.post(f"/stores/{run.copy}/{act}", {"format": "zip"}).status_code == 403
+        assert "Export" not in page(client, home) and "Download all" not in page(client, home)
     assert signed_in(charlie).get(home).status_code == 404
     assert "two" in page(signed_in(bob), f"/audit/{run.copy}/3"), "so its entries are"
     html = page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")

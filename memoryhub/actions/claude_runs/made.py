@@ -163,7 +163,7 @@ def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
     if one.memory is not None:
         memory = tree.memory_by_id(store, one.memory) or tree.memory_in_trash(store, one.memory)
         if memory is None:
-            proposed.left_out.append((one.path, results.memory_is_gone(one.path)))
+            proposed.left_out.append((one.path, results.does_not_exist(one.path)))
             return None
     try:
         content, place = one.content, one.new_path or (one.path if memory is None else None)

@@ -126,7 +126,11 @@ def _facts(one: Side, two: Side) -> Iterator[Fact]:
     yield fact(_("Calls"), [number(len(one.calls)), number(len(two.calls))])
     yield fact(_("Tokens in"), [number(run.input_tokens) for run in runs])
     yield fact(_("Tokens out"), [number(run.output_tokens) for run in runs])
-    yield fact(_("It took"), [timesince(run.created_at, run.ended_at) if run.ended_at else "–" for run in runs])
+    yield fact(_("It took"), [_lasted(run) for run in runs])
+
+
+def _lasted(run: ClaudeRun) -> str:
+    return timesince(run.created_at, run.ended_at).replace("\xa0", " ") if run.ended_at else "–"
 
 
 def _place_words(run: ClaudeRun) -> str:

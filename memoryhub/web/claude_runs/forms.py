@@ -137,6 +137,8 @@ class StartForm(forms.Form):
         if saves:
             self.fields["task"].required, self.fields["preset"].required = False, True
         self.store_id = store_id
+        lines = str(self["task"].value() or "").count("\n") + 2
+        self.fields["task"].widget.attrs["rows"] = min(max(lines, 5), 15)
         if self["seq"].value():
             self.fields["at"].help_text = gettext("Empty: as it was before the run that is repeated.")
         self.models = {model.pk: model for model in configuration.models()}

@@ -112,7 +112,7 @@ def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespo
     run = run_of(store, claude_run_id)
     form = MessageForm(request.POST)
     if not form.is_valid():
-        messages.error(request, form.errors["message"][0])
+        messages.error(request, str(form.errors["message"][0]))
     elif not configuration.is_configured():
         messages.error(request, _("The hub has no key for Claude’s API."))
     else:
