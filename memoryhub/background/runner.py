@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from django.db import Error
 from django.utils import timezone
 
-from memoryhub.actions.core import background
+from memoryhub.actions.core import background, pace
 from memoryhub.actions.core.background import Outcome
 from memoryhub.database import connections
 
@@ -25,6 +25,8 @@ FIRST_DELAY, LONGEST_DELAY = 1.0, 600.0
 """Seconds until the next attempt after the first failure, doubled by each further one, and the longest delay."""
 NOTE_EVERY = 60.0
 """Seconds after which a further success is saved."""
+SOON = 0.2
+"""Seconds until the next round if there is more to do; in them, other work takes its turn."""
 WAIT = 5.0
 
 Clock = Callable[[], datetime]
@@ -152,11 +154,12 @@ class Runner:
         report = self.reports[task.name]
         has_turn = not task.aside and self.turn.acquire(timeout=WAIT)
         try:
-            done = task.work(self.clock())
+            with pace.giving_way():
+                done = task.work(self.clock())
         except Exception as error:
             task.due = self.seconds() + report.failed(error)
         else:
-            task.due = self.seconds() + (min(1.0, task.every) if done is False else task.every)
+            task.due = self.seconds() + (min(SOON, task.every) if done is False else task.every)
             report.succeeded()
         finally:
             if has_turn:

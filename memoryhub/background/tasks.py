@@ -23,7 +23,7 @@ from memoryhub.actions.mail import sending
 from memoryhub.actions.memories import refusals, refused_calls
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.stores import delete
-from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer import forgetting, importing
 from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
 from memoryhub.background import webhooks
@@ -122,7 +122,7 @@ class Forgetting:
         while sending.forget(clock):
             pass
         housekeeping.forget_sessions(now)
-        importing.forget_previews(clock)
+        forgetting.forget_previews(clock)
         background.forget_nodes(clock)
         refusals.write_counted(now)
 
@@ -183,8 +183,8 @@ class Jobs:
         self.find, self.step, self.slice = find, step, seconds
         self.failed: dict[str, tuple[int, float, JobFailed]] = {}
 
-    def go_on(self, now: datetime) -> None:
-        """Work for one slice of time. Raises JobFailed if a job is failing."""
+    def go_on(self, now: datetime) -> bool:
+        """Work for one slice of time; return False if there is more to do. Raises JobFailed if a job is failing."""
         there = list(self.find())
         self.failed = {job: kept for job, kept in self.failed.items() if job in there}
         end, jobs = time.monotonic() + self.slice, deque(job for job in there if self._is_due(job))
@@ -195,6 +195,7 @@ class Jobs:
             time.sleep(PAUSE)
         for _, _, error in self.failed.values():
             raise error
+        return not jobs
 
     def _is_due(self, job: str) -> bool:
         return job not in self.failed or self.failed[job][1] <= time.monotonic()

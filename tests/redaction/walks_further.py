@@ -14,7 +14,7 @@ from memoryhub.actions.memories.selection import Chosen
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.review import decisions
 from memoryhub.actions.search import saved_views
-from memoryhub.actions.transfer import export_entries, exporting, importing
+from memoryhub.actions.transfer import export_entries, exporting, forgetting, importing
 from memoryhub.actions.transfer.importing import Brought
 from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
@@ -278,7 +278,7 @@ def _background(walk: Walk) -> None:
         housekeeping.forget_sessions(walk.at)
         housekeeping.forget_calls(walk.at)
     elif choice == 3:
-        importing.forget_previews(walk.at)
+        forgetting.forget_previews(walk.at)
     else:
         with writing():
             Finding.objects.of_store(walk.store.pk).update(is_settled=False)

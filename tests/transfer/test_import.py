@@ -15,7 +15,7 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import rules
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
-from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer import forgetting, importing
 from memoryhub.background import tasks
 from memoryhub.models import AuditEntry, Door, Finding, Import, ImportItem, Memory, MemoryStore, MemoryVersion
 from memoryhub.protocol.errors import ToolError
@@ -156,8 +156,8 @@ def test_cancelled_or_forgotten_its_texts_are_gone(target: MemoryStore) -> None:
         with pytest.raises(importing.NotOpen):
             again()
     old = trips.prepared(target, hostile.GOOD)
-    assert importing.forget_previews(trips.act(40 + 23 * 60).at) == 0
-    assert importing.forget_previews(trips.act(41 + 24 * 60).at) == 1
+    assert forgetting.forget_previews(trips.act(40 + 23 * 60).at) == 0
+    assert forgetting.forget_previews(trips.act(41 + 24 * 60).at) == 1
     old.refresh_from_db()
     assert old.state == "cancelled" and ImportItem.objects.get(job=old).content is None
 

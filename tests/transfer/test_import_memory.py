@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db.models import Sum
 
 from memoryhub.actions.core import transactions
-from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer import forgetting, importing
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, MemoryVersion
 from memoryhub.text import novelty
 from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
@@ -194,18 +194,18 @@ def test_what_a_process_that_died_left_of_an_import_goes(monkeypatch: pytest.Mon
         pass
 
     def kill(pieces: int) -> None:
-        monkeypatch.setattr(importing, "_drop", lambda import_id: None)
+        monkeypatch.setattr(importing, "drop", lambda import_id: None)
         raise Killed
 
-    drop = importing._drop
+    drop = importing.drop
     watch_pieces(monkeypatch, kill)
     store = new_store()
     with pytest.raises(Killed):
         prepared(store, tuple(small(number) for number in range(400)))
-    monkeypatch.setattr(importing, "_drop", drop)
+    monkeypatch.setattr(importing, "drop", drop)
     assert Import.objects.get().state == ImportState.ARRIVING and not importing.running()
-    importing.forget_previews(act(40).at + timedelta(hours=1))
+    forgetting.forget_previews(act(40).at + timedelta(hours=1))
     assert Import.objects.exists()
-    importing.forget_previews(act(40).at + timedelta(hours=7))
+    forgetting.forget_previews(act(40).at + timedelta(hours=7))
     assert not Import.objects.exists() and not ImportItem.objects.exists()
     require_verified(store, Path("none"))

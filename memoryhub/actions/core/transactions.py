@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from memoryhub.actions.core import disk_space, remembered, seals, sql
+from memoryhub.actions.core import disk_space, pace, remembered, seals, sql
 from memoryhub.actions.core.turn import Turn
 from memoryhub.actions.core.turns import Lines
 from memoryhub.database import connections
@@ -68,6 +68,7 @@ def writing() -> Iterator[None]:
             raise
     elif connection.vendor == "sqlite":
         _turn.give_up()
+        pace.arrive()
         arrived = time.monotonic()
         with write_lock:
             _require_a_chance(arrived)
@@ -75,6 +76,7 @@ def writing() -> Iterator[None]:
             with _transaction():
                 yield
     else:
+        pace.arrive()
         with _transaction():
             yield
 
@@ -94,7 +96,7 @@ class RoomMade(OperationalError):
 
 @contextmanager
 def _transaction() -> Iterator[None]:
-    began, committed = time.monotonic(), False
+    began, committed = pace.begin(), False
     try:
         with ExitStack() as whole, connection.wrap_database_errors, transaction.atomic():
             sql.connect()
@@ -120,6 +122,7 @@ def _transaction() -> Iterator[None]:
         raise
     finally:
         remembered.end(committed=committed)
+        pace.end()
     connections.require_same_file()
     Last.committed = time.monotonic()
 
@@ -247,6 +250,7 @@ def is_busy() -> bool:
 def tidy_up() -> None:
     """Undo what work of this thread left that was stopped at any step, also in the middle of its own tidying up."""
     _turn.give_up()
+    pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
     sealed.end()
     remembered.end(committed=False)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from memoryhub.actions.core import settling, tree
+from memoryhub.actions.core import pace, settling, tree
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door, Finding, FindingState, Memory
 
@@ -19,8 +19,12 @@ def step(at: datetime) -> bool:
     try:
         with tree.locked(store_id, act) as store:
             rows = Finding.objects.of_store(store_id).filter(is_settled=False).order_by("id")[:STEP]
-            findings = list(rows)
-            standing = [finding for finding in findings if _stands(store_id, finding)]
+            findings: list[Finding] = []
+            standing: list[Finding] = []
+            for finding in pace.some(rows):
+                findings.append(finding)
+                if _stands(store_id, finding):
+                    standing.append(finding)
             settling.write(store.head, act, store_id, standing, FindingState.OPEN, {"because": "the text still stands"})
             Finding.objects.of_store(store_id).filter(pk__in=[one.pk for one in findings]).update(is_settled=True)
     except tree.NoSuchStore:

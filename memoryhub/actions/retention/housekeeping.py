@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import F, OuterRef, Q, Subquery
 
+from memoryhub.actions.core import pace
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import AuditChain, IdempotentCall
 
@@ -31,7 +32,8 @@ def forget_calls(clock: datetime, most: int = 1_000) -> int:
     with writing():
         old = IdempotentCall.objects.filter(at__lt=before).alias(last=Subquery(last))
         enough = Q(last__gte=F("seq") + KEPT_ENTRIES) | Q(at__lt=clock - LONGEST)
-        found = list(old.filter(enough).order_by("at")[:most])
-        for call in found:
+        count = 0
+        for call in pace.some(old.filter(enough).order_by("at")[:most]):
             IdempotentCall.objects.filter(store_id=call.store_id, key=call.key, token=call.token).delete()
-    return len(found)
+            count += 1
+    return count

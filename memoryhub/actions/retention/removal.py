@@ -9,7 +9,7 @@ from django.db.models import F
 
 from memoryhub import chain
 from memoryhub.actions.comments import anchors
-from memoryhub.actions.core import audit, proposed_texts, seals, tree
+from memoryhub.actions.core import audit, pace, proposed_texts, seals, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers
 from memoryhub.actions.core.plans import in_parts
@@ -40,6 +40,7 @@ from memoryhub.models.redaction import RedactionQuerySet
 
 MOST_ENTRIES = 1_000
 """The most entries that one transaction removes."""
+_size = pace.Size(MOST_ENTRIES)
 
 
 class Removed(NamedTuple):
@@ -120,7 +121,7 @@ def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
         row = AuditChain.objects.get(pk=chain_id)
-        most = min(up_to, row.start_seq + MOST_ENTRIES, head.last_seq - 1)
+        most = min(up_to, row.start_seq + min(MOST_ENTRIES, _size.next), head.last_seq - 1)
         last = most if of_copy else _removable(row, most, act.at)
         if last <= row.start_seq:
             return 0
@@ -134,6 +135,7 @@ def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False
         AuditChain.objects.filter(pk=chain_id).update(bytes=F("bytes") - gone.bytes())
         gone.delete()
         IdempotentCall.objects.filter(store_id=chain_id, seq__lte=last).delete()
+        _size.learn(count, count)
         return count
 
 

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from time import perf_counter
 
 from memoryhub import chain, retention_rules
-from memoryhub.actions.core import audit, sql, tree
+from memoryhub.actions.core import audit, pace, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories import selection
@@ -18,8 +17,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.retention_rules import Due, Facts, Policy
 
 MOST = 20
-SECONDS = 0.006
-"""The number of items, and the seconds, after which a transaction begins no further item: tool calls wait for it."""
+"""The most items of one transaction: tool calls wait for it."""
 
 MOST_VERSIONS = 50
 """The most old versions of a memory that one transaction removes."""
@@ -84,7 +82,7 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
 
     Call it inside the transaction that locked the store.
     """
-    begun, progress = perf_counter(), Progress()
+    progress = Progress()
     rules = Rules.of(run.store_id, run.at)
     first = list(islice(plan, MOST))
     wanted = [item.memory for item in first if item.memory]
@@ -92,14 +90,12 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
     rows = {row.pk: row for row in found}
     work = Work(run, store, rules, at, rows, {policy.id: policy for policy in rules.policies})
     made: list[RunItem] = []
-    for item in first:
+    for item in pace.some(first):
         part = _do(work, item, made)
         if part is not None:
             progress.part = part
             break
         progress.done += 1
-        if perf_counter() - begun > SECONDS:
-            break
     progress.counters = _count(run, made)
     _keep(run, made)
     return progress

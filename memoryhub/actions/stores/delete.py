@@ -6,7 +6,7 @@ A throw-away copy is deleted with all that its audit says of texts.
 from django.db import models
 from django.db.models import Q
 
-from memoryhub.actions.core import audit, sql, tree
+from memoryhub.actions.core import audit, pace, sql, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import NoSuchStore, Tree
@@ -45,6 +45,7 @@ from memoryhub.protocol.errors import ToolError
 COMMAND = "delete_store"
 PIECE = 500
 """The most rows that one short transaction deletes."""
+_size = pace.Size(PIECE)
 
 HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (ImportItem, "job__store"), (RunItem, "run__store"), (ClaudeEvent, "run__store"),
@@ -123,11 +124,12 @@ def step(store_id: str) -> bool:
         return False
     for model, store in HEAVY:
         with writing():
-            there = list(model._default_manager.filter(**{store: store_id}).values_list("pk", flat=True)[:PIECE])
-            if there:
+            rows = model._default_manager.filter(**{store: store_id}).values_list("pk", flat=True)
+            if there := list(rows[: min(PIECE, _size.next)]):
                 named = {} if "__" in store else {store: store_id}
-                rows = model._default_manager.filter(**named, pk__in=there)
-                rows._raw_delete(rows.db)  # no other rows depend on these rows
+                gone = model._default_manager.filter(**named, pk__in=there)
+                gone._raw_delete(gone.db)  # no other rows depend on these rows
+                _size.learn(len(there), len(there))
                 return True
     if _is_waiting(store_id):
         return False

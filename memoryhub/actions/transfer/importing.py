@@ -4,15 +4,17 @@ The store does not change before `start`. Then each memory has one entry `import
 all.
 """
 
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub import ids
-from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core import audit, pace, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.ruling import Looked
@@ -31,9 +33,9 @@ OPEN = (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW, ImportSt
 AT_WORK = (ImportState.READING, ImportState.RUNNING)
 MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 50, 200, 256 * 1024
 """The most items, versions and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""
+_size = pace.Size(MOST_ITEMS)
 MOST_ARRIVING = 1024 * 1024
-ARRIVES = timedelta(hours=6)
-"""The most bytes of one transaction of an upload, and the longest time of an upload."""
+"""The most bytes of one transaction of an upload."""
 MOST_OPEN = 20
 """The most open imports of a store: their texts are kept until they end."""
 
@@ -71,11 +73,12 @@ def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool("/" + place.strip("/")))
     job = _arriving(store_id, brought, place, act)
     try:
-        for items in _pieces(import_items.items_of(brought.read, place)):
-            _add(job, items)
+        with pace.giving_way():
+            for items in _pieces(import_items.items_of(brought.read, place)):
+                _add(job, items)
         _arrived(job, brought, act)
     except BaseException:
-        _drop(job.pk)
+        drop(job.pk)
         raise
     return job
 
@@ -157,7 +160,7 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
         )
 
 
-def _drop(import_id: str) -> None:
+def drop(import_id: str) -> None:
     """Delete an incomplete upload. It has no entry and no page."""
     items = ImportItem.objects.filter(job_id=import_id, job__state=ImportState.ARRIVING).order_by("number")
     while numbers := list(items.values_list("number", flat=True)[:MOST_ITEMS]):
@@ -265,6 +268,14 @@ def versions_of(import_id: str) -> list[str]:
     return found
 
 
+def go_on(import_id: str, seconds: float) -> None:
+    """Process the next items for some seconds, in a request that waits for them."""
+    end = time.monotonic() + seconds
+    with pace.giving_way():
+        while time.monotonic() < end and step(import_id, timezone.now()):
+            pass
+
+
 def running() -> list[str]:
     """Return the ids of the imports on which the background works, oldest first."""
     return list(Import.objects.filter(state__in=AT_WORK).order_by("pk").values_list("pk", flat=True))
@@ -282,6 +293,7 @@ def _look(store: tree.Tree, job: Import) -> None:
     if job.done_count >= job.memory_count:
         job.state = ImportState.PREVIEW
     job.save(update_fields=["done_count", "state"])
+    _size.learn(len(items), len(items))
 
 
 def _looked(job: Import, act: Act) -> Looked:
@@ -297,7 +309,7 @@ def _few(job: Import) -> list[ImportItem]:
     chosen: list[int] = []
     versions = size = 0
     sizes = _next(job).values_list("number", "choice", "version_count", "size")
-    for number, choice, count, length in sizes[:MOST_ITEMS]:
+    for number, choice, count, length in sizes[: min(MOST_ITEMS, _size.next)]:
         if choice != SKIP:
             versions, size = versions + count, size + length
         if chosen and (versions > MOST_VERSIONS or size > MOST_BYTES):
@@ -320,14 +332,17 @@ def _run(store: tree.Tree, job: Import) -> None:
         job.problem = problem
         _end(job, ImportState.FAILED, store.at)
         return
-    items = _few(job)
-    for item in items:
+    few = _few(job)
+    items: list[ImportItem] = []
+    for item in pace.some(few):
         writes.bring(store, job, item)
+        items.append(item)
     _save(items, ["seq", "outcome", "reason", "content", "history"])
     job.done_count += len(items)
     job.save(update_fields=["done_count"])
     if job.done_count >= job.memory_count:
         _end(job, ImportState.DONE, store.at)
+    _size.learn(len(items), len(few))
 
 
 def _next(job: Import) -> Any:
@@ -353,25 +368,6 @@ def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
         job.problem = why % {"seq": store.seq}
         _end(job, ImportState.CANCELLED, store.at)
     return [job.pk for job in ended if job.pk in having]
-
-
-def forget_previews(at: datetime) -> int:
-    """Cancel previews that were not started in time; return how many were found.
-
-    Uploads older than ARRIVES were left by a process that ended, and are deleted.
-    """
-    left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
-    for import_id in list(left.values_list("pk", flat=True)[:100]):
-        _drop(import_id)
-    before = at - timedelta(hours=settings.MEMORYHUB_IMPORT_HOURS)
-    old = Import.objects.filter(state__in=(ImportState.READING, ImportState.PREVIEW), created_at__lt=before)
-    jobs = list(old.values_list("pk", flat=True)[:100])
-    for job in jobs:
-        try:
-            cancel(job, Act(Actor.system("import"), Door.COMMAND, at), _("No one started it in time."))
-        except (NotOpen, tree.NoSuchStore):
-            continue
-    return len(jobs)
 
 
 # ------------------------------------------------------------------------------------------------ internals

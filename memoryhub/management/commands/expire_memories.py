@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import figures
+from memoryhub.actions.core import pace
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.retention import rehearsal, runs
 from memoryhub.actions.retention.rehearsal import Item, Totals
@@ -65,10 +66,11 @@ class Command(HubCommand):
         elif run.state == RunState.WAITING:
             why = "the clock moved" if run.guard == "clock" else f"{run.expected} items would go at once"
             return [f"{store_id or 'hub'}: {why}. Look at it with --dry-run, then use --allow. Nothing was removed."]
-        while not figures.catch_up():
-            pass
-        while runs.step(run.pk, timezone.now()):
-            pass
+        with pace.giving_way(to_other_processes=True):
+            while not figures.catch_up():
+                pass
+            while runs.step(run.pk, timezone.now()):
+                pass
         run.refresh_from_db()
         counted = Totals(run.expired, run.purged, run.versions, run.entries, run.bytes)
         self.stdout.write(f"{store_id or 'hub'}: {_sentence(counted)} went; {run.skipped} left.")

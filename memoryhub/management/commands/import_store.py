@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from memoryhub.actions.core import pace
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.transfer import api_source, importing, sources
@@ -162,7 +163,8 @@ class Command(HubCommand):
         """Continue the import until it waits for a decision or ends. On a terminal, show a progress bar."""
         more = True
         while more:
-            more = importing.step(job.pk, timezone.now())
+            with pace.giving_way(to_other_processes=True):
+                more = importing.step(job.pk, timezone.now())
             job.refresh_from_db()
             if sys.stderr.isatty() and job.memory_count:
                 done = min(WIDTH, WIDTH * job.done_count // job.memory_count)

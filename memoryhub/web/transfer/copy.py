@@ -1,7 +1,6 @@
 """Copying a memory store within the hub: an export of one that is imported into a new one, in one act of a person."""
 
 import tempfile
-import time
 from contextlib import suppress
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from django.contrib import messages
 from django.db import Error
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
@@ -81,9 +79,7 @@ def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -
         with suppress(Error, DiskFull, NoSuchStore):  # with a database that does not answer, the store stays
             delete.delete_store(made.pk, act=act(request, _("It could not be copied.")))
         raise
-    end = time.monotonic() + AT_ONCE
-    while time.monotonic() < end and importing.step(job.pk, timezone.now()):
-        pass
+    importing.go_on(job.pk, AT_ONCE)
     if Import.objects.get(pk=job.pk).state == ImportState.PREVIEW:
         importing.start(job.pk, act(request))
         messages.success(request, _("The memory store is being copied. Members, keys and rules are not copied."))

@@ -1,11 +1,9 @@
 """The imports of a memory store: the list, a new one, and one with its preview, progress and result."""
 
-import time
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -67,7 +65,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
         except ToolError as error:
             form.add_error(None, for_people(error))
         else:
-            _begin(job)
+            importing.go_on(job.pk, AT_ONCE)
             return see_other("import_", store.pk, job.pk)
     shown = STORE if posted == STORE or request.GET.get("from") == STORE else UPLOAD
     return render(
@@ -84,13 +82,6 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
             most=f"{importing.bounds().entries:,}",
         ),
     )
-
-
-def _begin(job: Import) -> None:
-    """Work on the preview for at most AT_ONCE seconds."""
-    end = time.monotonic() + AT_ONCE
-    while time.monotonic() < end and importing.step(job.pk, timezone.now()):
-        pass
 
 
 @require_safe
