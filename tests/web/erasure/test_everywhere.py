@@ -313,7 +313,9 @@ def test_search_and_palette_lead_here_without_the_text_in_an_address(
     assert "Erase" not in signed_in(bob).get("/palette", {"q": "q"}, headers={"HX-Request": "true"}).content.decode()
 
 
-def test_the_sum_of_places_is_named_as_such_where_a_place_can_have_several_spellings(store: MemoryStore, alice: User) -> None:
+def test_the_sum_of_places_is_named_as_such_where_a_place_can_have_several_spellings(
+    store: MemoryStore, alice: User
+) -> None:
     write(store, "/both.md", "Quellenberg, that is QUELLENBERG\n")
     html = find(signed_in(alice), "quellenberg")
     assert html.count("in 1 place<") >= 2 and " in all" in html
