@@ -105,7 +105,8 @@ def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is
     keys = Key.objects.select_related("agent").in_bulk({entry.actor_id for entry in entries})
     if is_past:
         _require_few_changed(store, start)
-    done, began = [], time.monotonic()
+    done: list[Replayed | None] = []
+    began = time.monotonic()
     with without_effect():
         last = AuditEntry.objects.of_chain(store.pk).newest().values_list("seq", flat=True)[0]
         act = Act(Actor.system("replay"), Door.WEB, at)
