@@ -32,8 +32,8 @@ def forget_calls(clock: datetime, most: int = 1_000) -> int:
     with writing():
         old = IdempotentCall.objects.filter(at__lt=before).alias(last=Subquery(last))
         enough = Q(last__gte=F("seq") + KEPT_ENTRIES) | Q(at__lt=clock - LONGEST)
-        count = 0
-        for call in pace.some(old.filter(enough).order_by("at")[:most]):
+        found, count = list(old.filter(enough).order_by("at")[:most]), 0
+        for call in pace.some(found):
             IdempotentCall.objects.filter(store_id=call.store_id, key=call.key, token=call.token).delete()
             count += 1
     return count
