@@ -67,6 +67,11 @@ class Row:
         return self.entry is not None and self.entry.actor_kind == ActorKind.POLICY
 
     @property
+    def bytes(self) -> int:
+        """Return the size of the text; 0 if it was redacted, because the memory keeps the size that it had."""
+        return (self.memory.size or 0) if self.memory.text_id else 0
+
+    @property
     def seq(self) -> int:
         return self.memory.head.seq
 

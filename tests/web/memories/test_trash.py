@@ -245,6 +245,8 @@ class TestRestore:
         curation.delete(store.id, "/a", act())
         with tampering():
             Memory.objects.filter(pk=one.pk).update(text=None)
+        listed = page(client, reverse("trash", args=[store.id]))
+        assert listed.count('data-size="0"') == listed.count("0 B</td>") == 1
         html = selection(client, store, act="restore", id=[one.id, two.id])
         assert "its text was redacted" in html
         selection(client, store, **form_with(html, "digest"))
