@@ -20,6 +20,7 @@ from memoryhub.models import (
 from memoryhub.path_rules import Effect, PathRule
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import by, started, worked
+from tests.claude_runs.test_pages import ASKED
 from tests.fixtures import BY, signed_in
 from tests.web.memories.pages import page, write
 from tests.write_guard import tampering
@@ -134,3 +135,17 @@ def test_a_copy_goes_with_its_run_with_an_erasure_and_for_another_one(
         call_command("verify_audit", chain=str(copy), verbosity=0)
     assert not MemoryStore.every.exclude(copy_of=None).exists()
     assert not MemoryVersion.objects.exclude(store_id=store.id).exists()
+
+
+def test_a_copy_is_of_the_moment_that_a_person_writes(store: MemoryStore, alice: User) -> None:
+    client, new = signed_in(alice), f"/stores/{store.id}/claude/new"
+    form = ASKED | {"place": "copy"}
+    for wrong, words in (("soon", "like 2026-03-31T14:02"), ("2001-01-01T10:00", "did not exist yet at that moment")):
+        assert words in client.post(new, form | {"at": wrong}).content.decode()
+    assert not ClaudeRun.objects.exists()
+    newest = AuditChain.objects.get(pk=store.id).last_seq
+    assert client.post(new, form | {"at": "2100-01-01T10:00", "seq": "1"}).status_code == 303
+    first = ClaudeRun.objects.get()
+    assert first.copy is not None and first.base == newest
+    assert client.post(new, form | {"seq": "1"}).status_code == 303
+    assert ClaudeRun.objects.exclude(pk=first.pk).get().base == 1

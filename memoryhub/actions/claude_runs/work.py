@@ -227,11 +227,13 @@ def forget(clock: datetime, most: int = 20) -> int:
     """Delete at most `most` runs that ended long ago, with their events and their copies; return how many. The audit
     entries of calls that were not made on a copy stay."""
     before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
+    ended = list(ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at").values_list("pk", "copy")[:most])
+    for copy in (copy for _, copy in ended if copy):
+        delete.delete_copy(copy, Act(Actor.system("claude_runs"), Door.COMMAND, clock))
     with writing():
-        ended = ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at")
-        old = list(ended.values_list("pk", flat=True)[:most])
-        for copy in ClaudeRun.objects.filter(pk__in=old).exclude(copy=None).values_list("copy", flat=True):
-            delete.delete_copy(str(copy), Act(Actor.system("claude_runs"), Door.COMMAND, clock))
+        old = list(
+            ClaudeRun.objects.filter(pk__in=[pk for pk, _ in ended], ended_at__lt=before).values_list("pk", flat=True)
+        )
         ClaudeEvent.objects.filter(run__in=old).delete()
         ClaudeRun.objects.filter(pk__in=old).delete()
     return len(old)

@@ -97,7 +97,10 @@ TITLES: dict[str, tuple[Words, Words]] = {
     "comment": (_("Comments"), _("The text is replaced by [redacted].")),
     "claude_run": (
         _("Claude runs"),
-        _("The text is replaced by [redacted] in tasks and in what Claude wrote. Runs that go on are stopped."),
+        _(
+            "The text is replaced by [redacted] in tasks and in what Claude wrote. Runs that go on are stopped, and"
+            " throw-away copies of the memory store are deleted."
+        ),
     ),
     "claude_preset": (_("Presets of Claude runs"), _("The text is replaced by [redacted] in all versions.")),
     "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
