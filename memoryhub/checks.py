@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 
-from memoryhub import private_files
+from memoryhub import group_roles, private_files
 
 OWN = "memoryhub"
 """The tag of the hub's own check. Only this check runs before a command; Django's checks of the code need not."""
@@ -38,6 +38,8 @@ def environment(**_: object) -> list[CheckMessage]:
         *_copies(),
         *_limits(),
         *_claude(),
+        *_sign_in(),
+        *_provider(),
         *of_the_place,
         *of_server,
     ]
@@ -134,6 +136,42 @@ def _limits() -> Iterator[CheckMessage]:
     for name, value in settings.MEMORYHUB_LIMITS.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             yield Error(f"The limit {name} is not a positive whole number: {value!r}.", id="memoryhub.E004")
+
+
+def _sign_in() -> Iterator[CheckMessage]:
+    for name in ("MEMORYHUB_SIGN_IN_HOURS", "MEMORYHUB_SIGN_IN_IDLE_HOURS", "MEMORYHUB_FRESH_MINUTES"):
+        value = os.environ.get(name) or "1"
+        is_number = value.isascii() and value.isdecimal() and int(value) > 0
+        if not is_number and (value, name) != ("none", "MEMORYHUB_FRESH_MINUTES"):
+            yield Error(f"{name} is not a time: {value!r}.", hint="A whole number from 1.", id="memoryhub.E040")
+
+
+def _provider() -> Iterator[CheckMessage]:
+    breached, issuer = settings.MEMORYHUB_BREACHED_PASSWORDS, settings.MEMORYHUB_OIDC_ISSUER
+    if breached and not os.access(breached, os.R_OK):
+        yield Error(
+            f"MEMORYHUB_BREACHED_PASSWORDS cannot be read: {breached!r}.",
+            hint="A file of SHA-1 digests in order, one a line, that the user of the hub may read.",
+            id="memoryhub.E044",
+        )
+    parts = urlsplit(issuer)
+    is_here = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if issuer and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here))):
+        yield Error(
+            f"MEMORYHUB_OIDC_ISSUER is not the address of an identity provider: {issuer!r}.",
+            hint="It begins with https:// and is exactly the issuer that the provider names.",
+            id="memoryhub.E041",
+        )
+    if issuer and not settings.MEMORYHUB_OIDC_CLIENT_ID:
+        yield Error("MEMORYHUB_OIDC_CLIENT_ID is missing.", hint="The provider made it.", id="memoryhub.E042")
+    try:
+        group_roles.parsed(os.environ.get("MEMORYHUB_OIDC_ROLES", ""))
+    except group_roles.BadMapping as error:
+        yield Error(
+            f"MEMORYHUB_OIDC_ROLES has an item that gives no role: {str(error)!r}.",
+            hint="For example: support=curator@memstore_01…; hub-admins=administrator",
+            id="memoryhub.E043",
+        )
 
 
 def _claude() -> Iterator[CheckMessage]:

@@ -36,6 +36,8 @@ PROPOSED_CHANGE = "change_"
 COMMENT = "comment_"
 CLAUDE_RUN = "clrun_"
 CLAUDE_PRESET = "clpreset_"
+BROWSER = "browser_"
+AUTHENTICATOR = "auth_"
 
 
 def milliseconds(at: datetime) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY, logout
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponseRedirect
 from django.middleware.gzip import GZipMiddleware
 from django.urls import is_valid_path, reverse
@@ -17,6 +18,7 @@ from django.utils.http import escape_leading_slashes
 from memoryhub import ids, proxies, request_ids
 from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem, log_refusal
+from memoryhub.web.accounts import known_browser, single_sign_on
 from memoryhub.web.common import errors
 from memoryhub.web.search.keys import WHOLE, without_keys
 
@@ -131,6 +133,21 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
             " frame-ancestors 'none'; manifest-src 'self'",
         )
         return response
+
+    return middleware
+
+
+def signed_in_browser(get_response: GetResponse) -> GetResponse:
+    """Sign people out whose session in this browser has ended: by its age, a pause, or on the page that lists them."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.session.get(SESSION_KEY):
+            browser = known_browser.used(request)  # type: ignore[arg-type]
+            if browser is None or not single_sign_on.is_confirmed(browser):
+                logout(request)
+            else:
+                request.browser, request.user = browser, browser.user  # type: ignore[attr-defined]
+        return get_response(request)
 
     return middleware
 

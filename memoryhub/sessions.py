@@ -3,7 +3,12 @@
 import hashlib
 from typing import Any
 
+from django.contrib.auth import user_logged_in
 from django.contrib.sessions.backends import db
+
+from memoryhub.web.accounts import known_browser
+
+user_logged_in.connect(known_browser.begin, dispatch_uid="memoryhub.web.accounts.known_browser.begin")
 
 
 def stored(key: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from memoryhub.addresses import database_of, mail_server_of, parts_of
 from memoryhub.database import sqlite_files
+from memoryhub.group_roles import grants_of
 from memoryhub.limits import LIMITS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -160,6 +161,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memoryhub.middleware.signed_in_browser",
     "memoryhub.middleware.time_zone",
     "memoryhub.middleware.final_slash",
     "memoryhub.middleware.no_nul",
@@ -269,6 +271,31 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+MEMORYHUB_BREACHED_PASSWORDS = os.environ.get("MEMORYHUB_BREACHED_PASSWORDS", "")
+if MEMORYHUB_BREACHED_PASSWORDS:
+    AUTH_PASSWORD_VALIDATORS.append(
+        {
+            "NAME": "memoryhub.web.accounts.breached_passwords.NotBreached",
+            "OPTIONS": {"file": MEMORYHUB_BREACHED_PASSWORDS},
+        }
+    )
+# Hours that a person stays signed in, at most and without using the hub; minutes for which what was proved at the
+# sign-in is enough for acts that cannot be undone.
+MEMORYHUB_SIGN_IN_HOURS = limit_of("MEMORYHUB_SIGN_IN_HOURS", 14 * 24) or 14 * 24
+MEMORYHUB_SIGN_IN_IDLE_HOURS = limit_of("MEMORYHUB_SIGN_IN_IDLE_HOURS", 7 * 24) or MEMORYHUB_SIGN_IN_HOURS
+MEMORYHUB_FRESH_MINUTES = limit_of("MEMORYHUB_FRESH_MINUTES", 10)
+
+# Single sign-on: the identity provider, what its groups give (a system check reports a wrong mapping), and whether
+# administrators alone may sign in with a password.
+MEMORYHUB_OIDC_ISSUER = os.environ.get("MEMORYHUB_OIDC_ISSUER", "").strip()
+MEMORYHUB_OIDC_CLIENT_ID = os.environ.get("MEMORYHUB_OIDC_CLIENT_ID", "").strip()
+MEMORYHUB_OIDC_CLIENT_SECRET = os.environ.get("MEMORYHUB_OIDC_CLIENT_SECRET", "").strip()
+MEMORYHUB_OIDC_NAME = os.environ.get("MEMORYHUB_OIDC_NAME", "").strip()
+MEMORYHUB_OIDC_SCOPES = os.environ.get("MEMORYHUB_OIDC_SCOPES") or "openid profile email"
+MEMORYHUB_OIDC_GROUPS = os.environ.get("MEMORYHUB_OIDC_GROUPS") or "groups"
+MEMORYHUB_OIDC_ROLES = grants_of(os.environ.get("MEMORYHUB_OIDC_ROLES", ""))
+MEMORYHUB_OIDC_TRUSTS_EMAIL = os.environ.get("MEMORYHUB_OIDC_TRUSTS_EMAIL") == "1"
+MEMORYHUB_OIDC_ONLY = os.environ.get("MEMORYHUB_OIDC_ONLY") == "1" and bool(MEMORYHUB_OIDC_ISSUER)
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "today"
 LOGOUT_REDIRECT_URL = "sign_in"
@@ -308,7 +335,7 @@ SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = cookie_names(MEMORYHUB_URL)
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure
-SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_AGE = MEMORYHUB_SIGN_IN_HOURS * 3600
 CSRF_FAILURE_VIEW = "memoryhub.web.common.errors.csrf_failure"
 CSRF_TRUSTED_ORIGINS = [f"{_hub.scheme}://{_hub.netloc}"] if _secure else []
 X_FRAME_OPTIONS = "DENY"

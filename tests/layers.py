@@ -15,7 +15,7 @@ LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "path_rules": PURE,
     "webhook_rules": PURE, "transfer": PURE, "backups": PURE, "conversation": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
-    "compact_json": PURE, "request_ids": PURE,
+    "compact_json": PURE, "request_ids": PURE, "group_roles": PURE, "totp": PURE, "breached": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
     "proxies": PURE, "tree_map": PURE, "sessions": SHELL,
     "actions": WRITERS,
@@ -65,8 +65,8 @@ ROOMS = {
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""
 
 LATE_IMPORTS = {}
-LATE_PACKAGES = frozenset({"anthropic"})
-"""Importing it costs a second and 74 MB, and only few functions need it."""
+LATE_PACKAGES = frozenset({"anthropic", "cryptography", "fido2", "jwt", "segno"})
+"""Importing them costs time and memory (a second and 74 MB for the first), and only few functions need them."""
 
 
 @dataclass(frozen=True, slots=True)

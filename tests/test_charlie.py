@@ -56,6 +56,11 @@ PUBLIC = {
     "forgotten",
     "reset_password",
     "end_mail",
+    "provider",
+    "provider_back",
+    "code",
+    "use_passkey",
+    "ask_passkey",
 }
 """The names of the addresses that are for people who have not signed in."""
 
@@ -157,6 +162,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         "webhook_id": hook.pk, "delivery_id": delivery.pk, "import_id": job.pk,
         "finding_id": finding.pk, "number": 1, "group": "group_1", "topic": "retention",
         "comment_id": comment.pk, "claude_run_id": claude_run.pk, "claude_preset_id": preset.pk,
+        "browser_id": "browser_1", "authenticator_id": "auth_1",
     }  # fmt: skip
 
 

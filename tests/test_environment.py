@@ -144,6 +144,16 @@ def test_a_further_name_is_a_host_without_scheme_and_port(settings: Any, name: s
     assert ("memoryhub.E024" not in ids(checks.environment())) == is_right
 
 
+def test_the_settings_of_sign_ins_are_checked(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORYHUB_SIGN_IN_HOURS", "0")
+    monkeypatch.setenv("MEMORYHUB_FRESH_MINUTES", "none")
+    monkeypatch.setenv("MEMORYHUB_OIDC_ROLES", "support=owner@memstore_1")
+    settings.MEMORYHUB_OIDC_ISSUER = "http://id.example.com"
+    found = [check for check in checks.environment() if check.id in ("memoryhub.E040", "memoryhub.E043")]
+    assert ["SIGN_IN_HOURS" in found[0].msg, "support=owner" in found[1].msg, len(found)] == [True, True, 2]
+    assert {"memoryhub.E041", "memoryhub.E042"} <= set(ids(checks.environment()))
+
+
 @pytest.mark.parametrize("name", ["RUN_TOKENS", "DAY_TOKENS", "DAYS"])
 def test_the_settings_of_claude_runs_are_checked(settings: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for value, is_right in (("1", True), ("0", False), ("many", False), ("none", name != "DAYS")):

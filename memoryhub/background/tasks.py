@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub.actions import figures
-from memoryhub.actions.accounts import tries
+from memoryhub.actions.accounts import browsers, tries
 from memoryhub.actions.backups import schedule
 from memoryhub.actions.claude_runs import work as claude_work
 from memoryhub.actions.core import background, disk_space, hub_clock, outbox, transactions
@@ -122,6 +122,7 @@ class Forgetting:
         while sending.forget(clock):
             pass
         housekeeping.forget_sessions(now)
+        browsers.forget(now)
         forgetting.forget_previews(clock)
         background.forget_nodes(clock)
         refusals.write_counted(now)

@@ -2,7 +2,9 @@
 
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
+from memoryhub.models.authenticators import Authenticator, AuthenticatorKind
 from memoryhub.models.background import BackgroundTask, Installation
+from memoryhub.models.browsers import BrowserSession
 from memoryhub.models.claude_presets import ClaudePreset
 from memoryhub.models.claude_runs import (
     ClaudeDay,
@@ -15,6 +17,7 @@ from memoryhub.models.claude_runs import (
 from memoryhub.models.comments import Comment, Notice
 from memoryhub.models.figures import Activity, CallCount, Figures, Growth, MeteredChain, RefusedCalls
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
+from memoryhub.models.identities import Identity
 from memoryhub.models.imports import Import, ImportItem, ImportState
 from memoryhub.models.mail import Alarm, Digest, Mail, MailChoice, MailKind, MailState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
@@ -30,14 +33,13 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 
 __all__ = [
     "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
-    "BackgroundTask", "CallCount", "CallWindow", "Claim", "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel",
-    "ClaudePreset", "ClaudeRun", "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest",
-    "Directory", "Door",
-    "Figures", "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall",
-    "Import", "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice",
-    "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain",
-    "Notice", "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction",
-    "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem",
-    "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook",
-    "WebhookCursor",
+    "Authenticator", "AuthenticatorKind", "BackgroundTask", "BrowserSession", "CallCount", "CallWindow", "Claim",
+    "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel", "ClaudePreset", "ClaudeRun", "ClaudeRunState",
+    "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures", "Finding",
+    "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Identity", "Import",
+    "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice", "MailKind",
+    "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
+    "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow",
+    "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
+    "SavedView", "Scan", "ScanState", "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
 ]  # fmt: skip

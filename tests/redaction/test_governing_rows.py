@@ -11,7 +11,7 @@ from django.db import models
 from pytest_django import DjangoDbBlocker
 
 from memoryhub import chain
-from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.accounts import authenticators, keys_and_roles, people, single_sign_on
 from memoryhub.actions.comments import comments
 from memoryhub.actions.core import holds, hub_settings, seals
 from memoryhub.actions.core.audit import Act, Actor
@@ -120,6 +120,9 @@ def govern() -> MemoryStore:
     keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
     keys_and_roles.revoke_key(Key.objects.get(), **BY)
     keys_and_roles.issue_key(Agent.objects.get(), stores=[store], **BY)
+    authenticators.add_passkey(bob, "laptop", "an id", "a key", 1, at=AT)
+    known = single_sign_on.Known("https://id.example.com", "1", "dora@example.com", True, "Dora", None, True)
+    single_sign_on.enter(known, (), address="", at=AT)
     return store
 
 

@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY
-from django.contrib.sessions.models import Session
+from django.conf import settings
 from django.db.models import Q
 
 from memoryhub import ids
-from memoryhub.actions.accounts import keys_and_roles, passwords, tries, withdrawals
+from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, tries, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import audit, outbox, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
@@ -48,12 +47,13 @@ def create_user(
     encoded = passwords.hashed(password)
     with writing():
         audit.lock_hub()  # so that two of one address cannot be made at once
-        user = _write_user(email, name, encoded, is_superuser, at)
-        _tell(user, "create_user", actor, door, at)
+        user = write_user(email, name, encoded, at, is_superuser=is_superuser)
+        tell(user, "create_user", actor, door, at)
     return user
 
 
-def _write_user(email: str, name: str, encoded: str, is_superuser: bool, at: datetime) -> User:
+def write_user(email: str, name: str, encoded: str, at: datetime, *, is_superuser: bool = False) -> User:
+    """Create the row of a person, in the transaction of the act whose entry says so. Raises EmailTaken."""
     folded = fold_email(email)
     if User.objects.filter(email=folded).exists():
         raise EmailTaken(email)
@@ -65,7 +65,8 @@ def _write_user(email: str, name: str, encoded: str, is_superuser: bool, at: dat
     return user
 
 
-def _tell(user: User, command: str, actor: Actor, door: Door, at: datetime) -> None:
+def tell(user: User, command: str, actor: Actor, door: Door, at: datetime) -> None:
+    """Write the entry of an act on a person."""
     details = {"user": user.id, "email": user.email, "name": user.name, "is_superuser": user.is_superuser}
     audit.on_hub(Act(actor, door, at), Record(command, input=audit.to_json(details)))
 
@@ -113,13 +114,20 @@ def find_invitation(token: str, at: datetime) -> Invitation | None:
     return usable.filter(Q(user=None) | Q(user__is_active=True)).select_related("user", "store").first()
 
 
+def needs_provider(invitation: Invitation) -> bool:
+    """Return whether the invited person must sign in at the identity provider and may not choose a password."""
+    is_for_one = invitation.is_superuser or (invitation.user is not None and invitation.user.is_superuser)
+    return settings.MEMORYHUB_OIDC_ONLY and not is_for_one
+
+
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
     """Create the invited person, or set a new password for the person of a password link; return the person.
 
     An invitation works once; then InvitationSpent is raised. Raises EmailTaken for a new person with a known address.
     Raises TooManyTries and TooBusy, because a link for one password must not allow many hashes.
     """
-    if find_invitation(token, at) is None:
+    found = find_invitation(token, at)
+    if found is None or needs_provider(found):
         raise InvitationSpent
     tries.take(tries.of_invitation(address), at)
     encoded = passwords.hashed(password)
@@ -130,10 +138,11 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
         joined = _spend(invitation, at)
         user = invitation.user
         if user is None:
-            user = _write_user(invitation.email or email, name, encoded, invitation.is_superuser, at)
+            is_one = invitation.is_superuser
+            user = write_user(invitation.email or email, name, encoded, at, is_superuser=is_one)
             for one, store in joined:
                 _join(store, one, user, at)
-            _tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
+            tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
         else:
             write_password(user, encoded, at)
     return user
@@ -184,13 +193,17 @@ def invites(invitation: Invitation, user: User) -> bool:
     return invitation.store is not None and invitation.user is None and invitation.email == user.email
 
 
-def write_password(user: User, encoded: str, at: datetime) -> None:
-    """Store a new password and withdraw the person's other password links, which could change it again."""
+def write_password(user: User, encoded: str, at: datetime, keep: str = "") -> None:
+    """Store a new password and withdraw the person's other password links, which could change it again.
+
+    Every browser but `keep` is signed out.
+    """
     user.password = encoded
     user.save(update_fields=["password"])
+    browsers.drop(user.browsers.exclude(pk=keep))
     for link in Invitation.objects.unused(at).filter(user=user):
         withdrawals.withdraw(link, actor=Actor.person(user), door=Door.WEB, at=at)
-    _tell(user, "set_password", Actor.person(user), Door.WEB, at)
+    tell(user, "set_password", Actor.person(user), Door.WEB, at)
 
 
 def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) -> None:
@@ -237,10 +250,10 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
         setattr(user, name, value)
 
 
-def change_password(user: User, current: str, password: str, *, at: datetime) -> bool:
+def change_password(user: User, current: str, password: str, *, at: datetime, keep: str = "") -> bool:
     """Set a new password for a person who knows the current one. Returns False if the current one is wrong.
 
-    Other browsers are signed out. Raises TooBusy, and TooManyTries before any hashing.
+    Every browser but `keep` is signed out. Raises TooBusy, and TooManyTries before any hashing.
     """
     counters = tries.of_change(user.id)
     tries.take(counters, at)
@@ -253,7 +266,7 @@ def change_password(user: User, current: str, password: str, *, at: datetime) ->
         raise
     with writing():
         tries.give_back(counters, passed=True)
-        write_password(user, encoded, at)
+        write_password(user, encoded, at, keep)
     return True
 
 
@@ -282,19 +295,12 @@ def set_active(
         if not User.objects.filter(is_active=True, is_superuser=True).exists():
             raise LastAdministrator
         user.is_active = active
-        _tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
+        tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
         if not active:
-            _end_sessions(user, at)
+            browsers.drop(user.browsers.all())
             for link in Invitation.objects.unused(at).filter(user=user):
                 withdrawals.withdraw(link, actor=actor, door=door, at=at)
             withdrawals.withdraw_lapsed(user, act, heads)
             withdrawals.pause_webhooks(pause, heads, act)
         for key in revoke:
             keys_and_roles.revoke_key(key, actor=actor, door=door, at=at)
-
-
-def _end_sessions(user: User, at: datetime) -> None:
-    """Delete a person's browser sessions, so that none works again after a later activation."""
-    for row in Session.objects.filter(expire_date__gt=at).iterator():
-        if row.get_decoded().get(SESSION_KEY) == user.pk:
-            row.delete()

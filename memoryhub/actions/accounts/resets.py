@@ -38,6 +38,7 @@ def request(email: str, *, address: str, at: datetime) -> None:
     folded = fold_email(email)
     tries.take(tries.of_reset(folded, address), at)
     user = sign_in.user_of(folded)
+    user = user if user is not None and sign_in.may_use_password(user) else None
     details = audit.to_json({"email": folded[:200], "address": address})
     with writing():
         outbox.put(MailKind.RESET, [user.id if user else None], at)
@@ -47,7 +48,8 @@ def request(email: str, *, address: str, at: datetime) -> None:
 def user_of(user_id: str, token: str, at: datetime) -> User | None:
     """Return the active person for whom a link with this token works, or None."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
-    return user if _Tokens(at).check_token(user, token) else None
+    is_right = _Tokens(at).check_token(user, token) and user is not None and sign_in.may_use_password(user)
+    return user if is_right else None
 
 
 def set_password(user_id: str, token: str, password: str, *, address: str, at: datetime) -> User:

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoryhub.actions.accounts import passwords, tries
+from django.conf import settings
+
+from memoryhub.actions.accounts import browsers, passwords, tries
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Door, User
+from memoryhub.models import Authenticator, AuthenticatorKind, BrowserSession, Door, User
 from memoryhub.models.access import fold_email
 
 
@@ -39,7 +41,7 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
     tries.take(counters, at)
     user = user_of(email)
     try:
-        is_right, stronger = passwords.fits(credentials.password, user.password if user else None)
+        is_right, stronger = passwords.fits(credentials.password, _stored(user))
     except passwords.TooBusy:
         tries.give_back(counters, passed=False)
         raise
@@ -51,8 +53,59 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
         if stronger is not None:
             user.password = stronger
             User.objects.filter(pk=user.pk).update(password=stronger)
-        _enter(user, credentials.address, at)
+        if not Authenticator.objects.of(user).of_kind(AuthenticatorKind.APP).exists():
+            _enter(user, credentials.address, at)  # otherwise the code of the app completes it
     return user
+
+
+def _stored(user: User | None) -> str | None:
+    """Return the hash of the password with which a person may sign in, or None.
+
+    Some have no password, and where single sign-on is the only way, only administrators sign in with one.
+    """
+    if user is None or not user.has_usable_password() or not may_use_password(user):
+        return None
+    return user.password
+
+
+def may_use_password(user: User) -> bool:
+    """Return whether a person may have and use a password: an administrator always, for when the provider fails."""
+    return user.is_superuser or not settings.MEMORYHUB_OIDC_ONLY
+
+
+def confirm(user: User, browser: BrowserSession, password: str, *, address: str, at: datetime) -> bool:
+    """Write down that a signed-in person has proved again who they are; return False if the password is wrong.
+
+    Raises TooBusy, and TooManyTries before any hashing.
+    """
+    counters = tries.of_change(user.id)
+    tries.take(counters, at)
+    try:
+        is_right, _ = passwords.fits(password, _stored(user))
+    except passwords.TooBusy:
+        tries.give_back(counters, passed=False)
+        raise
+    with writing():
+        if is_right:
+            tries.give_back(counters, passed=True)
+            browsers.confirm(browser, at)
+        details = audit.to_json({"email": user.email, "address": address})
+        audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("confirm", ok=is_right, input=details))
+    return is_right
+
+
+def confirmed(user: User, browser: BrowserSession, *, address: str, at: datetime) -> None:
+    """Write down that a signed-in person has proved again who they are, in another way than with the password."""
+    with writing():
+        browsers.confirm(browser, at)
+        details = audit.to_json({"email": user.email, "address": address})
+        audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("confirm", input=details))
+
+
+def refuse(email: str, *, address: str, at: datetime) -> None:
+    """Write the entry of a sign-in that the hub did not accept from the identity provider."""
+    email = fold_email(email)
+    _tell(Actor.system(email[:200]), email, address, ok=False, at=at)
 
 
 def enter(user: User, *, address: str, at: datetime) -> None:
@@ -61,9 +114,10 @@ def enter(user: User, *, address: str, at: datetime) -> None:
         _enter(user, address, at)
 
 
-def sign_out(user: User, *, at: datetime) -> None:
-    """Write the entry of a sign-out."""
+def sign_out(user: User, browser: str, *, at: datetime) -> None:
+    """End the session of a browser, with the entry of a sign-out."""
     with writing():
+        browsers.drop(user.browsers.filter(pk=browser))
         audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("sign_out"))
 
 

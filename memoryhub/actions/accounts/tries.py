@@ -102,6 +102,16 @@ def of_invitation(address: str) -> list[Counter]:
     return [Counter(_id("network", network_of(address)), NETWORK, False)]
 
 
+def of_second(user_id: str) -> list[Counter]:
+    """Return the counters for codes of somebody whose password was right."""
+    return [Counter(_id("second", user_id), ONE, True)]
+
+
+def of_provider(address: str) -> list[Counter]:
+    """Return the counters for answers of the identity provider, each of which costs requests to it."""
+    return [Counter(_id("provider", network_of(address)), NETWORK, False)]
+
+
 def _id(*parts: str) -> str:
     """Return a counter's id. It does not show the typed address, which may be a password in the wrong field."""
     return f"{parts[0]}_{hashlib.sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"

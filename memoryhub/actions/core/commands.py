@@ -334,6 +334,17 @@ _ALL = (
         scope=Scope.HUB,
     ),
     Command("sign_out", _("signed out"), scope=Scope.HUB),
+    Command(
+        "confirm", _("proved again who they are, from %(address)s"),
+        _("failed to prove again who they are, from %(address)s"), scope=Scope.HUB,
+    ),
+    Command(
+        "end_browsers",
+        several=lambda n: ngettext(
+            "signed %(email)s out of %(count)s browser", "signed %(email)s out of %(count)s browsers", n
+        ),
+        counts="browsers", scope=Scope.HUB,
+    ),
     Command("create_user", _("created an account for %(name)s (%(email)s)"), scope=Scope.HUB),
     Command(
         "invite",
@@ -354,6 +365,15 @@ _ALL = (
     Command("edit_profile", _("changed their own settings: %(changes)s"), scope=Scope.HUB),
     Command("activate_user", _("activated %(name)s (%(email)s) again"), scope=Scope.HUB),
     Command("deactivate_user", _("deactivated %(name)s (%(email)s)"), scope=Scope.HUB),
+    Command("add_app", _("added an authenticator app"), scope=Scope.HUB),
+    Command("remove_app", _("removed the authenticator app of %(email)s"), scope=Scope.HUB),
+    Command("add_passkey", _("added the passkey “%(name)s”"), scope=Scope.HUB),
+    Command("remove_passkey", _("removed the passkey “%(name)s” of %(email)s"), scope=Scope.HUB),
+    Command("link_identity", _("linked the account of %(email)s to an identity at %(issuer)s"), scope=Scope.HUB),
+    Command("set_administrator", _("made %(name)s (%(email)s) an administrator of the hub"), scope=Scope.HUB),
+    Command(
+        "unset_administrator", _("took the rights of an administrator from %(name)s (%(email)s)"), scope=Scope.HUB
+    ),
     Command("create_agent", _("created the agent “%(name)s”"), scope=Scope.HUB),
     Command("edit_agent", _("changed the agent %(agent)s: %(changes)s"), scope=Scope.HUB),
     Command("issue_key", _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s"), scope=Scope.HUB),

@@ -11,20 +11,13 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models import User
 from memoryhub.models.access import Theme
-from memoryhub.web.common.forms import email_field, one_line
-
-LONGEST_PASSWORD = 1_000
+from memoryhub.web.common.forms import email_field, one_line, password_field
 
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
     """Return the names of all time zones, sorted."""
     return tuple(sorted(zoneinfo.available_timezones()))
-
-
-def password_field(label: Any, autocomplete: str, **options: Any) -> forms.CharField:
-    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-    return forms.CharField(label=label, max_length=LONGEST_PASSWORD, strip=False, widget=widget, **options)
 
 
 def name_field() -> forms.CharField:
@@ -36,6 +29,16 @@ class SignInForm(forms.Form):
     email = email_field()
     password = password_field(_("Password"), "current-password")
     next = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class CodeForm(forms.Form):
+    """A code, and the signed text that says whose password was right, or which secret an app was shown."""
+
+    code = forms.CharField(
+        label=_("Code"), max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True}),
+    )  # fmt: skip
+    step = forms.CharField(widget=forms.HiddenInput)
 
 
 class ForgottenForm(forms.Form):

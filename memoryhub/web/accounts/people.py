@@ -26,6 +26,7 @@ from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.people_forms import InviteForm
 from memoryhub.web.common.access import by, person, superuser_only
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_other, spend_form
 
@@ -50,6 +51,8 @@ def invite(request: Request) -> HttpResponse:
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, form)
+    if form.cleaned_data["is_superuser"] and (asks := proof(request)) is not None:
+        return asks
     if not spend_form(request):
         return see_other(request, "people")
     try:

@@ -48,7 +48,7 @@ def change_password(request: Request) -> HttpResponse:
     user = person(request)
     form = ChangePasswordForm(request.POST, user=user)
     try:
-        is_done = form.is_valid() and _changed(user, form)
+        is_done = form.is_valid() and _changed(user, form, request.browser.pk)
     except (TooManyTries, TooBusy) as error:
         return not_now(request, "accounts/account.html", _shown(user, password=form), error)
     if is_done:
@@ -58,10 +58,10 @@ def change_password(request: Request) -> HttpResponse:
     return _page(request, user, password=form)
 
 
-def _changed(user: User, form: ChangePasswordForm) -> bool:
+def _changed(user: User, form: ChangePasswordForm, browser: str) -> bool:
     """Change the password and return True; if the current password is wrong, add an error and return False."""
     typed = form.cleaned_data
-    if people.change_password(user, typed["current"], typed["password"], at=timezone.now()):
+    if people.change_password(user, typed["current"], typed["password"], at=timezone.now(), keep=browser):
         return True
     form.add_error("current", _("This is not your current password."))
     return False

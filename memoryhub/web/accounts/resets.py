@@ -8,14 +8,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.accounts import people, resets, sign_in as sign_ins
+from memoryhub.actions.accounts import people, resets
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.actions.core import outbox
 from memoryhub.web.accounts.forms import ForgottenForm, NewPasswordForm
-from memoryhub.web.accounts.sign_in import welcome
+from memoryhub.web.accounts.sign_in import entered
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.responses import client_address, not_now, own_address
+from memoryhub.web.common.responses import client_address, not_now
 
 
 @never_cache
@@ -65,8 +65,7 @@ def _reset(request: Request, person_id: str, token: str) -> HttpResponse:
         return _spent(request)
     except (TooManyTries, TooBusy) as error:
         return not_now(request, "accounts/reset.html", shown, error)
-    sign_ins.enter(user, address=address, at=at)
-    return welcome(request, user, own_address(request, None))
+    return entered(request, user)
 
 
 def _spent(request: Request) -> HttpResponse:

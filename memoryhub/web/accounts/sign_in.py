@@ -2,26 +2,32 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
+from django.core import signing
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub.actions.accounts import people, sign_in as sign_ins
+from memoryhub.actions.accounts import authenticators, people, sign_in as sign_ins
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, User
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts import known_device, theme
-from memoryhub.web.accounts.forms import JoinForm, NewPasswordForm, SignInForm
+from memoryhub.web.accounts import known_device, passkey_hosts, provider, theme
+from memoryhub.web.accounts.forms import CodeForm, JoinForm, NewPasswordForm, SignInForm
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
+
+SECOND_STEP, SECONDS_OF_STEP = "memoryhub.second_step", 300
+"""The salt and the time of the signed text that says whose password was right."""
 
 
 @sensitive_post_parameters("password")
@@ -39,13 +45,22 @@ def sign_in(request: Request) -> HttpResponse:
         except (TooManyTries, TooBusy) as error:
             return not_now(request, "accounts/sign_in.html", _asked(form), error)
         if user is not None:
-            return welcome(request, user, wanted)
+            return next_step(request, user, wanted)
         form.add_error(None, _("E-mail address and password do not match an active account."))
-    return render(request, "accounts/sign_in.html", _asked(form))
+    return render(request, "accounts/sign_in.html", _asked(form, is_local="local" in request.GET))
 
 
-def _asked(form: SignInForm) -> dict[str, Any]:
-    return {"form": form, "sends_mail": outbox.is_on()}
+def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
+    """Return what the page shows: the form, the identity provider, or both.
+
+    Where single sign-on is the only way, the form is for administrators alone and shown if the address has `local`.
+    """
+    is_only = settings.MEMORYHUB_OIDC_ONLY and not form.is_bound
+    return {
+        "form": form, "sends_mail": outbox.is_on(), "provider": provider.name() if provider.is_on() else "",
+        "has_form": not is_only or is_local, "is_only": settings.MEMORYHUB_OIDC_ONLY,
+        "with_passkeys": passkey_hosts.are_on(),
+    }  # fmt: skip
 
 
 def _recognised(request: Request, form: SignInForm) -> User | None:
@@ -54,6 +69,15 @@ def _recognised(request: Request, form: SignInForm) -> User | None:
     device = known_device.of(request, sign_ins.user_of(email))
     typed = sign_ins.Credentials(email, password, client_address(request), device)
     return sign_ins.sign_in(typed, at=timezone.now())
+
+
+def next_step(request: Request, user: User, url: str) -> HttpResponse:
+    """Welcome a person whose password was right, or ask for the code of their app first."""
+    if not authenticators.needs_code(user):
+        return welcome(request, user, url)
+    step = {"user": user.id, "hash": user.get_session_auth_hash(), "next": url}
+    shown = {"form": CodeForm(initial={"step": signing.dumps(step, salt=SECOND_STEP)})}
+    return render(request, "accounts/code.html", shown)
 
 
 def welcome(request: Request, user: User, url: str) -> HttpResponse:
@@ -66,7 +90,7 @@ def welcome(request: Request, user: User, url: str) -> HttpResponse:
 @require_POST
 def sign_out(request: Request) -> HttpResponse:
     if isinstance(request.user, User):
-        sign_ins.sign_out(request.user, at=timezone.now())
+        sign_ins.sign_out(request.user, request.browser.pk, at=timezone.now())
         logout(request)
     return see_other(request, "sign_in")
 
@@ -91,6 +115,14 @@ def _invitation(request: Request, token: str) -> HttpResponse:
         return _spent(request)
     if isinstance(request.user, User) and people.invites(found, request.user):
         return _join(request, found, token, request.user)
+    if people.needs_provider(found):
+        to_sign_in = reverse("sign_in", query={"next": request.path})
+        return redirect("today" if request.user.is_authenticated else to_sign_in)
+    return _with_password(request, found, token)
+
+
+def _with_password(request: Request, found: Invitation, token: str) -> HttpResponse:
+    """Ask for a new password, and for a name if the person is new."""
     form = _invited(request, found)
     if form.is_valid():
         try:
@@ -145,7 +177,15 @@ def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpRespon
         at=at,
         address=client_address(request),
     )
-    sign_ins.enter(user, address=client_address(request), at=at)
+    return entered(request, user)
+
+
+def entered(request: Request, user: User) -> HttpResponse:
+    """Sign in a person who has set a password through a link, unless their app is to be asked first."""
+    if authenticators.needs_code(user):
+        messages.success(request, _("Your password is changed. Sign in with it."))
+        return see_other(request, "sign_in")
+    sign_ins.enter(user, address=client_address(request), at=timezone.now())
     return welcome(request, user, own_address(request, None))
 
 

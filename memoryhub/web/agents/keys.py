@@ -22,6 +22,7 @@ from memoryhub.web.agents.rows import key_rows
 from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.acts import act_words
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, spend_form
 from memoryhub.web.path_rules.naming import rules_naming
@@ -43,6 +44,8 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
     form = IssueKeyForm(request.POST if request.method == "POST" else None, initial=initial)
     if not form.is_valid():
         return render(request, "agents/issue_key.html", {"form": form, "agent": agent, "form_once": fresh_form()})
+    if form.reach().get("all_stores") and (asks := proof(request)) is not None:
+        return asks
     if not spend_form(request):
         return see_other(request, "agent", agent.id)
     acting = by(request)

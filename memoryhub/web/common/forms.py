@@ -15,6 +15,7 @@ from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.tool_errors import for_people
 
 LONGEST_NOTE = 1000
+LONGEST_PASSWORD = 1_000
 ROLES = (
     (Role.VIEWER, _("Viewer: reads, compares and exports")),
     (Role.CURATOR, _("Curator: also reviews what agents write, edits, renames, deletes and restores")),
@@ -102,3 +103,14 @@ def printable(text: str) -> None:
 def email_field(**options: Any) -> forms.EmailField:
     widget = forms.EmailInput(attrs={"autocomplete": "username", "spellcheck": "false", "autocapitalize": "none"})
     return forms.EmailField(label=_("E-mail address"), max_length=LONGEST_EMAIL, widget=widget, **options)
+
+
+def password_field(label: Any, autocomplete: str, **options: Any) -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(label=label, max_length=LONGEST_PASSWORD, strip=False, widget=widget, **options)
+
+
+class PasswordForm(forms.Form):
+    """The password of a signed-in person, as a proof that it is still them."""
+
+    proof = password_field(_("Your password"), "current-password")

@@ -3,12 +3,14 @@
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
-from memoryhub.models import Role
+from memoryhub.models import BrowserSession, Role
 
 
 class Request(HttpRequest):
-    """A request to a page; `role` is the person's role in the store, set by `access.in_store`."""
+    """A request to a page; `role` is the person's role in the store, set by `access.in_store`; `browser` is there if
+    the person is signed in."""
 
     htmx: HtmxDetails
     role: Role
+    browser: BrowserSession
     csp_nonce: str

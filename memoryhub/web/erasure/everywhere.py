@@ -25,6 +25,7 @@ from memoryhub.models import MemoryStore, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text.spellings import SHORTEST
 from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
@@ -130,7 +131,7 @@ def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
     if not asked.to_erase():
         said = _("Nothing was erased, because no memory store was ticked.")
         return _list(request, stores, asked, form=confirmed, problem=said, goes_on=False)
-    return _erase(request, stores, asked, confirmed.cleaned_data["note"])
+    return proof(request) or _erase(request, stores, asked, confirmed.cleaned_data["note"])
 
 
 def _searched(asked: Asked, stores: Stores, user: User) -> Asked:

@@ -15,6 +15,7 @@ from memoryhub.models import Hold, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import entries, see_other
 from memoryhub.web.common.redaction_marks import Mark, mark_of
 from memoryhub.web.common.request import Request
@@ -68,6 +69,8 @@ def redact_version(request: Request, store: MemoryStore, version_id: str) -> Htt
     refusal = _refusal(store, memory, version)
     form = RedactForm(memory, request.POST if request.method == "POST" else None)
     if request.method == "POST" and refusal is None and form.is_valid():
+        if (asks := proof(request)) is not None:
+            return asks
         try:
             redaction.redact_version(store.id, version.pk, act(request, form.cleaned_data["note"]))
             return see_other("version", store.id, version.pk)

@@ -18,6 +18,7 @@ from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, Role
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
 from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.retention.holds_forms import WHOLE_STORE, HoldForm
@@ -78,6 +79,8 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
         together = Hold.objects.of_case(store.pk, kind, hold.case_number).active(now) if hold.case_number else None
         shown = {"row": row, "hold": hold, "is_over": _is_over(hold, now), "together": together and together.count()}
         return render(request, "retention/release_hold.html", pages.context(request, store, **shown))
+    if kind == HoldKind.HOLD and (asks := proof(request)) is not None:
+        return asks
     _release(request, store, hold)
     return see_other(list_url(store))
 

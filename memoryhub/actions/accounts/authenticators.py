@@ -1,0 +1,138 @@
+"""Second steps of the sign-in, and passkeys: adding, using and removing them."""
+
+import base64
+import hashlib
+import secrets
+from datetime import datetime
+
+from django.conf import settings
+
+from memoryhub import ids, totp
+from memoryhub.actions.accounts import sign_in, tries
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Authenticator, AuthenticatorKind, Door, User
+
+CODES = 10
+
+
+def needs_code(user: User) -> bool:
+    """Return whether a password alone does not sign the person in: they have an authenticator app."""
+    return Authenticator.objects.of(user).of_kind(AuthenticatorKind.APP).exists()
+
+
+def add_app(user: User, secret: str, code: str, *, at: datetime) -> list[str] | None:
+    """Add an app whose code proves that it knows the secret; return new recovery codes, or None for a wrong code.
+
+    An app that the person had before no longer works.
+    """
+    step = totp.step_of(secret, code, at, after=0)
+    if step is None:
+        return None
+    codes = [f"{text[:5]}-{text[5:]}" for text in (secrets.token_hex(5) for _ in range(CODES))]
+    with writing():
+        Authenticator.objects.of(user).exclude(kind=AuthenticatorKind.PASSKEY).delete()
+        _add(user, AuthenticatorKind.APP, _cipher(secret), at, counter=step)
+        for one in codes:
+            _add(user, AuthenticatorKind.RECOVERY, _digest(one), at)
+        _tell(user, "add_app", Actor.person(user), at)
+    return codes
+
+
+def add_passkey(user: User, name: str, credential: str, public: str, counter: int, *, at: datetime) -> None:
+    """Add a passkey that the browser has made and the caller has checked."""
+    with writing():
+        _add(user, AuthenticatorKind.PASSKEY, public, at, name=name, credential=credential, counter=counter)
+        _tell(user, "add_passkey", Actor.person(user), at, name=name)
+
+
+def _add(user: User, kind: AuthenticatorKind, secret: str, at: datetime, **more: object) -> None:
+    new = ids.new_id(ids.AUTHENTICATOR, at)
+    Authenticator.objects.create(id=new, user=user, kind=kind, secret=secret, created_at=at, **more)
+
+
+def remove_app(user: User, *, actor: Actor, at: datetime) -> None:
+    """Remove a person's app with its recovery codes; do nothing if there is none."""
+    with writing():
+        if Authenticator.objects.of(user).exclude(kind=AuthenticatorKind.PASSKEY).delete()[0]:
+            _tell(user, "remove_app", actor, at)
+
+
+def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: datetime) -> None:
+    """Remove one passkey of a person, or all of them; do nothing if there is none."""
+    found = Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY)
+    with writing():
+        for passkey in found.filter(pk=id) if id else found:
+            passkey.delete()
+            _tell(user, "remove_passkey", actor, at, name=passkey.name)
+
+
+def enter(user: User, code: str, *, address: str, at: datetime) -> bool:
+    """Sign in a person whose password was right, with a code of the app or a recovery code; return whether it is right.
+
+    Each code works once. Raises TooManyTries.
+    """
+    counters = tries.of_second(user.id)
+    tries.take(counters, at)
+    typed = "".join(code.split()).lower()
+    with writing():
+        if not (_uses_app(user, typed, at) or _uses_recovery(user, typed)):
+            sign_in.refuse(user.email, address=address, at=at)
+            return False
+        tries.give_back(counters, passed=True)
+        sign_in.enter(user, address=address, at=at)
+    return True
+
+
+def _uses_app(user: User, typed: str, at: datetime) -> bool:
+    app = Authenticator.objects.of(user).select_for_update().of_kind(AuthenticatorKind.APP).first()
+    step = totp.step_of(_decrypted(app.secret), typed, at, after=app.counter) if app and typed.isascii() else None
+    if app is None or step is None:
+        return False
+    return bool(Authenticator.objects.filter(pk=app.pk, counter=app.counter).update(counter=step, used_at=at))
+
+
+def _uses_recovery(user: User, typed: str) -> bool:
+    found = Authenticator.objects.of(user).of_kind(AuthenticatorKind.RECOVERY).filter(secret=_digest(typed))
+    return bool(found.delete()[0])
+
+
+def use_passkey(passkey: Authenticator, counter: int, *, at: datetime) -> bool:
+    """Write down that a passkey was used; return False if its counter says that it was copied."""
+    with writing():
+        row = Authenticator.objects.select_for_update().get(pk=passkey.pk)
+        if (counter or row.counter) and counter <= row.counter:
+            return False
+        Authenticator.objects.filter(pk=row.pk).update(counter=counter, used_at=at)
+    return True
+
+
+def _tell(user: User, command: str, actor: Actor, at: datetime, **more: str) -> None:
+    details = audit.to_json({"user": user.id, "email": user.email, **more})
+    audit.on_hub(Act(actor, Door.WEB, at), Record(command, input=details))
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.replace("-", "").encode()).hexdigest()
+
+
+def _key() -> bytes:
+    """Return the key that encrypts secrets of apps. It follows from SECRET_KEY, which is not in the database."""
+    return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.totp" + settings.SECRET_KEY.encode()).digest())
+
+
+def _cipher(secret: str) -> str:
+    from cryptography.fernet import Fernet
+
+    return Fernet(_key()).encrypt(secret.encode()).decode()
+
+
+def _decrypted(secret: str) -> str:
+    """Return the secret of an app, or one that no one knows if SECRET_KEY has changed."""
+    from cryptography.fernet import Fernet, InvalidToken
+
+    try:
+        return Fernet(_key()).decrypt(secret.encode()).decode()
+    except InvalidToken:
+        return totp.new_secret()

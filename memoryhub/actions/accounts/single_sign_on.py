@@ -1,0 +1,153 @@
+"""People who sign in at the identity provider: who they are in the hub, and what their groups give them.
+
+An account is found by the identity that was linked to it. If there is none, it is found by an e-mail address that the
+provider has verified, but never the account of an administrator: a local administrator can always sign in without the
+provider, and no provider becomes one by an address.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.auth.hashers import make_password
+
+from memoryhub.actions.accounts import browsers, keys_and_roles, people, sign_in, withdrawals
+from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.group_roles import Grant, is_administrator, known, roles_of
+from memoryhub.models import BrowserSession, Door, Identity, Member, MemoryStore, Role, User
+from memoryhub.models.access import fold_email
+
+ASKED_EVERY = timedelta(minutes=1)
+"""The provider is asked at most once in this time about a person who uses the hub."""
+BELIEVED_FOR = timedelta(minutes=10)
+"""While the provider does not answer, its last answer counts for this long."""
+
+PROVIDER = Actor.system("single sign-on")
+
+
+class NotAdmitted(Exception):
+    """The person may not sign in with this identity; the message says why, for the audit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the provider says: who somebody is there, and in which groups (None: it does not say)."""
+
+    issuer: str
+    subject: str
+    email: str
+    is_verified: bool
+    name: str
+    groups: Collection[str] | None
+    is_active: bool
+
+
+def enter(known_as: Known, grants: Collection[Grant], *, address: str, at: datetime) -> User:
+    """Sign in the person whom the provider names, with the roles of their groups. Raises NotAdmitted."""
+    try:
+        user = _person(known_as, grants, at)
+        if not user.is_active or not known_as.is_active:
+            raise NotAdmitted("the account is not active")
+    except NotAdmitted:
+        sign_in.refuse(known_as.email, address=address, at=at)
+        raise
+    apply(user, known_as.groups or (), grants, at=at)
+    sign_in.enter(user, address=address, at=at)
+    return user
+
+
+def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
+    identities = Identity.objects.filter(issuer=known_as.issuer, subject=known_as.subject)
+    if linked := identities.select_related("user").first():
+        return linked.user
+    email = fold_email(known_as.email)
+    if "@" not in email or len(email) > 254 or not known_as.is_verified:
+        raise NotAdmitted("its e-mail address is not verified")
+    with writing():
+        audit.lock_hub()  # so that a first sign-in in two tabs makes one person
+        if linked := identities.select_related("user").first():
+            return linked.user
+        user = User.objects.filter(email=email).first()
+        if user is not None and (user.is_superuser or user.identities.filter(issuer=known_as.issuer).exists()):
+            raise NotAdmitted("the account of this address is not linked by its address")
+        if user is None:
+            if grants and not list(known(grants, known_as.groups or ())):
+                raise NotAdmitted("none of its groups has a role")
+            name = " ".join(known_as.name.split())[:100] or email
+            user = people.write_user(email, name, make_password(None), at)
+            people.tell(user, "create_user", PROVIDER, Door.WEB, at)
+        Identity.objects.create(user=user, issuer=known_as.issuer, subject=known_as.subject, created_at=at)
+        details = {"user": user.id, "email": user.email, "issuer": known_as.issuer}
+        audit.on_hub(Act(PROVIDER, Door.WEB, at), Record("link_identity", input=audit.to_json(details)))
+    return user
+
+
+def apply(user: User, groups: Collection[str], grants: Collection[Grant], *, at: datetime) -> None:
+    """Give a person exactly the roles of their groups, in the stores that the mapping names, and only there."""
+    wanted = roles_of(grants, groups)
+    stores = MemoryStore.objects.filter(pk__in=wanted, deleted_at=None)
+    now = dict(Member.objects.filter(user=user, store__in=wanted).values_list("store_id", "role"))
+    for store in stores.order_by("pk"):
+        role = wanted[store.pk]
+        if now.get(store.pk) != role:
+            keys_and_roles.set_role(store, user, Role(role) if role else None, actor=PROVIDER, door=Door.WEB, at=at)
+    is_one = is_administrator(grants, groups)
+    if is_one is not None and is_one != user.is_superuser:
+        _set_administrator(user, is_one, at)
+
+
+def _set_administrator(user: User, is_one: bool, at: datetime) -> None:
+    act = Act(PROVIDER, Door.WEB, at)
+    with writing():
+        heads = {} if is_one else withdrawals.lock_stores_of(user, act)
+        audit.lock_hub()
+        if User.objects.filter(pk=user.pk).exclude(is_superuser=is_one).update(is_superuser=is_one):
+            user.is_superuser = is_one
+            people.tell(user, "set_administrator" if is_one else "unset_administrator", PROVIDER, Door.WEB, at)
+            if not is_one:
+                withdrawals.withdraw_lapsed(user, act, heads)
+
+
+def is_due(browser: BrowserSession, at: datetime) -> bool:
+    """Return whether the provider is to be asked again now, by this request alone, and write this down."""
+    if browser.asked_at is None or at - browser.asked_at < ASKED_EVERY:
+        return False
+    with writing():
+        same = BrowserSession.objects.filter(pk=browser.pk, asked_at=browser.asked_at)
+        return bool(same.update(asked_at=at))
+
+
+def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
+    """Keep, encrypted, what the hub asks the provider with, and that it has just answered."""
+    with writing():
+        BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
+
+
+def renew(user: User, known_as: Known, grants: Collection[Grant], *, at: datetime) -> bool:
+    """Do what the provider now says of a person who uses the hub; return whether they stay signed in."""
+    if not known_as.is_active:
+        _deactivate(user, at)
+        return False
+    if known_as.groups is not None:
+        apply(user, known_as.groups, grants, at=at)
+    return True
+
+
+def _deactivate(user: User, at: datetime) -> None:
+    try:
+        people.set_active(user, False, actor=PROVIDER, door=Door.WEB, at=at)
+    except LastAdministrator:
+        end(user.browsers.all(), user, at=at)
+
+
+def end(found: Iterable[BrowserSession], user: User, *, at: datetime) -> None:
+    """Sign a person out of browsers, because the provider no longer confirms their sign-in."""
+    browsers.end(found, user, actor=PROVIDER, door=Door.WEB, at=at)
+
+
+def is_believed(browser: BrowserSession, at: datetime) -> bool:
+    """Return whether the last answer of the provider still counts while it does not answer."""
+    return browser.answered_at is not None and at - browser.answered_at < BELIEVED_FOR

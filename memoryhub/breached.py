@@ -1,0 +1,37 @@
+"""Looks up passwords in a local list of breached ones: a file of SHA-1 digests in hexadecimal, in order, one a line.
+
+This is the form in which Have I Been Pwned offers its list (`DIGEST:count`). The file may be large: it is searched by
+halves, and never read as a whole.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+_LONGEST_LINE = 100
+
+
+def is_listed(password: str, file: Path) -> bool:
+    """Return whether the list has a password. Raises OSError."""
+    digest = hashlib.sha1(password.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest().upper().encode()
+    with file.open("rb") as stream:
+        low, high = 0, stream.seek(0, os.SEEK_END)
+        while low < high:
+            middle = (low + high) // 2
+            found, end = _line_after(stream, middle)
+            if not found or found[:40].upper() > digest:
+                high = middle
+            elif found[:40].upper() < digest:
+                low = max(end, middle + 1)
+            else:
+                return True
+    return False
+
+
+def _line_after(stream: BinaryIO, position: int) -> tuple[bytes, int]:
+    """Return the first line that begins at a position or after it, and where it ends; "" at the end of the file."""
+    stream.seek(max(0, position - 1))
+    if position:
+        stream.readline(_LONGEST_LINE)
+    return stream.readline(_LONGEST_LINE), stream.tell()

@@ -1,0 +1,57 @@
+"""The browsers in which people are signed in."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField
+
+
+def longest() -> timedelta:
+    """Return how long a person stays signed in at most."""
+    return timedelta(hours=settings.MEMORYHUB_SIGN_IN_HOURS)
+
+
+def idle() -> timedelta:
+    """Return how long a person stays signed in without using the browser."""
+    return timedelta(hours=settings.MEMORYHUB_SIGN_IN_IDLE_HOURS)
+
+
+class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
+    def open(self, at: datetime) -> BrowserSessionQuerySet:
+        """Return the sessions that neither their age nor a pause has ended."""
+        return self.filter(started_at__gt=at - longest(), seen_at__gt=at - idle())
+
+    def ended(self, at: datetime) -> BrowserSessionQuerySet:
+        """Return the sessions that are not open any more."""
+        return self.filter(Q(started_at__lte=at - longest()) | Q(seen_at__lte=at - idle()))
+
+    def newest(self) -> BrowserSessionQuerySet:
+        """Order by the last use, newest first."""
+        return self.order_by("-seen_at", "-id")
+
+
+class BrowserSession(models.Model):
+    """A browser in which a person is signed in. Without this row, its cookie signs no one in.
+
+    `device` is the User-Agent that the browser sent. `seen_at` is exact to some minutes. `grant` is, encrypted, what
+    the identity provider gave the hub to ask again for the person; it was asked, and answered, at these moments.
+    """
+
+    id = IdField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="browsers")
+    device = models.CharField(max_length=300, default="", blank=True)
+    address = models.CharField(max_length=64, default="", blank=True)
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField(db_index=True)
+    confirmed_at = models.DateTimeField()
+    grant = models.TextField(default="", blank=True)
+    asked_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+
+    objects = BrowserSessionQuerySet.as_manager()

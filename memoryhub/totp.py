@@ -1,0 +1,40 @@
+"""Codes of authenticator apps, which follow from a secret and the time (RFC 6238): six digits, a new one each half
+minute."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from datetime import datetime
+from urllib.parse import quote
+
+PERIOD, DIGITS = 30, 6
+AROUND = 1
+"""By how many periods the clock of the app may be wrong."""
+
+
+def new_secret() -> str:
+    """Return a new secret, as people may type it into an app."""
+    return base64.b32encode(secrets.token_bytes(20)).decode()
+
+
+def code_of(secret: str, step: int) -> str:
+    """Return the code of a period, which is numbered from 1970."""
+    mac = hmac.digest(base64.b32decode(secret), step.to_bytes(8, "big"), hashlib.sha1)
+    start = mac[-1] & 15
+    number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFF_FFFF
+    return str(number % 10**DIGITS).zfill(DIGITS)
+
+
+def step_of(secret: str, code: str, at: datetime, after: int) -> int | None:
+    """Return the period of a code, if it is right and later than the one that was used last (`after`); else None."""
+    now = int(at.timestamp()) // PERIOD
+    for step in range(max(now - AROUND, after + 1), now + AROUND + 1):
+        if hmac.compare_digest(code_of(secret, step).encode(), code.encode()):
+            return step
+    return None
+
+
+def address_of(secret: str, account: str, issuer: str) -> str:
+    """Return the address that an app reads from a picture."""
+    return f"otpauth://totp/{quote(issuer)}:{quote(account)}?secret={secret}&issuer={quote(issuer)}"

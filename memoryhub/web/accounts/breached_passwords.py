@@ -1,0 +1,31 @@
+"""A rule for new passwords: none that is in the hub's list of breached ones."""
+
+import logging
+from pathlib import Path
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from memoryhub import breached
+from memoryhub.models import User
+
+logger = logging.getLogger(__name__)
+
+
+class NotBreached:
+    """Refuses passwords of a list. If the list cannot be read, which a system check reports, it refuses none."""
+
+    def __init__(self, file: str) -> None:
+        self.file = Path(file)
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        try:
+            is_listed = breached.is_listed(password, self.file)
+        except OSError:
+            logger.exception("The list of breached passwords cannot be read.")
+            return
+        if is_listed:
+            raise ValidationError(_("This password is in a list of stolen ones. Choose another."), code="breached")
+
+    def get_help_text(self) -> str:
+        return _("It must not be in a list of stolen passwords.")

@@ -1,0 +1,241 @@
+"""The identity provider: its configuration, its keys, and what it says about a person (OpenID Connect).
+
+What it signs is checked here: issuer, audience, signature, times and nonce. Requests follow no redirect, and are short
+in time and in bytes.
+"""
+
+import base64
+import hashlib
+import json
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from django.conf import settings
+
+ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+"""The signatures that are accepted: never a symmetric one, whose key a client could know, and never none."""
+
+TIMEOUT, LARGEST = 5.0, 1_000_000
+KEPT = 600.0
+"""Seconds for which configuration and keys are remembered. An unknown key is looked up at once."""
+LEEWAY = 30
+"""Seconds by which the clocks may differ."""
+
+
+class Refused(Exception):
+    """The provider refuses, or what it sent must not be believed; the message says why, for the log."""
+
+
+class Unreachable(Exception):
+    """The provider does not answer, or answers that it cannot now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the provider says about a person. `groups` are None if it says nothing about groups."""
+
+    subject: str
+    email: str
+    is_verified: bool
+    name: str
+    groups: tuple[str, ...] | None
+    is_active: bool
+    signed_in_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The answer of the token endpoint."""
+
+    access: str
+    refresh: str
+    identity: str
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirect)
+_remembered: dict[str, tuple[float, Any]] = {}
+
+
+def is_on() -> bool:
+    """Return whether the hub has an identity provider."""
+    return bool(settings.MEMORYHUB_OIDC_ISSUER)
+
+
+def name() -> str:
+    """Return what people call the provider."""
+    return settings.MEMORYHUB_OIDC_NAME or urlsplit(settings.MEMORYHUB_OIDC_ISSUER).hostname or ""
+
+
+def redirect_uri(path: str) -> str:
+    """Return the address to which the provider sends people back; it must be registered there."""
+    return str(settings.MEMORYHUB_URL) + path
+
+
+def forget() -> None:
+    """Forget what is remembered of the provider."""
+    _remembered.clear()
+
+
+def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
+    """Return the address at the provider where a person signs in; with `again`, even if they are signed in there."""
+    challenge = _encoded(hashlib.sha256(verifier.encode()).digest())
+    asked = {
+        "response_type": "code", "client_id": settings.MEMORYHUB_OIDC_CLIENT_ID, "redirect_uri": back,
+        "scope": settings.MEMORYHUB_OIDC_SCOPES, "state": state, "nonce": nonce, "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }  # fmt: skip
+    if again:
+        asked |= {"prompt": "login", "max_age": "0"}
+    at = str(_configuration()["authorization_endpoint"])
+    return f"{at}{'&' if '?' in at else '?'}{urlencode(asked)}"
+
+
+def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, Tokens]:
+    """Exchange the code of a sign-in. Raises Refused and Unreachable."""
+    tokens = _tokens(
+        {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
+    )
+    claims = _claims(tokens.identity, nonce)
+    return _said(claims, tokens), tokens
+
+
+def again(subject: str, tokens: Tokens) -> tuple[Said, Tokens]:
+    """Ask what the provider says now of somebody who has signed in. Raises Refused and Unreachable."""
+    if tokens.refresh:
+        fresh = _tokens({"grant_type": "refresh_token", "refresh_token": tokens.refresh})
+        tokens = Tokens(fresh.access, fresh.refresh or tokens.refresh, fresh.identity)
+    claims = _claims(tokens.identity, None) if tokens.identity else {"sub": subject}
+    said = _said(claims, tokens)
+    if said.subject != subject:
+        raise Refused("it speaks of another person")
+    return said, tokens
+
+
+def _tokens(form: dict[str, str]) -> Tokens:
+    client, secret = settings.MEMORYHUB_OIDC_CLIENT_ID, settings.MEMORYHUB_OIDC_CLIENT_SECRET
+    configuration, headers = _configuration(), {"Content-Type": "application/x-www-form-urlencoded"}
+    ways = configuration.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    if secret and "client_secret_basic" in ways:
+        pair = f"{quote(client, safe='')}:{quote(secret, safe='')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    else:
+        form |= {"client_id": client} | ({"client_secret": secret} if secret else {})
+    found = _asked(configuration["token_endpoint"], urlencode(form).encode(), headers)
+    texts = [found.get(name) or "" for name in ("access_token", "refresh_token", "id_token")]
+    if not all(isinstance(text, str) for text in texts):
+        raise Refused("its tokens are no texts")
+    return Tokens(*texts)
+
+
+def _claims(token: str, nonce: str | None) -> dict[str, Any]:
+    """Return the claims of an ID token after every check of OpenID Connect Core 3.1.3.7. Raises Refused."""
+    import jwt
+
+    client = settings.MEMORYHUB_OIDC_CLIENT_ID
+    try:
+        header = jwt.get_unverified_header(token)
+        if header.get("alg") not in ALGORITHMS:
+            raise Refused("its signature is of a kind that is not accepted")
+        claims: dict[str, Any] = jwt.decode(
+            token, _key(header), algorithms=[header["alg"]], audience=client, issuer=settings.MEMORYHUB_OIDC_ISSUER,
+            leeway=LEEWAY, options={"require": ["exp", "iat", "aud", "iss", "sub"]},
+        )  # fmt: skip
+    except jwt.PyJWTError as error:
+        raise Refused(f"its ID token is not valid: {error}") from error
+    if claims.get("azp", client) != client or (isinstance(claims["aud"], list) and claims["aud"] != [client]):
+        raise Refused("its ID token is for another program")
+    if nonce is not None and claims.get("nonce") != nonce:
+        raise Refused("its ID token is for another sign-in")
+    return claims
+
+
+def _key(header: dict[str, Any]) -> Any:
+    """Return the key that signed a token. Keys are fetched again if it is not among those that are known."""
+    import jwt
+
+    for is_fresh in (False, True):
+        keys = _fetched(_configuration()["jwks_uri"], fresh=is_fresh).get("keys") or []
+        for key in keys if isinstance(keys, list) else []:
+            is_right = "kid" not in header or key.get("kid") == header["kid"]
+            if is_right and key.get("use", "sig") == "sig" and key.get("kty") != "oct":
+                return jwt.PyJWK(key, header["alg"])
+    raise Refused("it signed with a key that it does not publish")
+
+
+def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
+    """Return what the ID token and, for claims that it lacks, the userinfo endpoint say."""
+    is_complete = False
+    wanted, configuration = {settings.MEMORYHUB_OIDC_GROUPS, "email"}, _configuration()
+    if not wanted <= claims.keys() and tokens.access and "userinfo_endpoint" in configuration:
+        headers = {"Authorization": f"Bearer {tokens.access}"}
+        more = _asked(configuration["userinfo_endpoint"], None, headers)
+        if more.get("sub") != claims["sub"]:
+            raise Refused("its userinfo is about another person")
+        claims = more | claims
+        is_complete = True
+    groups, moment = claims.get(settings.MEMORYHUB_OIDC_GROUPS, [] if is_complete else None), claims.get("auth_time")
+    groups = [groups] if isinstance(groups, str) else groups
+    if not isinstance(groups, list | None):
+        raise Refused("its groups are no list")
+    return Said(
+        subject=str(claims["sub"])[:255],
+        email=str(claims.get("email") or "").replace("\0", ""),
+        is_verified=settings.MEMORYHUB_OIDC_TRUSTS_EMAIL or claims.get("email_verified") in (True, "true"),
+        name=str(claims.get("name") or claims.get("preferred_username") or "").replace("\0", ""),
+        groups=None if groups is None else tuple(str(group) for group in groups),
+        is_active=claims.get("active") not in (False, "false"),
+        signed_in_at=int(moment) if isinstance(moment, int | float) else 0,
+    )
+
+
+def _configuration() -> dict[str, Any]:
+    issuer = settings.MEMORYHUB_OIDC_ISSUER
+    found = _fetched(issuer.rstrip("/") + "/.well-known/openid-configuration")
+    if found.get("issuer") != issuer:
+        forget()
+        raise Refused("its configuration names another issuer")
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        if urlsplit(str(found.get(name))).scheme not in ("https", urlsplit(issuer).scheme):
+            raise Refused(f"its {name} is not an address that is as safe as its own")
+    return found
+
+
+def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
+    """Return a document of the provider, remembered for a while."""
+    at, found = _remembered.get(url, (0.0, None))
+    if found is None or fresh or time.monotonic() - at > KEPT:
+        found = _asked(url, None, {})
+        _remembered[url] = time.monotonic(), found
+    return dict(found)
+
+
+def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+    """Return the JSON object that an endpoint answers. A refusal (400 to 403) raises Refused, all else Unreachable."""
+    request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
+    try:
+        with _opener.open(request, timeout=TIMEOUT) as answer:
+            found = json.loads(answer.read(LARGEST))
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in (400, 401, 403):
+            raise Refused(f"{urlsplit(url).path} answers {error.code}") from error
+        raise Unreachable(f"{urlsplit(url).path} answers {error.code}") from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise Unreachable(f"{urlsplit(url).path}: {error}") from error
+    if not isinstance(found, dict):
+        raise Unreachable(f"{urlsplit(url).path} answers no object")
+    return found
+
+
+def _encoded(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()

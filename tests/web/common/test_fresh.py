@@ -1,0 +1,124 @@
+"""Acts that cannot be undone ask for the password again, and go on with everything that was typed."""
+
+import html
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.actions.accounts import tries
+from memoryhub.actions.core import holds
+from memoryhub.models import HUB, AuditEntry, BrowserSession, Hold, HoldKind, Invitation, Key, Memory, MemoryStore, User
+from tests.fixtures import PASSWORD, signed_in
+from tests.web.erasure.erasing import WHERE, fields, find, write
+from tests.web.memories.pages import act as an_act
+from tests.write_guard import arranging
+
+pytestmark = pytest.mark.django_db
+
+
+def stale(user: User) -> Client:
+    """A browser whose person signed in an hour ago."""
+    client = signed_in(user)
+    with arranging():
+        BrowserSession.objects.filter(user=user).update(confirmed_at=timezone.now() - timedelta(hours=1))
+    return client
+
+
+def asked(response: Any) -> dict[str, list[str]]:
+    """What the page that asks for the password keeps of a form."""
+    text = response.content.decode()
+    assert response.status_code == 200 and "Is it you?" in text
+    found: dict[str, list[str]] = {}
+    text = text[text.index('<form class="form"') :].partition("</form>")[0]
+    for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', text):
+        if name != "csrfmiddlewaretoken":
+            found.setdefault(html.unescape(name), []).append(html.unescape(value))
+    return found
+
+
+def newest() -> AuditEntry:
+    return AuditEntry.objects.of_chain(HUB).newest()[0]
+
+
+INVITES = {"email": "dora@example.com", "is_superuser": "on", "role": "viewer", "form": "f1"}
+
+
+@pytest.mark.both_databases
+def test_an_administrator_is_made_after_the_password_and_the_form_is_not_lost(superuser: User) -> None:
+    client = stale(superuser)
+    kept = asked(client.post("/people/invite", INVITES))
+    assert not Invitation.objects.exists() and kept == {name: [value] for name, value in INVITES.items()}
+    again = asked(client.post("/people/invite", kept | {"proof": "wrong"}))
+    assert again == kept and newest().command == "confirm" and not newest().ok
+    done = client.post("/people/invite", kept | {"proof": PASSWORD})
+    assert Invitation.objects.get().is_superuser and "/invitations/" in done.content.decode()
+    assert [entry.command for entry in AuditEntry.objects.of_chain(HUB).newest()[:2]] == ["invite", "confirm"]
+    client.post("/people/invite", INVITES | {"email": "eve@example.com", "form": "f2"})
+    assert Invitation.objects.count() == 2, "the proof holds for some minutes"
+
+
+def test_guesses_are_limited(superuser: User) -> None:
+    client = stale(superuser)
+    for _ in range(tries.ONE.free):
+        assert client.post("/people/invite", INVITES | {"proof": "wrong"}).status_code == 200
+    refused = client.post("/people/invite", INVITES | {"proof": PASSWORD})
+    assert refused.status_code == 429 and not Invitation.objects.exists()
+
+
+def test_what_can_be_undone_does_not_ask(superuser: User) -> None:
+    stale(superuser).post("/people/invite", INVITES | {"is_superuser": ""})
+    assert Invitation.objects.exists()
+
+
+def test_a_hub_may_ask_never(superuser: User, settings: Any) -> None:
+    settings.MEMORYHUB_FRESH_MINUTES = None
+    stale(superuser).post("/people/invite", INVITES)
+    assert Invitation.objects.exists()
+
+
+def _deletion(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"name": store.name, "note": "as <agreed>\nwith Dora"}
+    return f"/stores/{store.id}/delete", form, lambda: not MemoryStore.objects.filter(deleted_at=None).exists()
+
+
+def _release(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    hold = Hold.objects.get()
+    return f"/stores/{store.id}/holds/{hold.pk}/release", {"note": "over"}, lambda: _released(hold)
+
+
+def _released(hold: Hold) -> bool:
+    hold.refresh_from_db()
+    return hold.released_at is not None
+
+
+def _key(_: MemoryStore, agent: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"name": "", "access": "read", "scope": "all", "expires_in": "30", "form": "f1"}
+    return f"/agents/{agent.pk}/keys/new", form, Key.objects.filter(all_stores=True).exists
+
+
+@pytest.mark.parametrize("act", [_deletion, _release, _key])
+def test_each_of_these_asks_first(store: MemoryStore, agent: Any, superuser: User, act: Any) -> None:
+    if act is _release:
+        holds.place(store.pk, an_act(), kind=HoldKind.HOLD, reason="The court asks for it", path="/a")
+    client = stale(superuser)
+    address, form, is_done = act(store, agent)
+    kept = asked(client.post(address, form))
+    assert not is_done() and kept == {name: [value] for name, value in form.items()}
+    client.post(address, kept | {"proof": PASSWORD})
+    assert is_done()
+
+
+@pytest.mark.both_databases
+def test_an_erasure_goes_on_after_the_password(store: MemoryStore, alice: User) -> None:
+    write(store, "/secret.md", "Quellenberg <b>& others\n")
+    client = stale(alice)
+    form = fields(find(client, "quellenberg"), "erase") | {"confirm": "quellenberg", "note": "request 8"}
+    kept = asked(client.post(WHERE, form))
+    assert Memory.objects.get().text.content.startswith("Quellenberg")
+    done = client.post(WHERE, kept | {"proof": PASSWORD})
+    assert "Erased from 1 memory store" in done.content.decode() and not client.session.get("proof")
