@@ -59,6 +59,9 @@ def page(name: str, query: str = "", *, called: str = "", **parts: Any) -> Page:
 def _of_the_hub() -> Iterator[Page]:
     for name in ("today", "stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
         yield page(name)
+    yield page("browsers")
+    yield page("second_step")
+    yield page("add_app")
     yield page("hub_limits")
     yield page("hub_backups")
     yield page("hub_background")
@@ -90,6 +93,7 @@ def _of_people(store: MemoryStore) -> Iterator[Page]:
     """Somebody who has issued a key leaves."""
     member = Member.objects.filter(store=store).order_by("pk")[0]
     yield page("deactivate", user_id=member.user_id)
+    yield page("browsers_of", user_id=member.user_id)
     yield page("leaving", store_id=store.id, user_id=member.user_id)
     yield page("leaving", "?role=viewer", called="leaving-a-role", store_id=store.id, user_id=member.user_id)
 
