@@ -16,7 +16,7 @@ from memoryhub.web.accounts.browsers import name_of
 from tests.fixtures import PASSWORD, signed_in
 from tests.write_guard import tampering
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:133.0) Gecko/20100101 Firefox/133.0"
 
@@ -35,7 +35,6 @@ def newest() -> AuditEntry:
     return AuditEntry.objects.of_chain(HUB).newest()[0]
 
 
-@pytest.mark.both_databases
 def test_a_person_sees_where_they_are_signed_in_and_signs_out_there(charlie: User, bob: User, superuser: User) -> None:
     here, there = Client(), Client(headers={"user-agent": FIREFOX})
     for client in (here, there):
@@ -73,7 +72,6 @@ def test_an_administrator_signs_somebody_out(charlie: User, superuser: User, ali
     assert newest().actor_id == superuser.pk
 
 
-@pytest.mark.both_databases
 def test_a_pause_and_an_age_end_the_sign_in(charlie: User, moment: Any, settings: Any) -> None:
     settings.MEMORYHUB_SIGN_IN_HOURS, settings.MEMORYHUB_SIGN_IN_IDLE_HOURS = 24, 2
     idle, busy = signed_in(charlie), signed_in(charlie)

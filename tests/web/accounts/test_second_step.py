@@ -18,7 +18,7 @@ from tests.fixtures import BY, PASSWORD, signed_in
 from tests.web.common.test_fresh import stale
 from tests.write_guard import arranging
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 NEW = "another wholly new pass phrase"
 
@@ -74,7 +74,6 @@ def test_codes_are_those_of_the_standard() -> None:
     assert totp.step_of(secret, "287082", at, after=0) == 1 and totp.step_of(secret, "287082", at, after=1) is None
 
 
-@pytest.mark.both_databases
 def test_a_password_alone_no_longer_signs_in(charlie: User, app: tuple[str, list[str]], moment: Any) -> None:
     secret, codes = app
     assert len(codes) == authenticators.CODES and newest().command == "add_app"

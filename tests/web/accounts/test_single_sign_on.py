@@ -38,7 +38,7 @@ from tests.web.accounts.identity_provider import CLIENT, SECRET
 from tests.web.common.test_fresh import INVITES, asked
 from tests.write_guard import arranging
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 DORA = {"sub": "1001", "email": "Dora@example.com", "email_verified": True, "name": "Dora", "groups": ["support"]}
 
@@ -113,7 +113,6 @@ def newest() -> AuditEntry:
     return AuditEntry.objects.of_chain(HUB).newest()[0]
 
 
-@pytest.mark.both_databases
 def test_a_person_comes_in_by_the_provider_and_gets_the_roles_of_the_groups(
     idp: Provider, store: MemoryStore, settings: Any
 ) -> None:
@@ -132,7 +131,6 @@ def test_a_person_comes_in_by_the_provider_and_gets_the_roles_of_the_groups(
     assert Client().post("/sign-in", {"email": dora.email, "password": ""}).status_code == 200
 
 
-@pytest.mark.both_databases
 def test_a_removed_group_is_a_removed_role_within_a_minute(
     idp: Provider, store: MemoryStore, superuser: User, settings: Any, moment: Any
 ) -> None:

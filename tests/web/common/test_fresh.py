@@ -18,7 +18,7 @@ from tests.web.erasure.erasing import WHERE, fields, find, write
 from tests.web.memories.pages import act as an_act
 from tests.write_guard import arranging
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def stale(user: User) -> Client:
@@ -48,7 +48,6 @@ def newest() -> AuditEntry:
 INVITES = {"email": "dora@example.com", "is_superuser": "on", "role": "viewer", "form": "f1"}
 
 
-@pytest.mark.both_databases
 def test_an_administrator_is_made_after_the_password_and_the_form_is_not_lost(superuser: User) -> None:
     client = stale(superuser)
     kept = asked(client.post("/people/invite", INVITES))
@@ -113,7 +112,6 @@ def test_each_of_these_asks_first(store: MemoryStore, agent: Any, superuser: Use
     assert is_done()
 
 
-@pytest.mark.both_databases
 def test_an_erasure_goes_on_after_the_password(store: MemoryStore, alice: User) -> None:
     write(store, "/secret.md", "Quellenberg <b>& others\n")
     client = stale(alice)
