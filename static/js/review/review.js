@@ -158,6 +158,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt.matches("[data-review-more]")) {
     asked = { xhr: event.detail.xhr, hadFocus: event.detail.elt === document.activeElement, last: items().at(-1) };
   }
+  if (event.detail.elt.closest("[data-review-beside]")) return; // what is shown beside an item decides nothing
   const item = event.detail.elt.closest("[data-review-item], [data-review-decided]");
   item?.addEventListener("htmx:beforeSwap", dropIfReplaced);
   if (!item || event.detail.elt === item) return;
