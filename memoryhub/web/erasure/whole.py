@@ -15,6 +15,7 @@ from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 
@@ -59,6 +60,8 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
     is_confirmed = request.method == "POST" and "name" in request.POST
     form = RemoveForm(name, request.POST if is_confirmed else None)
     if is_confirmed and form.is_valid():
+        if asked := proof(request):
+            return asked
         done = whole.remove_memories(store.pk, [memory.pk for memory in going], act(request, form.cleaned_data["note"]))
         _say(request, going, done)
         return see_other("store" if any(memory.is_live for memory in going) else "trash", store.pk)

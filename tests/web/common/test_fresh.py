@@ -100,7 +100,12 @@ def _key(_: MemoryStore, agent: Any) -> tuple[str, dict[str, Any], Callable[[], 
     return f"/agents/{agent.pk}/keys/new", form, Key.objects.filter(all_stores=True).exists
 
 
-@pytest.mark.parametrize("act", [_deletion, _release, _key])
+def _removal(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"id": write(store, "/secret.md", "text\n").pk, "name": "secret.md", "note": "request 8"}
+    return f"/stores/{store.id}/remove", form, lambda: not Memory.objects.exists()
+
+
+@pytest.mark.parametrize("act", [_deletion, _release, _key, _removal])
 def test_each_of_these_asks_first(store: MemoryStore, agent: Any, superuser: User, act: Any) -> None:
     if act is _release:
         holds.place(store.pk, an_act(), kind=HoldKind.HOLD, reason="The court asks for it", path="/a")

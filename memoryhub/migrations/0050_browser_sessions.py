@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0046_claude_models'),
+        ('memoryhub', '0049_claude_presets'),
     ]
 
     operations = [

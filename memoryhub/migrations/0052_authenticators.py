@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0053_identities'),
+        ('memoryhub', '0051_identities'),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0052_browser_sessions'),
+        ('memoryhub', '0050_browser_sessions'),
     ]
 
     operations = [

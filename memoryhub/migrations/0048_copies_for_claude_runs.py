@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0049_last_removed_proposal'),
+        ('memoryhub', '0047_last_removed_proposal'),
     ]
 
     operations = [

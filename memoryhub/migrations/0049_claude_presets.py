@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0050_copies_for_claude_runs'),
+        ('memoryhub', '0048_copies_for_claude_runs'),
     ]
 
     operations = [
