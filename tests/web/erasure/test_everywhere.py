@@ -304,18 +304,16 @@ def test_search_and_palette_lead_here_without_the_text_in_an_address(
     store: MemoryStore, other: MemoryStore, alice: User, bob: User
 ) -> None:
     client = signed_in(alice)
-    button = '<button class="{}" form="erase-text" name="terms" value="quellenberg">'
-    assert button.format("button button-danger-quiet") in page(client, "/search?q=quellenberg")
-    found = client.get("/palette", {"q": "quellenberg"}, headers={"HX-Request": "true"}).content.decode()
+    button = '<button class="{}" form="erase-text" name="terms" value="Quellenberg">'
+    assert button.format("button button-danger-quiet") in page(client, "/search?q=Quellenberg")
+    found = client.get("/palette", {"q": "Quellenberg"}, headers={"HX-Request": "true"}).content.decode()
     assert button.format("found-name row-link found-button") in found
     assert 'href="/erase"' in client.get("/palette", {"q": "erase"}, headers={"HX-Request": "true"}).content.decode()
     assert "Erase" not in page(signed_in(bob), "/search?q=quellenberg")
     assert "Erase" not in signed_in(bob).get("/palette", {"q": "q"}, headers={"HX-Request": "true"}).content.decode()
 
 
-def test_the_sum_of_places_is_named_as_such_where_a_place_can_have_several_spellings(
-    store: MemoryStore, alice: User
-) -> None:
+def test_the_sum_of_places_is_named_as_such_for_several_spellings(store: MemoryStore, alice: User) -> None:
     write(store, "/both.md", "Quellenberg, that is QUELLENBERG\n")
     html = find(signed_in(alice), "quellenberg")
     assert html.count("in 1 place<") >= 2 and " in all" in html
