@@ -14,9 +14,9 @@ def some(cases: Iterable[T], each: int) -> list[T]:
     return list(cases)[:: 1 if LONG else each]
 
 
-def tried(cases: int) -> int:
+def tried(cases: int, least: int = 1) -> int:
     """Return how many of the random cases are tried: all in the long form, else the first few of them."""
-    return cases if LONG else max(1, cases // PART)
+    return cases if LONG else max(least, cases // PART)
 
 
 def is_tried(number: int) -> bool:

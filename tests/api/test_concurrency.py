@@ -13,7 +13,7 @@ from tests.long import LONG, tried
 pytestmark = pytest.mark.usefixtures("audit_is_right")
 
 CLIENTS = 16
-INSERTS = tried(80)
+INSERTS = tried(80, 3)
 
 
 def together(work: Callable[[int], Any], clients: int = CLIENTS) -> list[Any]:

@@ -199,7 +199,7 @@ def test_any_hunks_of_a_proposal_whose_memories_moved_on_merge_as_git_applies_th
     hub = new_hub()
     set_rules(hub.store, PathRule(Effect.PROPOSE, who=_agent(hub)))
     clean = conflicts = parts = undone = 0
-    for number in range(tried(480)):
+    for number in range(tried(480, 20)):
         chance, wanted = random.Random(number), {}
         for name in ("a", "b", "c"):
             base = [f"line {n} of {name}\n" for n in range(chance.randint(3, 20))]
@@ -262,7 +262,7 @@ def test_all_changes_of_a_proposal_are_in_it_whatever_people_change_between_them
     hub = new_hub()
     set_rules(hub.store, PathRule(Effect.PROPOSE, who=_agent(hub)))
     conflicts = replaced = 0
-    for seed in range(tried(240)):
+    for seed in range(tried(240, 10)):
         row, api = Row(random.Random(seed)), Api(hub, session=f"s{seed}")
         memory = curation.create(hub.store.id, f"/{seed}.md", row.now(), ana()).memory
         for number in range(row.chance.randint(3, 7)):

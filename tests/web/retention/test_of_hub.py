@@ -18,7 +18,7 @@ from tests.web.retention.pages import some, url
 from tests.web.retention.test_policies import UNREAD, post
 
 pytestmark = pytest.mark.django_db
-HUBS = tried(48)
+HUBS = tried(48, 2)
 
 
 @pytest.mark.both_databases
