@@ -120,6 +120,7 @@ def page(server: Server, path: str) -> tuple[int, str]:
     return response.status, response.read().decode()
 
 
+@pytest.mark.long
 def test_a_database_that_has_become_read_only_is_503_at_each_door_and_served_again_afterwards(
     clusters: Clusters, one: Path, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_each_of_many_calls_at_once_is_answered_as_if_it_had_come_alone(desk: De
 
 
 @pytest.mark.skipif("sqlite" not in settings.DATABASES["default"]["ENGINE"], reason="PostgreSQL has no committer")
+@pytest.mark.long
 def test_a_call_whose_answer_finds_no_room_on_the_disk_is_refused_in_words(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         agent = Agent(server, *server.new_store())

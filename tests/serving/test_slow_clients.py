@@ -93,6 +93,7 @@ def test_requests_are_served_beside_many_that_send_slowly_and_many_that_read_slo
     assert max(taken) < 30  # on any machine; they take milliseconds, and without a thread for them as long as one likes
 
 
+@pytest.mark.long
 def test_an_export_that_is_read_slowly_comes_whole(desk: Desk) -> None:
     agent = desk.agent()
     agent.call("slow-1", command="create", path="/memories/slow/1.md", file_text=LARGE)

@@ -71,6 +71,7 @@ def test_a_name_is_chosen_and_whoever_has_it_is_told(
     expect(row).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_comment_on_the_whole_memory_is_changed_and_deleted(page: Page, here: str) -> None:
     page.goto(here)
     page.locator(".comment-new > summary").click()
@@ -87,6 +88,7 @@ def test_a_comment_on_the_whole_memory_is_changed_and_deleted(page: Page, here: 
     expect(page.locator("#comments .comment")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_several_conversations_on_a_page_are_told_apart_by_screen_readers(page: Page, here: str) -> None:
     for line in (3, 4):
         page.goto(f"{here}?comment={line}")

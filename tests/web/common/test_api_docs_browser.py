@@ -24,6 +24,7 @@ def test_the_document_is_drawn_beneath_the_title_of_the_page(page: Page, console
     assert not console.unexpected(), console.unexpected()
 
 
+@pytest.mark.long
 def test_a_request_is_tried_with_a_key(page: Page, console: Console, live_server: LiveServer, shown: Hub) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -82,6 +82,7 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     fits(desk)
 
 
+@pytest.mark.long
 def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
     memory = Memory.objects.get(store=store, path="/people/zq.md")
     desk.goto(f"{live_server.url}/stores/{store.id}/versions/{version(memory).pk}")

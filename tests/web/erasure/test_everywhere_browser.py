@@ -15,6 +15,7 @@ from tests.web.erasure.erasing import everywhere, text_of, write
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 def test_three_spellings_over_two_stores_take_ten_actions_at_most(
     page: Page, live_server: LiveServer, store: MemoryStore, superuser: User
 ) -> None:

@@ -52,6 +52,7 @@ def test_findings_are_decided_about_with_the_keyboard(
     assert not console.unexpected()
 
 
+@pytest.mark.long
 def test_a_value_is_revealed_and_masked_again(
     page: Page, console: Console, live_server: LiveServer, alice: User, store_with_findings: MemoryStore
 ) -> None:

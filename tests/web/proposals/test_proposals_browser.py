@@ -143,6 +143,7 @@ def test_on_a_telephone_the_reason_is_above_the_bar_and_a_refusal_can_be_taken_b
     assert state(store) == ("open", "")
 
 
+@pytest.mark.long
 def test_a_proposal_is_assigned_by_keys_in_the_inbox_and_on_its_page(
     desk: Page, live_server: LiveServer, store: MemoryStore, bob: User
 ) -> None:
@@ -193,6 +194,7 @@ def test_ticked_proposals_are_merged_together_and_taken_back(
     assert texts(store) == before
 
 
+@pytest.mark.long
 def test_what_was_merged_together_becomes_a_rule_by_one_press(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:

@@ -24,6 +24,7 @@ def deliver(hook: Webhook) -> None:
     assert send.work(hook.pk, FAST, timezone.now, 10) == 1
 
 
+@pytest.mark.long
 def test_from_a_first_webhook_to_sending_again(
     page: Page, live_server: LiveServer, superuser: User, store: MemoryStore
 ) -> None:
