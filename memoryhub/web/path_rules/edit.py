@@ -75,7 +75,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
     """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
 
-    With patterns `protect` or `allow`, rules that refuse or allow changes there are put before the saved ones.
+    With patterns `protect`, `allow` or `ask`, rules that refuse, allow or hold back changes there are put before the
+    saved ones.
     `who` and `verb` limit it to an agent or a key, and to some kinds of changes; `only_if` gives it a condition. A rule
     that is saved already is not begun again.
     """
@@ -87,7 +88,7 @@ def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) ->
     return (*begun[: forms.MOST_ROWS - len(saved)], *saved)
 
 
-_BEGUN = {"protect": Effect.REFUSE, "allow": Effect.ALLOW}
+_BEGUN = {"protect": Effect.REFUSE, "allow": Effect.ALLOW, "ask": Effect.PROPOSE}
 
 
 def _begun(request: Request, name: str, effect: Effect) -> Iterator[PathRule]:

@@ -62,7 +62,7 @@ EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {
 """{name: what a ready example does, and its rows}"""
 CHOICES = [("", _("always")), *((one.value, words) for one, words in CONDITIONS.items())]
 """The conditions that any rule can have. One about lines begins on the page of a memory, where they are chosen."""
-NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": ALL, "pattern": "/", "who": ""}
+NEW_ROW: Row = {"effect": Effect.PROPOSE.value, "verbs": ALL, "pattern": "/", "who": ""}
 
 UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": ""}
 """The submitted form of a row that a person has added and not changed."""

@@ -22,9 +22,9 @@ def root(db: None) -> User:
 
 def test_an_example_takes_the_place_of_the_untouched_first_rule(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
-    begun = client.get(editor(store), {"protect": "/"})
-    assert patterns(begun) == ["/"]
-    assert patterns(form(client, store, "example-write-only", row("/"))) == ["/tickets/", "/"]
+    begun = client.get(editor(store), {"ask": "/"})
+    assert patterns(begun) == ["/"] and begun.context["form"][0]["effect"].value() == "propose"
+    assert patterns(form(client, store, "example-write-only", row("/", effect="propose"))) == ["/tickets/", "/"]
     assert patterns(form(client, store, "example-write-only", row("/a/"))) == ["/a/", "/tickets/", "/"]
     assert patterns(form(client, store, "add", row("/"))) == ["/", "/"]
     tried_and_saved(client, store, row("/"))

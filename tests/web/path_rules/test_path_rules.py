@@ -264,7 +264,7 @@ def test_a_memory_and_a_directory_lead_to_a_rule_for_them(hub: Hub, alice: User,
 
 def test_the_first_rule_is_begun_with_one_press(store: MemoryStore, alice: User) -> None:
     page = signed_in(alice).get(reverse("path_rules", args=[store.pk])).content.decode()
-    link = f"{editor(store)}?protect=/"
+    link = f"{editor(store)}?ask=/"
     assert f'href="{link}"' in page
     assert patterns(signed_in(alice).get(link)) == ["/"]
 
