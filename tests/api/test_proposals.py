@@ -7,7 +7,7 @@ import pytest
 from memoryhub import tool
 from memoryhub.actions.core import disk_space, proposing
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
+from memoryhub.actions.core.plans import Choice, Plan, PlanChanged, Problem
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.memories import curation
@@ -165,6 +165,17 @@ def test_lines_that_somebody_changed_meanwhile_are_a_conflict_and_nothing_is_los
     assert MemoryVersion.objects.filter(store=ruled.store, memory=memory.pk).count() == 3
     with pytest.raises(AlreadyDecided):
         refuse(ruled.store, ana())
+    assert_audit_is_right(ruled.store)
+
+
+def test_a_change_is_a_problem_whose_path_another_change_of_the_proposal_takes(ruled: Hub) -> None:
+    ruled.call(command="create", path="/memories/policies/x/b.md", file_text="below\n")
+    ruled.call(command="rename", old_path="/memories/policies/a.md", new_path="/memories/policies/x")
+    moved, created = plan(ruled.store).changes
+    assert (moved.then.path, moved.problem) == ("/policies/x", Problem.NONE)
+    assert (created.then.path, created.problem) == ("/policies/x-restored/b.md", Problem.TAKEN)
+    assert merge(ruled.store, **{created.memory: Choice.KEEP}).state == ProposalState.PARTLY_MERGED
+    assert "/policies/x" in texts(ruled.store) and "/policies/a.md" not in texts(ruled.store)
     assert_audit_is_right(ruled.store)
 
 

@@ -181,12 +181,12 @@ def made(store: str, changes: Iterable[Change]) -> Plan:
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
         raise TooMuch(len(real), MOST)
-    occupied = _occupied(store, real)
+    targets = _Targets(_occupied(store, real))
     placed = []
     for change in sorted(real, key=lambda change: (change.path, change.memory)):
-        placed.append(_placed(store, change, occupied))
+        placed.append(_placed(store, change, targets))
         if _moves(placed[-1]):
-            occupied.add(str(placed[-1].then.path))
+            targets.add(str(placed[-1].then.path))
     return Plan(store, tuple(placed))
 
 
@@ -221,6 +221,26 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 # ------------------------------------------------------------------------------------------------ paths that are taken
 
 
+class _Targets:
+    """The paths that are taken: those `occupied` by memories that stay, and those of the changes placed so far."""
+
+    def __init__(self, occupied: Collection[str]) -> None:
+        self._occupied, self._placed = occupied, set[str]()
+        self._directories: set[str] = set()
+
+    def add(self, path: str) -> None:
+        self._placed.add(path)
+        self._directories.update(paths.ancestors(path)[1:])
+
+    def above(self, path: str) -> str | None:
+        """Return the path of a change that is above a path, or None."""
+        return next((place for place in paths.ancestors(path)[1:] if place in self._placed), None)
+
+    def takes(self, path: str) -> bool:
+        is_there = path in self._occupied or path in self._placed or path in self._directories
+        return is_there or self.above(path) is not None
+
+
 def _moves(change: Change) -> bool:
     """Return whether a change needs a path other than the memory's own."""
     return change.then.is_there and change.then.path != change.now.path
@@ -253,29 +273,29 @@ def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
     return any(pk not in leaving for pk in beneath[: len(leaving) + 1])
 
 
-def _placed(store: str, change: Change, occupied: set[str]) -> Change:
+def _placed(store: str, change: Change, targets: _Targets) -> Change:
     """Return the change.
 
     If its target path is taken, it gets a free path beside it, and KEEP becomes the proposed choice.
     """
-    if not _moves(change) or change.then.path not in occupied:
+    if not _moves(change) or not targets.takes(str(change.then.path)):
         return change
-    then = replace(change.then, path=_free_path(store, str(change.then.path), occupied))
+    then = replace(change.then, path=_free_path(store, str(change.then.path), targets))
     choices = (Choice.KEEP, *(choice for choice in change.choices if choice != Choice.KEEP))
     return replace(change, then=then, problem=change.problem or Problem.TAKEN, choices=choices)
 
 
-def _free_path(store: str, path: str, occupied: set[str]) -> str:
+def _free_path(store: str, path: str, targets: _Targets) -> str:
     """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
 
     If a memory is at the place of a directory above, that directory is renamed: `/a-restored/b.md` if `/a` is a memory.
     """
     above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
-    place = above.values_list("path", flat=True).first() or path
+    place = above.values_list("path", flat=True).first() or targets.above(path) or path
     rest = path[len(place) :]
     for number in count(1):
         free = beside(place, number, len(rest.encode())) + rest
-        if free not in occupied and not lives(store, free):
+        if not targets.takes(free) and not lives(store, free):
             break
     return free
 
