@@ -31,7 +31,7 @@ from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, counters
 from tests.api.test_shown_proposals import show
 from tests.fixtures import signed_in
-from tests.long import tried
+from tests.long import LONG, tried
 from tests.text.cells import Row
 
 pytestmark = pytest.mark.both_databases
@@ -49,6 +49,7 @@ def _random_call(chance: random.Random, word: str) -> dict[str, object]:
     ))  # fmt: skip
 
 
+@pytest.mark.both_databases(each_case=LONG)
 @pytest.mark.parametrize("part", range(4))
 def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(superuser: User, part: int) -> None:
     """Everything that another agent sees, by every door: answers and errors, listings, sizes, search, counters, and
