@@ -32,7 +32,7 @@ def test_two_runs_are_compared(store: MemoryStore, alice: User, settings: Any, m
     shown = client.get(f"{home}/{first.pk}/compare").context
     differing = {fact.name: (fact.first, fact.second) for fact in shown["facts"] if fact.differs}
     assert differing.pop("Works on") == (f"a copy, as it was at entry {first.base}", "the memory store itself")
-    assert differing.pop("It took", None) is None
+    differing.pop("It took", None)  # they differ on a busy machine
     assert differing == {
         "System prompt": ("–", "Be tidy."), "Newest calls to keep": ("3", "9"), "Calls": ("3", "4"),
         "Tokens in": ("400", "200"), "Tokens out": ("29", "40"),
