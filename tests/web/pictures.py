@@ -12,11 +12,12 @@ from django.utils import timezone
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.conversation import guidance
 from memoryhub.demo.load import load
 from memoryhub.models import MemoryStore, User
 from tests.browser import sign_in_as
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
-from tests.claude_runs.running import started, worked
+from tests.claude_runs.running import events, started, worked
 from tests.web.every_page import pages
 
 pytestmark = pytest.mark.browser
@@ -44,6 +45,16 @@ CLAUDE = (
     Turn([say("The ticket is answered. On Friday I check that the refund arrived.")], 6_100, 160),
 )  # fmt: skip
 """What Claude does in the picture of a run."""
+TIDY = (
+    Turn([say("I read everything first."), call("t1", command="view", path="/memories")], 2_120),
+    Turn([call("t2", command="rename", old_path="/memories/customer_service_guidelines.xml",
+               new_path="/memories/policies/guidelines.xml"),
+          call("t3", command="create", path="/memories/index.md",
+               file_text="# Where things are\n\n- customers: one file each\n- policies: what is agreed\n")],
+         3_020, 210),
+    Turn([say("I put the guidelines to the policies, and wrote an index.")], 4_100, 60),
+)  # fmt: skip
+"""What Claude does in the picture of a proposal after tidying."""
 
 
 @pytest.fixture
@@ -91,3 +102,9 @@ def test_take_the_picture_of_a_claude_run(demo: Page, live_server: LiveServer, s
     demo.goto(f"{live_server.url}/stores/{store.id}/claude/{run.pk}")
     demo.wait_for_timeout(300)
     demo.screenshot(path=GUIDE / "claude-run.png")
+    with claude_api(*TIDY) as api:
+        run = worked(api, started(store, superuser, guidance.REORGANISE, copies=True, proposes=True))
+    number = events(run)[-1].content["number"]
+    demo.goto(f"{live_server.url}/stores/{store.id}/proposals/{number}")
+    demo.wait_for_timeout(300)
+    demo.screenshot(path=GUIDE / "claude-tidy.png")
