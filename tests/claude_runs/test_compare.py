@@ -11,7 +11,7 @@ from tests.claude_runs.running import started, worked
 from tests.fixtures import signed_in
 from tests.web.memories.pages import page, write
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 LOOK = call("t1", command="view", path="/memories")
 EDIT = call("t2", command="str_replace", path="/memories/a.md", old_str="text", new_str="words")
