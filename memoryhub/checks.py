@@ -154,6 +154,12 @@ def _provider() -> Iterator[CheckMessage]:
             hint="A file of SHA-1 digests in order, one a line, that the user of the hub may read.",
             id="memoryhub.E044",
         )
+    if settings.MEMORYHUB_PROXY_EMAIL_HEADER and not settings.TRUSTED_PROXIES:
+        yield Error(
+            "MEMORYHUB_PROXY_EMAIL_HEADER is set and TRUSTED_PROXIES is empty: no proxy may name anyone.",
+            hint="Set TRUSTED_PROXIES to the address of the proxy that authenticates people.",
+            id="memoryhub.E045",
+        )
     parts = urlsplit(issuer)
     is_here = parts.hostname in ("127.0.0.1", "::1", "localhost")
     if issuer and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here))):

@@ -18,7 +18,7 @@ from django.utils.http import escape_leading_slashes
 from memoryhub import ids, proxies, request_ids
 from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem, log_refusal
-from memoryhub.web.accounts import known_browser, single_sign_on
+from memoryhub.web.accounts import known_browser, proxy_sign_in, single_sign_on
 from memoryhub.web.common import errors
 from memoryhub.web.search.keys import WHOLE, without_keys
 
@@ -147,6 +147,7 @@ def signed_in_browser(get_response: GetResponse) -> GetResponse:
                 logout(request)
             else:
                 request.browser, request.user = browser, browser.user  # type: ignore[attr-defined]
+        proxy_sign_in.admit(request)  # type: ignore[arg-type]
         return get_response(request)
 
     return middleware

@@ -285,8 +285,9 @@ MEMORYHUB_SIGN_IN_HOURS = limit_of("MEMORYHUB_SIGN_IN_HOURS", 14 * 24) or 14 * 2
 MEMORYHUB_SIGN_IN_IDLE_HOURS = limit_of("MEMORYHUB_SIGN_IN_IDLE_HOURS", 7 * 24) or MEMORYHUB_SIGN_IN_HOURS
 MEMORYHUB_FRESH_MINUTES = limit_of("MEMORYHUB_FRESH_MINUTES", 10)
 
-# Single sign-on: the identity provider, what its groups give (a system check reports a wrong mapping), and whether
-# administrators alone may sign in with a password.
+# Single sign-on: the header in which a trusted proxy names the person; the identity provider, what its groups give (a
+# system check reports a wrong mapping), and whether administrators alone may sign in with a password.
+MEMORYHUB_PROXY_EMAIL_HEADER = os.environ.get("MEMORYHUB_PROXY_EMAIL_HEADER", "").strip()
 MEMORYHUB_OIDC_ISSUER = os.environ.get("MEMORYHUB_OIDC_ISSUER", "").strip()
 MEMORYHUB_OIDC_CLIENT_ID = os.environ.get("MEMORYHUB_OIDC_CLIENT_ID", "").strip()
 MEMORYHUB_OIDC_CLIENT_SECRET = os.environ.get("MEMORYHUB_OIDC_CLIENT_SECRET", "").strip()

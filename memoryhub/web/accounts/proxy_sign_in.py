@@ -1,0 +1,44 @@
+"""Signing in by a header: a trusted proxy, which knows people by LDAP, SAML or Kerberos, names the person of a request.
+
+Only the connection's own address decides whether the header counts, and each request needs it: without it, or with
+another name, the person is signed out. No account is made.
+"""
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.utils import timezone
+
+from memoryhub import proxies
+from memoryhub.actions.accounts import sign_in as sign_ins
+from memoryhub.models import User
+from memoryhub.models.access import fold_email
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import client_address
+
+MARK = "by_proxy"
+"""Where the cookie's session says that a proxy named its person."""
+
+
+def admit(request: Request) -> None:
+    """Sign in the person whom the proxy names, and sign out whom it does not name any more."""
+    if not settings.MEMORYHUB_PROXY_EMAIL_HEADER:
+        return
+    email = _named(request)
+    if isinstance(request.user, User):
+        if not request.session.get(MARK) or request.user.email == email:
+            return
+        logout(request)
+    user = sign_ins.user_of(email) if email else None
+    if user is not None:
+        sign_ins.enter(user, address=client_address(request), at=timezone.now())
+        login(request, user)
+        request.session[MARK] = True
+
+
+def _named(request: Request) -> str:
+    """Return the e-mail address in the header of a trusted proxy; "" for none, or for several."""
+    if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
+        return ""
+    key = "HTTP_" + settings.MEMORYHUB_PROXY_EMAIL_HEADER.upper().replace("-", "_")
+    value = str(request.META.get(key) or "")
+    return "" if "," in value or "\0" in value else fold_email(value)
