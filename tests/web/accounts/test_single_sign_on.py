@@ -125,6 +125,7 @@ def test_a_person_comes_in_by_the_provider_and_gets_the_roles_of_the_groups(
     assert dora.role_in(store) == Role.CURATOR and not dora.has_usable_password()
     told = [entry.command for entry in AuditEntry.objects.of_chain(HUB).oldest()]
     assert told == ["create_user", "link_identity", "sign_in"]
+    assert "Change the password" not in client.get("/account").content.decode(), "there is none to change"
     row = BrowserSession.objects.get()
     assert "1001" not in row.grant and len(row.grant) > 100
     assert is_in(come(idp)[0]) and User.objects.count() == 1 and Identity.objects.count() == 1
