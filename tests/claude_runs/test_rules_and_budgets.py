@@ -47,14 +47,15 @@ def test_the_rules_for_sensitive_text_hold_for_its_calls_as_for_every_agents(sto
     assert CARD not in str(list(ClaudeEvent.objects.values_list("content")))
 
 
+@pytest.mark.parametrize("copies", [False, True])
 def test_a_call_of_which_a_value_was_not_kept_never_runs_without_it(
-    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch, copies: bool
 ) -> None:
     with tampering():
         MemoryStore.objects.filter(pk=store.pk).update(rules={"card": "mask"})
     one, two = (call(f"toolu_{n}", command="create", path=f"/memories/{n}.md", file_text=CARD) for n in (1, 2))
     with claude_api(Turn([one, two]), DONE) as api:
-        run = started(store, alice)
+        run = started(store, alice, copies=copies)
         with monkeypatch.context() as patched:
             patched.setattr(work, "called", _killed)
             with pytest.raises(KeyboardInterrupt):
@@ -64,7 +65,7 @@ def test_a_call_of_which_a_value_was_not_kept_never_runs_without_it(
         assert worked(api, run).state == "finished"
     first, second = results(api.requests[1])
     assert "File created successfully" in first["content"] and "was not run" in second["content"]
-    assert [memory.path for memory in Memory.objects.filter(store=store)] == ["/1.md"]
+    assert [memory.path for memory in Memory.objects.filter(store=run.place)] == ["/1.md"]
 
 
 @pytest.mark.parametrize(

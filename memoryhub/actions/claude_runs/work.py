@@ -185,7 +185,7 @@ def calls_to_run(run_id: str) -> list[ClaudeEvent]:
 def seq_of(run: ClaudeRun, call_id: str) -> int | None:
     """Return the number of the audit entry of a call that has run, or None."""
     sql.connect()
-    row = sql.one(sql.IDEMPOTENT_CALL, run.store_id, run.key, call_id)
+    row = sql.one(sql.IDEMPOTENT_CALL, run.place, run.key, call_id)
     return None if row is None else int(row[1])
 
 
