@@ -1,19 +1,17 @@
 """The registry of commands that an audit entry may name: their chains, their words and their webhook events.
 
-A new command needs a line here and the code that performs it. The filters and sentences of the audit and the webhooks
-use that line. Words contain `%(name)s` for values of the entry. If a command has several words, the first one is used
-whose values are all present. A command without words has a function in `web.audit.sentences`, because its words depend
-on more than that.
+A new command needs a line here (or in `hub_commands`, if it is about people, keys or the hub) and the code that
+performs it. The filters and sentences of the audit and the webhooks use that line. Words contain `%(name)s` for values
+of the entry. If a command has several words, the first one is used whose values are all present. A command without
+words has a function in `web.audit.sentences`, because its words depend on more than that.
 """
 
 from django.utils.translation import gettext_lazy as _, ngettext
 
+from memoryhub.actions.core import hub_commands
 from memoryhub.actions.core.command import Command, Scope
 
-_REFUSED = _("was refused at %(memory_store)s with %(status)s")
 _NOTED = _("left a note for %(tells)s at %(subject)s")
-_REFUSED_MORE = _("was refused %(count)s more times within a minute")
-_HOUR = _("changed the hour for rewriting the database file from %(hour)s:00 to %(new_hour)s:00 UTC")
 _ALL = (
     # Memories
     Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True, did=_("viewed")),
@@ -328,82 +326,7 @@ _ALL = (
             "sent %(count)s failed deliveries of the webhook “%(name)s” again", n),
         counts="deliveries", scope=Scope.BOTH,
     ),
-    # People, agents and keys
-    Command(
-        "sign_in", _("signed in from %(address)s"), _("failed to sign in as %(email)s from %(address)s"),
-        scope=Scope.HUB,
-    ),
-    Command("sign_out", _("signed out"), scope=Scope.HUB),
-    Command(
-        "confirm", _("proved again who they are, from %(address)s"),
-        _("failed to prove again who they are, from %(address)s"), scope=Scope.HUB,
-    ),
-    Command(
-        "end_browsers",
-        several=lambda n: ngettext(
-            "signed %(email)s out of %(count)s browser", "signed %(email)s out of %(count)s browsers", n
-        ),
-        counts="browsers", scope=Scope.HUB,
-    ),
-    Command("create_user", _("created an account for %(name)s (%(email)s)"), scope=Scope.HUB),
-    Command(
-        "invite",
-        (_("created an invitation for %(email)s"), _("created an invitation for the first person who opens it")),
-        scope=Scope.BOTH,
-    ),
-    Command("accept_invitation", _("accepted an invitation as %(name)s (%(email)s)"), scope=Scope.HUB),
-    Command(
-        "withdraw_invitation",
-        (
-            _("withdrew an invitation of %(email_of_maker)s, who may no longer invite"),
-            _("withdrew the invitation for %(email)s"), _("withdrew an invitation"),
-        ),
-        scope=Scope.BOTH,
-    ),
-    Command("request_password", _("asked for a new password for %(email)s from %(address)s"), scope=Scope.HUB),
-    Command("set_password", _("set a new password for %(email)s"), scope=Scope.HUB),
-    Command("edit_profile", _("changed their own settings: %(changes)s"), scope=Scope.HUB),
-    Command("activate_user", _("activated %(name)s (%(email)s) again"), scope=Scope.HUB),
-    Command("deactivate_user", _("deactivated %(name)s (%(email)s)"), scope=Scope.HUB),
-    Command("add_app", _("added an authenticator app"), scope=Scope.HUB),
-    Command("remove_app", _("removed the authenticator app of %(email)s"), scope=Scope.HUB),
-    Command("add_passkey", _("added the passkey “%(name)s”"), scope=Scope.HUB),
-    Command("remove_passkey", _("removed the passkey “%(name)s” of %(email)s"), scope=Scope.HUB),
-    Command("link_identity", _("linked the account of %(email)s to an identity at %(issuer)s"), scope=Scope.HUB),
-    Command("set_administrator", _("made %(name)s (%(email)s) an administrator of the hub"), scope=Scope.HUB),
-    Command(
-        "unset_administrator", _("took the rights of an administrator from %(name)s (%(email)s)"), scope=Scope.HUB
-    ),
-    Command("create_agent", _("created the agent “%(name)s”"), scope=Scope.HUB),
-    Command("edit_agent", _("changed the agent %(agent)s: %(changes)s"), scope=Scope.HUB),
-    Command("issue_key", _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s"), scope=Scope.HUB),
-    Command("revoke_key", _("revoked the key %(key)s of %(agent)s"), scope=Scope.HUB),
-    Command("refused", _REFUSED, _REFUSED, scope=Scope.HUB, by_agents=True),
-    Command("refused_more", _REFUSED_MORE, _REFUSED_MORE, scope=Scope.HUB, by_agents=True),
-    # The hub
-    Command("set_claude_role", (_("let people with the role %(role)s run Claude"), _("let no one run Claude")),
-            scope=Scope.HUB),
-    Command("set_limits", _("changed the hub’s limits: %(changes)s"), scope=Scope.HUB),
-    Command("set_scrub_hour", _HOUR, scope=Scope.HUB),
-    Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
-    Command("ask_verify_audit", _("asked for a check of all audit entries"), scope=Scope.HUB),
-    Command(
-        "verify_audit", _("verified the audit: %(entries)s entries are right"),
-        _("could not confirm the audit: something is wrong in %(wrong)s"), scope=Scope.HUB,
-    ),
-    Command("back_up", _("made the backup %(name)s"), scope=Scope.HUB),
-    Command("set_backups", _("changed the settings of the backups"), scope=Scope.HUB),
-    Command("ask_backup", _("asked for a backup"), scope=Scope.HUB),
-    Command("restore_backup", _("restored the hub from the backup %(name)s"), scope=Scope.HUB),
-    Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
-    Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB),
-    Command(
-        "seal_rows",
-        several=lambda n: ngettext(
-            "recorded the state of %(count)s row of people, roles, keys, settings and rules",
-            "recorded the state of %(count)s rows of people, roles, keys, settings and rules", n),
-        counts="rows", scope=Scope.BOTH,
-    ),
+    *hub_commands.ALL,
 )  # fmt: skip
 
 COMMANDS = {command.name: command for command in _ALL}
