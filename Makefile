@@ -40,7 +40,7 @@ test-long: developed ## Run the tests that have a long form in it, on both datab
 	@sh tools/debian.sh pgbouncer || echo "No PgBouncer: its test is skipped."
 	for database in sqlite postgres; do \
 	  MEMORYHUB_LONG=1 MEMORYHUB_TEST_DATABASE=$$database \
-	  $(PY) -m pytest -p no:xdist $$(grep -rlE '^from tests.long import|mark\.long\b' tests) || exit 1; done
+	  $(PY) -m pytest -p no:xdist $$(grep -rlE '^from tests.long import|mark\.long\b' --include='*.py' tests) || exit 1; done
 
 fuzz: developed ## Ask the API 20,000 made-up questions (about ten minutes)
 	MEMORYHUB_FUZZ_REQUESTS=$${MEMORYHUB_FUZZ_REQUESTS:-20000} $(PY) -m pytest -p no:xdist tests/api/test_fuzz.py
