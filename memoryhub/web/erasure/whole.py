@@ -2,8 +2,8 @@
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
@@ -47,12 +47,15 @@ class RemoveForm(NoteForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def remove(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show which memories (`id`) are removed permanently, and remove them on POST with the name typed."""
+    """Show which memories (`id`) are removed permanently, and remove them on POST with the name typed.
+
+    Where none is named that exists, redirect to the trash.
+    """
     given = request.POST if request.method == "POST" else request.GET
     ids = [one for one in dict.fromkeys(given.getlist("id")) if "\0" not in one][:MOST]
     memories = list(Memory.objects.among(store.pk, ids).order_by("path", "pk"))
     if not memories:
-        raise Http404
+        return redirect("trash", store.pk)
     kept = holds.holds_of(store.pk, timezone.now())
     held = [memory for memory in memories if kept.stops_removal(memory.pk, memory.path)]
     going = [memory for memory in memories if memory not in held]
