@@ -41,7 +41,8 @@ class Popen(subprocess.Popen[Any]):
     ) -> None:  # fmt: skip
         environment = dict(os.environ if env is None else env)
         command = [str(argument) for argument in args]
-        if command[0] != sys.executable or any(environment.get(name) != os.environ.get(name) for name in READ_AT_START):
+        is_other = any(environment.get(name) != os.environ.get(name) for name in READ_AT_START)
+        if command[0] != sys.executable or is_other or sys.platform != "linux":
             super()._execute_child(  # type: ignore[misc]
                 args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell,
                 p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite, restore_signals, gid, gids, uid, umask,
