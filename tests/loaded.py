@@ -82,10 +82,13 @@ def serve(channel: socket.socket) -> list[str]:
         order = json.loads(channel.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
         between = os.fork()
         if not between:
+            first_parent = os.getpid()
             if child := os.fork():
                 channel.sendall(str(child).encode())
                 os._exit(0)
             channel.close()
+            while os.getppid() == first_parent:
+                time.sleep(0.001)
             become(order, list(descriptors))
             return order["arguments"]
         os.waitpid(between, 0)
