@@ -228,7 +228,7 @@ def _agent(walk: Walk) -> None:
 
 
 def _leave(walk: Walk) -> None:
-    sign_in.sign_out(User.objects.get(pk=walk.person.pk), at=walk.at)
+    sign_in.sign_out(User.objects.get(pk=walk.person.pk), "browser_1", at=walk.at)
     people.edit_profile(User.objects.get(pk=walk.guest.pk), at=walk.at, name=f"Bob {walk.random.random()}")
 
 

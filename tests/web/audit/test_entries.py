@@ -270,7 +270,7 @@ class TestRows:
 
     def test_what_people_do_is_in_words(self, alice: User, superuser: User, store: MemoryStore) -> None:
         keys_and_roles.set_role(store, alice, Role.CURATOR, **BY)
-        sign_in.sign_out(alice, at=AT)
+        sign_in.sign_out(alice, "browser_1", at=AT)
         body = page(signed_in(superuser)).content.decode()
         assert "gave alice@example.com the role curator" in body
         assert "signed out" in body
