@@ -1,9 +1,10 @@
-"""Edits in which a person merged two texts: their own, and a version that someone else had saved."""
+"""Merges by people: of their own text with a version that someone else had saved, and of what an agent proposed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memoryhub.models import AuditEntry, MemoryVersion
+from memoryhub.actions.core.proposed_texts import MERGES
+from memoryhub.models import Agent, AuditEntry, MemoryVersion
 from memoryhub.web.audit.sentences import told_of
 
 
@@ -39,3 +40,32 @@ def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWi
         if theirs is not None:
             found[seq] = MergedWith(theirs, opened.number if opened else None, labels.get(theirs.seq) or "")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The agent that proposed what the entry of a merge made, and the number of the proposal."""
+
+    agent: str
+    label: str
+    number: int
+
+
+def proposed_in(chain: str, entries: Iterable[tuple[int, str | None]]) -> dict[int, Proposed]:
+    """Return {seq: who proposed it} of those of some (seq, command) that merged a proposal.
+
+    The person who merged it is the actor of the entry.
+    """
+    merges = [seq for seq, command in entries if command in MERGES]
+    if not merges:
+        return {}
+    inputs = AuditEntry.objects.of_chain(chain).of_seqs(merges).values_list("seq", "input")
+    told = {seq: told_of(input) for seq, input in inputs}
+    names = dict(
+        Agent.objects.filter(pk__in={str(one.get("agent")) for one in told.values()}).values_list("pk", "name")
+    )
+    return {
+        seq: Proposed(agent, names[agent], one["number"])
+        for seq, one in told.items()
+        if (agent := str(one.get("agent"))) in names
+    }

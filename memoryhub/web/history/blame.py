@@ -8,14 +8,17 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub.actions.history import blame as blame_history
 from memoryhub.actions.history.blame import History, Row, Texts
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
+from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of, visible
 from memoryhub.text.blame import Origin
 from memoryhub.text.changed_lines import Work, ended
+from memoryhub.web.audit.merges import proposed_in
 from memoryhub.web.common import (
     addresses,
     masking,
@@ -154,19 +157,25 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]:
-    """Return {version number: its author and its session} of some versions."""
-    columns = ("seq", "actor_kind", "author_id", "label", "note", "session")
+    """Return {version number: its author and its session} of some versions.
+
+    The author of what an agent proposed is the agent; the note says who merged it.
+    """
+    columns = ("seq", "actor_kind", "author_id", "label", "note", "session", "command")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
     known = {seq: rest for seq, *rest in entries}
     ids = {session for *_rest, session in known.values() if session}
     names = dict(Session.objects.filter(pk__in=ids).values_list("id", "name"))
+    proposed = proposed_in(store.id, ((seq, rest[-1]) for seq, rest in known.items()))
     brought = origins.of_ids(store.id, [row.id for row in rows])
     found = {}
     for row in rows:
         if row.id in brought:
             found[row.number] = Told(row, brought[row.id].kind, None, brought[row.id].label)
             continue
-        kind, author, label, note, session = known.get(row.seq, ("", None, "", "", None))
+        kind, author, label, note, session, _command = known.get(row.seq, ("", None, "", "", None, None))
+        if by := proposed.get(row.seq):
+            kind, author, label, note = ActorKind.KEY, by.agent, by.label, _("merged by %(name)s") % {"name": label}
         name = names.get(session, session) or ""
         found[row.number] = Told(row, kind, author, label or "", session, name, note or "")
     return found

@@ -14,7 +14,7 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
 from memoryhub.text.diffs import REQUEST_WORK, counts_within
 from memoryhub.text.matching import Work
-from memoryhub.web.audit.merges import MergedWith, merged_with
+from memoryhub.web.audit.merges import MergedWith, Proposed, merged_with, proposed_in
 from memoryhub.web.audit.rows import by_actor
 from memoryhub.web.comments.threads import beside, for_forms
 from memoryhub.web.common import addresses, masking, origins, removed_history as removed
@@ -41,7 +41,7 @@ class Row:
     `added` and `removed` count lines against the previous version. Both are None if a text was redacted or removed, or
     if counting exceeds the work left for the page. Then `compare_url` links to the comparison. `moved_from` is the
     previous path if it differs. `gap` is the range of removed versions below this one. `origin` is the author of an
-    imported version, `decided` the last decision of a reviewer.
+    imported version, `proposed` the agent that proposed it, `decided` the last decision of a reviewer.
     """
 
     version: MemoryVersion
@@ -57,6 +57,7 @@ class Row:
     redaction: Mark | None
     gap: Gap | None
     origin: Origin | None = None
+    proposed: Proposed | None = None
     decided: Review | None = None
     compare_url: str = ""
 
@@ -118,6 +119,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             talks=talks,
             **for_forms(request, store),
             origin=origins.of_versions([found]).get(found.pk),
+            proposed=proposed_in(store.pk, [(entry.seq, entry.command) for entry in by_seq.values()]).get(found.seq),
             previous=previous,
             next=following,
             gap=next(iter(removed.told(memory, missing)), None),
@@ -151,6 +153,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
     shown = found[:PAGE]
     by_seq = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
     merges = merged_with(store.pk, by_seq.values())
+    proposed = proposed_in(store.pk, ((entry.seq, entry.command) for entry in by_seq.values()))
     names = {entry.session for entry in by_seq.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
     keys = Key.objects.in_bulk({entry.actor_id for entry in by_seq.values() if entry.actor_id})
@@ -176,6 +179,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
                 redaction=mark_of(version, by_seq),
                 gap=gap,
                 origin=authors.get(version.pk),
+                proposed=proposed.get(version.seq),
                 decided=decisions.get(version.pk),
                 compare_url="" if counted else _compare_url(before, version),
             )

@@ -9,7 +9,7 @@ from django.urls import reverse
 from memoryhub.actions.core import proposing
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.verification import verify
-from memoryhub.models import MemoryStore, MemoryVersion, ProposedChange, User
+from memoryhub.models import Agent, MemoryStore, MemoryVersion, ProposedChange, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
@@ -46,6 +46,21 @@ def test_an_undone_merge_says_so_keeps_its_text_and_is_merged_again(
     assert re.search(r"undone\s*</span> by Alice", listed)
     undo(curator, store, undone)
     assert texts(store) == merged and "undone" not in shown(curator, store)
+
+
+@pytest.mark.both_databases
+def test_the_agent_is_the_author_of_what_it_proposed_and_the_person_who_merged_it_is_named(
+    proposal: Caller, agent: Agent, store: MemoryStore, curator: Client
+) -> None:
+    send(curator, store)
+    memory = id_of(REFUNDS)
+    version = MemoryVersion.objects.filter(memory_id=memory).newest()[0]
+    blame = curator.get(reverse("blame", args=[store.pk, memory])).content.decode()
+    line = re.search(r"<li[^>]*>(?:(?!</li>).)*merged by Alice(?:(?!</li>).)*</li>", blame, re.DOTALL)
+    assert line and f"?agent={agent.pk}" in line[0]
+    for address in (reverse("versions", args=[store.pk, memory]), reverse("version", args=[store.pk, version.pk])):
+        html = " ".join(curator.get(address).content.decode().split())
+        assert f"?agent={agent.pk}" in html and "proposal #1</a>, merged by Alice" in html, address
 
 
 def test_a_merge_that_was_undone_in_part_says_of_how_many_memories(
