@@ -164,7 +164,7 @@ def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]
     columns = ("seq", "actor_kind", "author_id", "label", "note", "session", "command")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
     known = {seq: rest for seq, *rest in entries}
-    ids = {session for *_rest, session in known.values() if session}
+    ids = {session for *_rest, session, _command in known.values() if session}
     names = dict(Session.objects.filter(pk__in=ids).values_list("id", "name"))
     proposed = proposed_in(store.id, ((seq, rest[-1]) for seq, rest in known.items()))
     brought = origins.of_ids(store.id, [row.id for row in rows])
