@@ -161,6 +161,8 @@ def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhoo
 def password_link(request: Request, user_id: str) -> HttpResponse:
     """Create a link with which a person sets a new password, and show it once."""
     user = get_object_or_404(User, pk=user_id, is_active=True)
+    if (asks := proof(request)) is not None:
+        return asks
     if not spend_form(request):
         return see_other(request, "people")
     try:

@@ -105,7 +105,12 @@ def _removal(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[
     return f"/stores/{store.id}/remove", form, lambda: not Memory.objects.exists()
 
 
-@pytest.mark.parametrize("act", [_deletion, _release, _key, _removal])
+def _password_link(_: MemoryStore, __: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    me = User.objects.get(is_superuser=True)
+    return f"/people/{me.pk}/password-link", {"form": "f1"}, Invitation.objects.filter(user=me).exists
+
+
+@pytest.mark.parametrize("act", [_deletion, _release, _key, _removal, _password_link])
 def test_each_of_these_asks_first(store: MemoryStore, agent: Any, superuser: User, act: Any) -> None:
     if act is _release:
         holds.place(store.pk, an_act(), kind=HoldKind.HOLD, reason="The court asks for it", path="/a")
