@@ -7,11 +7,11 @@ from django.utils import timezone
 from memoryhub.actions.comments import comments
 from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.erasure import whole
+from memoryhub.actions.erasure import redaction, whole
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, Door, HoldKind, Memory, MemoryStore, User
-from tests.fixtures import signed_in
+from memoryhub.models import AuditEntry, Door, HoldKind, Memory, MemoryStore, MemoryVersion, User
+from tests.fixtures import BY, signed_in
 from tests.redaction import looking
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
@@ -19,6 +19,7 @@ from tests.web.memories.pages import act
 pytestmark = pytest.mark.django_db
 
 WORD = "quellenberg"
+ACT = Act(Actor.system("tests"), Door.API, BY["at"])
 
 
 def standing() -> list[str]:
@@ -101,3 +102,38 @@ def test_several_are_removed_from_the_trash_but_not_what_is_held(
     assert "A legal hold protects:" in html and "Remove 1 memory permanently" in html
     admin.post(address, {"id": [held.pk, other.pk], "name": store.name})
     assert list(Memory.objects.filter(store=store)) == [held] and removed(store, held) == 0
+
+
+@pytest.mark.both_databases
+def test_what_other_memories_say_stays_in_the_audit(store: MemoryStore, key: str) -> None:
+    """Another memory took the path of one in the trash, and others were written while a redacted version stood."""
+    caller = Caller(store, key, session="run-1")
+    caller.create("/a.md", "one\n")
+    first = Memory.objects.at("/a.md").get(store=store)
+    caller.create("/other.md", f"{WORD}\n")
+    caller.replace("/a.md", "one", "two")
+    redaction.redact_version(store.pk, str(first.head_id), ACT)
+    caller.delete("/a.md")
+    caller.create("/a.md", f"a new {WORD}\n")
+    caller.replace("/a.md", "new", f"newer {WORD}")
+    caller.call("str_replace", path="/memories/a.md", old_str=f"no {WORD}", new_str="x")
+
+    def said() -> list[tuple[str | None, str | None]]:
+        entries = AuditEntry.objects.of_chain(store.pk).filter(input__contains=WORD).oldest()
+        return list(entries.values_list("input", "message"))
+
+    before = said()
+    assert len(before) == 4
+    deletion = MemoryVersion.objects.of_memory(first).get(operation="deleted")
+    redaction.redact_version(store.pk, deletion.pk, ACT)
+    assert said() == before
+    assert removed(store, first) == 1
+    assert said() == before
+
+
+def test_a_memory_that_moved_very_often_is_removed(store: MemoryStore, key: str) -> None:
+    caller = Caller(store, key)
+    memory = caller.create("/0.md", f"{WORD}\n")
+    for number in range(1100):
+        caller.call("rename", old_path=f"/memories/{number}.md", new_path=f"/memories/{number + 1}.md")
+    assert removed(store, Memory.objects.live().get(store=store)) == 1 and memory and standing() == []

@@ -1,7 +1,8 @@
 """Redacts one memory version: its text and its path are deleted permanently, and the audit still verifies."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from django.db.models import Q
 
@@ -14,13 +15,15 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redacted_paths, sqlite_remains
 from memoryhub.actions.erasure.places import REDACTED
 from memoryhub.actions.retention import removal
-from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryVersion
+from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryVersion, Operation
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text import keeping
 
 _TEXTS = ("file_text", "old_str", "new_str", "insert_text")
 _QUOTING = ("create", "str_replace", "insert")
+_AT_ONCE = 50
+"""How many calls are read at once: each may have a large text."""
 
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
@@ -112,25 +115,32 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
     `proposing` are the entries of the calls that proposed it.
     """
-    last = version.superseded_seq or store.head.last_seq
-    concerned = Q(seq__gte=version.seq, seq__lte=last)
-    if version.path is not None:
-        concerned &= Q(seq=version.seq) | Q(path=version.path)
-    redact_calls(store, concerned, proposing, evidence)
+    redact_calls(store, calls_at(store, [version]), {version.seq, *proposing}, evidence)
 
 
-def redact_calls(store: Tree, concerned: Q, seqs: Collection[int], evidence: Evidence) -> None:
-    """Delete the texts from the calls among some entries, and what refusals quoted. `seqs` are further entries."""
-    entries = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING)
-    found = {entry.seq: entry for entry in entries.filter(concerned)}
-    for part in in_parts(sorted(seqs)):
-        found |= {entry.seq: entry for entry in entries.filter(seq__in=part)}
-    for _seq, entry in sorted(found.items()):
-        given = _without_texts(entry.input)
-        if given != entry.input:
-            replace_field(evidence, entry, "input", given)
-        if entry.message is not None and "message" in entry.salts and not entry.ok:
-            replace_field(evidence, entry, "message", audit.to_json(REDACTED))
+def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
+    """Yield where the calls are that may quote versions of a memory, oldest first: at its path, for as long as it was
+    there, and not those of another memory. One in the trash has left its path to others."""
+    for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
+        if path is None or is_gone:
+            continue
+        there = list(group)
+        last = there[-1].superseded_seq or store.head.last_seq
+        yield Q(Q(memory=None) | Q(memory=there[0].memory_id), path=path, seq__gte=there[0].seq, seq__lte=last)
+
+
+def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], evidence: Evidence) -> None:
+    """Delete the texts from the calls at some places, and what refusals quoted. `seqs` are further entries."""
+    calls, found = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING), set(seqs)
+    for place in places:
+        found.update(calls.filter(place).values_list("seq", flat=True))
+    for part in in_parts(sorted(found), _AT_ONCE):
+        for entry in calls.filter(seq__in=part).order_by("seq"):
+            given = _without_texts(entry.input)
+            if given != entry.input:
+                replace_field(evidence, entry, "input", given)
+            if entry.message is not None and "message" in entry.salts and not entry.ok:
+                replace_field(evidence, entry, "message", audit.to_json(REDACTED))
 
 
 def _without_texts(input: str | None) -> str | None:

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
-
-from django.db.models import Q
 
 from memoryhub import ids
 from memoryhub.actions.core import audit, holds, proposed_texts, tree
@@ -57,10 +54,4 @@ def _redact_calls(store: Tree, memory: Memory, evidence: Evidence) -> None:
     """Remove the texts that calls wrote into the memory from their entries, and what refusals at its paths quoted."""
     versions = list(MemoryVersion.objects.of_memory(memory).order_by("number"))
     seqs = {version.seq for version in versions} | proposed_texts.remove(store, memory.pk, versions)
-    places = Q()
-    for path, group in groupby(versions, key=lambda version: version.path):
-        there = list(group)
-        last = there[-1].superseded_seq or store.head.last_seq
-        at_path = {} if path is None else {"path": path}
-        places |= Q(seq__gte=there[0].seq, seq__lte=last, **at_path)
-    redaction.redact_calls(store, places, seqs, evidence)
+    redaction.redact_calls(store, redaction.calls_at(store, versions), seqs, evidence)
