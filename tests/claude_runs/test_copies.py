@@ -15,6 +15,7 @@ from memoryhub.models import (
     Memory,
     MemoryStore,
     MemoryVersion,
+    Proposal,
     User,
 )
 from memoryhub.path_rules import Effect, PathRule
@@ -73,6 +74,7 @@ def test_rules_hold_on_a_copy_and_what_they_hold_back_is_proposed_from_it(store:
     look = call("t1", command="view", path="/memories")
     edit = call("t2", command="str_replace", path="/memories/a.md", old_str="text", new_str="more")
     held = ran(store, alice, look, edit)
+    assert held.state == "finished" and Proposal.objects.get(store_id=held.copy).number == 1
     assert texts(held.place)["/a.md"] == "text\n", "it is a proposal in the copy, as it would be in the store"
     tidied = ran(store, alice, look, {**edit, "id": "t3"}, proposes=True)
     assert texts(tidied.place)["/a.md"] == "more\n"

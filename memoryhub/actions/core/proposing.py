@@ -121,7 +121,7 @@ def opened(store: Tree, *, key: str, agent: str, session: str | None, at: dateti
 def _last_number(store_id: str) -> int:
     """Return the highest number that a proposal of a store has or had."""
     newest = Proposal.objects.of_store(store_id).aggregate(newest=Max("number"))["newest"] or 0
-    removed = MemoryStore.objects.values_list("last_removed_proposal", flat=True).get(pk=store_id)
+    removed = MemoryStore.present.values_list("last_removed_proposal", flat=True).get(pk=store_id)
     return int(max(newest, removed))
 
 
