@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from memoryhub.actions.claude_runs import runs, work
-from memoryhub.actions.erasure import redaction
+from memoryhub.actions.claude_runs import made, runs, work
+from memoryhub.actions.erasure import redaction, whole
 from memoryhub.actions.stores import delete
 from memoryhub.models import (
     AuditChain,
@@ -151,3 +151,22 @@ def test_a_copy_is_of_the_moment_that_a_person_writes(store: MemoryStore, alice:
     assert first.copy is not None and first.base == newest
     assert client.post(new, form | {"seq": "1"}).status_code == 303
     assert ClaudeRun.objects.exclude(pk=first.pk).get().base == 1
+
+
+def test_a_copy_goes_with_a_memory_that_is_removed_permanently(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text does not come back either by a proposal of which the text was read before."""
+    memory = write(store, "/a.md", "Quellenberg\n")
+    run = ran(store, alice, call("t1", command="create", path="/memories/b.md", file_text="Quellenberg, too\n"))
+    read = made.made_of
+
+    def meanwhile(asked: ClaudeRun) -> Any:
+        found = read(asked)
+        assert whole.remove_memories(store.pk, [memory.pk], by(alice)) == 1
+        return found
+
+    monkeypatch.setattr(made, "made_of", meanwhile)
+    with pytest.raises(runs.CopyGone):
+        made.propose(run.pk, store.pk, by(alice))
+    assert not Proposal.objects.exists() and not MemoryStore.present.filter(copy_of=store.id).exists()

@@ -61,9 +61,13 @@ class Proposed:
 def made_of(run: ClaudeRun) -> list[Made]:
     """Return what a run made of its copy, in the order of the paths. A memory that it deleted and created again at the
     same path counts as changed. Raises CopyGone."""
+    _require_copy(run)
+    return sorted(_made(run), key=lambda one: one.path) if run.copied is not None else []
+
+
+def _require_copy(run: ClaudeRun) -> None:
     if not MemoryStore.present.filter(pk=run.copy).exists():
         raise CopyGone
-    return sorted(_made(run), key=lambda one: one.path) if run.copied is not None else []
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
@@ -120,6 +124,7 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
         own = ClaudeRun.objects.select_for_update().filter(pk=run_id).first()
         if own is None or own.revision != run.revision or own.is_going_on:
             raise NotNow
+        _require_copy(run)  # an erasure or a redaction may have deleted it, with the texts that were read from it
         return _propose(store, own, made)
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from memoryhub import ids
+from memoryhub.actions.claude_runs import runs as claude_runs
 from memoryhub.actions.core import audit, holds, proposed_texts, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence
@@ -44,6 +45,7 @@ def _remove(store: Tree, memory: Memory) -> None:
     _redact_calls(store, memory, evidence)
     removed = removal.purge(store, memory.pk, evidence)
     details = audit.to_json({"versions": removed.versions, "size": removed.bytes})
+    claude_runs.stop_redacted(store)
     sqlite_remains.note(store.act.at)
     tree.commit(
         store, Record("purge", path=memory.path, memory=memory.pk, redactions=removed.redactions, input=details)
