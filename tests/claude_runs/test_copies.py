@@ -1,5 +1,7 @@
 """Claude runs on throw-away copies of a memory store, and what becomes of their result."""
 
+import io
+import zipfile
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import by, started, worked
 from tests.claude_runs.test_pages import ASKED
 from tests.fixtures import BY, signed_in
+from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find
 from tests.web.memories.pages import page, write
 from tests.write_guard import tampering
 
@@ -170,3 +173,23 @@ def test_a_copy_goes_with_a_memory_that_is_removed_permanently(
     with pytest.raises(runs.CopyGone):
         made.propose(run.pk, store.pk, by(alice))
     assert not Proposal.objects.exists() and not MemoryStore.present.filter(copy_of=store.id).exists()
+
+
+def test_what_is_only_in_a_copy_is_found_handed_over_and_erased(store: MemoryStore, alice: User) -> None:
+    write(store, "/a.md")
+    sums = {"command": "create", "path": "/memories/sum.md", "file_text": "Quellenberg paid\n"}
+    read = {"command": "view", "path": "/memories/of-quellenberg.md"}
+    run = ran(store, alice, call("t1", **sums), call("t2", **read))
+    client = signed_in(alice)
+    found = find(client, "quellenberg")
+    places = client.post(f"/stores/{store.id}/erase", fields(found, "look") | {"step": ""}).content.decode()
+    assert "Throw-away copies on which Claude worked" in places
+    body = b"".join(client.post(WHERE, fields(found, "collect")).streaming_content)  # type: ignore[attr-defined]
+    with zipfile.ZipFile(io.BytesIO(body)) as opened:
+        (lines,) = (opened.read(name).decode() for name in opened.namelist() if name.endswith("places.jsonl"))
+    assert "Quellenberg paid" in lines and "of-quellenberg.md" in lines
+    assert "Erased from 1 memory store" in erase(client, found)
+    assert not MemoryStore.present.filter(pk=run.copy).exists()
+    while delete.step(str(run.copy)):
+        pass
+    assert everywhere("uellenberg") == []

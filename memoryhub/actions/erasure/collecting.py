@@ -15,7 +15,7 @@ from memoryhub.actions.erasure.places import Terms
 from memoryhub.models import AuditEntry, MemoryText, MemoryVersion, SavedView
 from memoryhub.transfer.written import Told
 
-_OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON)
+_OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 
 
 def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:

@@ -152,7 +152,7 @@ def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[
 def _values(store_id: str, after: int) -> Iterator[object]:
     """Yield every value that an erasure can change, without `_sessions` and `_views`. JSON texts with escaped
     characters are decoded."""
-    for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON):
+    for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *(() if after else places.COPIES)):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:
             rows = place.since(rows, store_id, after)

@@ -149,6 +149,14 @@ MEMORIES = Place("path", lambda store: Memory.objects.filter(store_id=store), ("
 ENTRIES = Place("entry", AuditEntry.objects.of_chain, ENTRY_TEXTS, since=_after)
 ENTRIES_JSON = Place("entry", AuditEntry.objects.of_chain, ENTRY_JSON, escaped=True, since=_after)
 GROWING = (TEXTS, PATHS, MEMORIES, ENTRIES, ENTRIES_JSON)
+COPY = "claude_copy"
+"""What is in the throw-away copies of a store. An erasure deletes them all."""
+
+
+def _copies(store_id: str) -> list[str]:
+    return list(MemoryStore.present.filter(copy_of=store_id).values_list("pk", flat=True))
+
+
 PLAIN = (
     Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
     Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "case_number", "path")),
@@ -173,6 +181,11 @@ PLAIN_JSON = (
     Place("claude_run", lambda store: ClaudeEvent.objects.filter(run__store_id=store), ("content",), escaped=True),
     Place("import", lambda store: Import.objects.filter(store_id=store), ("actors", "actor"), escaped=True),
     Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("history",), escaped=True),
+)
+COPIES = (
+    Place(COPY, lambda store: MemoryText.objects.filter(store_id__in=_copies(store)), ("content",)),
+    Place(COPY, lambda store: MemoryVersion.objects.filter(store_id__in=_copies(store)), ("path",)),
+    Place(COPY, lambda store: AuditEntry.objects.filter(chain__in=_copies(store)), ENTRY_JSON, escaped=True),
 )
 
 IMPORTS = tuple(place for place in (*PLAIN, *PLAIN_JSON) if place.kind == "import")

@@ -102,6 +102,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
             " throw-away copies of the memory store are deleted."
         ),
     ),
+    "claude_copy": (_("Throw-away copies on which Claude worked"), _("All of them are deleted.")),
     "claude_preset": (_("Presets of Claude runs"), _("The text is replaced by [redacted] in all versions.")),
     "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
     "policy": (
