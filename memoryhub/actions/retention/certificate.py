@@ -29,6 +29,7 @@ CHECKED = [
     "overdue: what a retention run at this moment would remove, counted by the code that removes it",
     "kept: of the memories that would expire, those that a hold or pin keeps, and those that a person approved",
     "oldest: the oldest moments, read from the rows of the database without that code",
+    "not checked: backups, exports, and Claude runs with their throw-away copies of the memory store",
 ]
 
 
