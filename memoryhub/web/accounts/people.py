@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import outbox
-from memoryhub.models import Invitation, Key, User, Webhook
+from memoryhub.models import Invitation, Key, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
@@ -51,7 +51,8 @@ def invite(request: Request) -> HttpResponse:
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, form)
-    if form.cleaned_data["is_superuser"] and (asks := proof(request)) is not None:
+    gives_all = form.cleaned_data["is_superuser"] or form.cleaned_data["role"] == Role.ADMIN
+    if gives_all and (asks := proof(request)) is not None:
         return asks
     if not spend_form(request):
         return see_other(request, "people")

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, User
+from memoryhub.models import Access, Agent, AuditEntry, Key, MemoryStore, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.agents.clients import clients
 from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
@@ -44,7 +44,8 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
     form = IssueKeyForm(request.POST if request.method == "POST" else None, initial=initial)
     if not form.is_valid():
         return render(request, "agents/issue_key.html", {"form": form, "agent": agent, "form_once": fresh_form()})
-    if form.reach().get("all_stores") and (asks := proof(request)) is not None:
+    may_redact = form.cleaned_data["access"] == Access.MANAGE
+    if (may_redact or form.reach().get("all_stores")) and (asks := proof(request)) is not None:
         return asks
     if not spend_form(request):
         return see_other(request, "agent", agent.id)

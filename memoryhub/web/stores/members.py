@@ -20,6 +20,7 @@ from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.people import shown_link
 from memoryhub.web.common.access import by, in_store, person
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_other, spend_form
@@ -36,11 +37,13 @@ def members(request: Request, store: MemoryStore) -> HttpResponse:
         return _page(request, store, form)
     email, role = form.cleaned_data["email"], Role(form.cleaned_data["role"])
     user = _known(person(request), email)
-    if user is None:
-        return _invite(request, store, email, role)
-    if reason := _why_not(store, user):
+    if user is not None and (reason := _why_not(store, user)):
         form.add_error("email", reason)
         return _page(request, store, form)
+    if role == Role.ADMIN and (asks := proof(request)) is not None:
+        return asks
+    if user is None:
+        return _invite(request, store, email, role)
     keys_and_roles.set_role(store, user, role, **by(request))
     messages.success(request, _("%(name)s is now a member.") % {"name": isolated(str(user))})
     return see_other(request, "members", store.id)
@@ -86,7 +89,10 @@ def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse
     form = RoleForm(request.POST)
     if not form.is_valid():
         return HttpResponseBadRequest()
-    return _change(request, store, member, Role(form.cleaned_data["role"]))
+    role = Role(form.cleaned_data["role"])
+    if role == Role.ADMIN != member.role and (asks := proof(request)) is not None:
+        return asks
+    return _change(request, store, member, role)
 
 
 @in_store(Role.ADMIN)

@@ -8,11 +8,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Key, MemoryStore, Role
+from memoryhub.models import Access, Key, MemoryStore, Role
 from memoryhub.web.agents.forms import StoreKeyForm
 from memoryhub.web.agents.keys import issued
 from memoryhub.web.agents.rows import key_rows
 from memoryhub.web.common.access import by, in_store, person
+from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, spend_form
@@ -28,6 +29,8 @@ def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
     form = StoreKeyForm(given, store=store, user=person(request), initial=wanted)
     if not form.is_valid():
         return _page(request, store, form)
+    if form.cleaned_data["access"] == Access.MANAGE and (asks := proof(request)) is not None:
+        return asks
     if not spend_form(request):
         return see_other(request, "store_keys", store.id)
     try:

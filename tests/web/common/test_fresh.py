@@ -8,12 +8,27 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.accounts import tries
+from memoryhub.actions.accounts import people, tries
+from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.actions.core import holds
-from memoryhub.models import HUB, AuditEntry, BrowserSession, Hold, HoldKind, Invitation, Key, Memory, MemoryStore, User
-from tests.fixtures import PASSWORD, signed_in
+from memoryhub.models import (
+    HUB,
+    AuditEntry,
+    BrowserSession,
+    Hold,
+    HoldKind,
+    Invitation,
+    Key,
+    Member,
+    Memory,
+    MemoryStore,
+    Role,
+    User,
+)
+from tests.fixtures import BY, PASSWORD, signed_in
 from tests.web.erasure.erasing import WHERE, fields, find, write
 from tests.web.memories.pages import act as an_act
 from tests.write_guard import arranging
@@ -110,7 +125,40 @@ def _password_link(_: MemoryStore, __: Any) -> tuple[str, dict[str, Any], Callab
     return f"/people/{me.pk}/password-link", {"form": "f1"}, Invitation.objects.filter(user=me).exists
 
 
-@pytest.mark.parametrize("act", [_deletion, _release, _key, _removal, _password_link])
+def _key_that_redacts(store: MemoryStore, agent: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"agent": agent.pk, "name": "", "access": "manage", "expires_in": "30", "form": "f1"}
+    return f"/stores/{store.pk}/keys", form, Key.objects.filter(access="manage").exists
+
+
+def _key_that_redacts_in_some(store: MemoryStore, agent: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"name": "", "access": "manage", "scope": "some", "stores": store.pk, "expires_in": "30", "form": "f1"}
+    return f"/agents/{agent.pk}/keys/new", form, Key.objects.filter(access="manage").exists
+
+
+def _admin_by_link(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"email": "eve@example.com", "role": "admin", "form": "f1"}
+    return f"/stores/{store.pk}/members", form, Invitation.objects.filter(role="admin").exists
+
+
+def _admin_of_several(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    form = {"email": "eve@example.com", "stores": store.pk, "role": "admin", "form": "f1"}
+    return "/people/invite", form, Invitation.objects.filter(role="admin").exists
+
+
+def _raised(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    eve = people.create_user("eve@example.com", name="Eve", password=PASSWORD, **BY)
+    set_role(store, eve, Role.VIEWER, **BY)
+    address = reverse("set_role", args=[store.pk, eve.pk])
+    return address, {"role": "admin"}, Member.objects.filter(user=eve, role="admin").exists
+
+
+_DIRECT = [_deletion, _release, _key, _removal]
+_BY_SOMEBODY_ELSE = [
+    _password_link, _key_that_redacts, _key_that_redacts_in_some, _admin_by_link, _admin_of_several, _raised,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("act", _DIRECT + _BY_SOMEBODY_ELSE)
 def test_each_of_these_asks_first(store: MemoryStore, agent: Any, superuser: User, act: Any) -> None:
     if act is _release:
         holds.place(store.pk, an_act(), kind=HoldKind.HOLD, reason="The court asks for it", path="/a")
