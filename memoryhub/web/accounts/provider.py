@@ -87,12 +87,15 @@ def forget() -> None:
 
 
 def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
-    """Return the address at the provider where a person signs in; with `again`, even if they are signed in there."""
+    """Return the address at the provider where a person signs in; with `again`, even if they are signed in there.
+
+    `max_age` also makes the provider say when the person signed in there.
+    """
     challenge = _encoded(hashlib.sha256(verifier.encode()).digest())
     asked = {
         "response_type": "code", "client_id": settings.MEMORYHUB_OIDC_CLIENT_ID, "redirect_uri": back,
         "scope": settings.MEMORYHUB_OIDC_SCOPES, "state": state, "nonce": nonce, "code_challenge": challenge,
-        "code_challenge_method": "S256",
+        "code_challenge_method": "S256", "max_age": str(settings.SESSION_COOKIE_AGE),
     }  # fmt: skip
     if again:
         asked |= {"prompt": "login", "max_age": "0"}
@@ -194,7 +197,7 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
         name=str(claims.get("name") or claims.get("preferred_username") or "").replace("\0", ""),
         groups=None if groups is None else tuple(str(group) for group in groups),
         is_active=claims.get("active") not in (False, "false"),
-        signed_in_at=int(moment) if isinstance(moment, int | float) else 0,
+        signed_in_at=max(0, int(moment)) if isinstance(moment, int | float) else 0,
     )
 
 

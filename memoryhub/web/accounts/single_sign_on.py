@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import secrets
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +22,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.accounts import sign_in as sign_ins, single_sign_on as actions, tries
+from memoryhub.actions.accounts import browsers, sign_in as sign_ins, single_sign_on as actions, tries
 from memoryhub.actions.accounts.single_sign_on import Known, NotAdmitted
 from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.models import BrowserSession, User
@@ -91,6 +92,8 @@ def _back_again(request: Request) -> HttpResponse:
     tries.give_back(counters, passed=True)
     response = welcome(request, user, own_address(request, kept["next"]))
     actions.keep(request.browser, sealed(said.subject, tokens), at=at)
+    if said.signed_in_at:
+        browsers.confirm(request.browser, datetime.fromtimestamp(min(said.signed_in_at, at.timestamp()), UTC))
     return response
 
 

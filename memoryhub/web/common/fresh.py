@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from memoryhub.actions.accounts import sign_in
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
-from memoryhub.models import Authenticator, AuthenticatorKind
+from memoryhub.models import Authenticator, AuthenticatorKind, User
 from memoryhub.web.common.access import person
 from memoryhub.web.common.forms import PasswordForm
 from memoryhub.web.common.request import Request
@@ -31,6 +31,19 @@ def is_fresh(request: Request) -> bool:
     return minutes is None or timezone.now() - request.browser.confirmed_at < timedelta(minutes=minutes)
 
 
+def can_prove(user: User) -> bool:
+    """Return whether a person has a password or a passkey of the hub, with which they can prove who they are."""
+    return _by_password(user) or _by_passkey(user)
+
+
+def _by_password(user: User) -> bool:
+    return user.has_usable_password() and sign_in.may_use_password(user)
+
+
+def _by_passkey(user: User) -> bool:
+    return Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY).exists()
+
+
 def proof(request: Request) -> HttpResponse | None:
     """Return the page that asks for the password, or None if the act may go on. Call it in a POST only."""
     if is_fresh(request):
@@ -39,9 +52,9 @@ def proof(request: Request) -> HttpResponse | None:
     shown = {"form": form, "kept": [(name, values) for name, values in request.POST.lists() if name not in _OWN]}
     shown |= {
         "minutes": settings.MEMORYHUB_FRESH_MINUTES,
-        "by_passkey": Authenticator.objects.of(person(request)).of_kind(AuthenticatorKind.PASSKEY).exists(),
+        "by_passkey": _by_passkey(person(request)),
         "by_provider": bool(request.browser.grant),
-        "by_password": person(request).has_usable_password() and sign_in.may_use_password(person(request)),
+        "by_password": _by_password(person(request)),
     }
     if form.is_valid():
         try:

@@ -7,7 +7,9 @@ from django.test import Client
 
 from memoryhub import checks
 from memoryhub.models import HUB, AuditEntry, User
-from tests.fixtures import signed_in
+from tests.fixtures import PASSWORD, signed_in
+from tests.web.common.test_fresh import INVITES, asked
+from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 
@@ -61,3 +63,18 @@ def test_a_local_sign_in_is_left_alone_and_without_the_setting_the_header_says_n
 def test_a_header_needs_a_trusted_proxy(settings: Any) -> None:
     settings.TRUSTED_PROXIES = []
     assert "memoryhub.E045" in {check.id for check in checks.environment()}
+
+
+def test_a_name_in_a_header_proves_nothing_where_there_is_a_password(superuser: User) -> None:
+    client, by_proxy = Client(), PROXY | {"HTTP_REMOTE_EMAIL": superuser.email}
+    assert who(client, superuser.email) == superuser.email
+    kept = asked(client.post("/people/invite", INVITES, **by_proxy))
+    client.post("/sign-out", **by_proxy)
+    asked(client.post("/people/invite", INVITES, **by_proxy))
+    done = client.post("/people/invite", kept | {"proof": PASSWORD}, **by_proxy)
+    assert "/invitations/" in done.content.decode()
+    superuser.set_unusable_password()
+    with arranging():
+        superuser.save()
+    other = INVITES | {"email": "eve@example.com", "form": "f2"}
+    assert "/invitations/" in Client().post("/people/invite", other, **by_proxy).content.decode(), "nothing else to ask"

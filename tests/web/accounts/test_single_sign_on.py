@@ -326,6 +326,22 @@ def test_who_came_by_the_provider_proves_there_again_who_they_are(
     assert Invitation.objects.get().is_superuser
 
 
+def test_who_is_still_signed_in_at_the_provider_has_proved_nothing_new(
+    idp: Provider, superuser: User, settings: Any
+) -> None:
+    settings.MEMORYHUB_OIDC_ROLES = grants_of("support=administrator")
+    idp.says(wrong={"claims": {"auth_time": int(timezone.now().timestamp()) - 3600}})
+    client, _ = come(idp)
+    asked(client.post("/people/invite", INVITES | {"email": "eve@example.com"}))
+    assert client.post("/sign-out").status_code == 303 and is_in(come(idp, client)[0])
+    asked(client.post("/people/invite", INVITES | {"email": "eve@example.com"}))
+    idp.says(wrong={"claims": {"auth_time": 10**17}})
+    client, _ = come(idp)
+    assert BrowserSession.objects.newest()[0].confirmed_at <= timezone.now()
+    client.post("/people/invite", INVITES | {"email": "eve@example.com"})
+    assert Invitation.objects.get().is_superuser
+
+
 def test_without_a_provider_there_is_no_such_page(charlie: User) -> None:
     for path in ("/sign-in/provider", "/sign-in/provider/back"):
         assert Client().get(path).status_code == signed_in(charlie).get(path).status_code == 404
