@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import make_password
 
-from memoryhub.actions.accounts import browsers, keys_and_roles, people, sign_in, withdrawals
+from memoryhub.actions.accounts import authenticators, browsers, keys_and_roles, people, sign_in, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.group_roles import Grant, is_administrator, known, roles_of
-from memoryhub.models import BrowserSession, Door, Identity, Member, MemoryStore, Role, User
+from memoryhub.models import BrowserSession, Door, Identity, Invitation, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
 
 ASKED_EVERY = timedelta(minutes=1)
@@ -79,10 +79,26 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
             name = " ".join(known_as.name.split())[:100] or email
             user = people.write_user(email, name, make_password(None), at)
             people.tell(user, "create_user", PROVIDER, Door.WEB, at)
+        else:
+            _take_over(user, at)
         Identity.objects.create(user=user, issuer=known_as.issuer, subject=known_as.subject, created_at=at)
         details = {"user": user.id, "email": user.email, "issuer": known_as.issuer}
         audit.on_hub(Act(PROVIDER, Door.WEB, at), Record("link_identity", input=audit.to_json(details)))
     return user
+
+
+def _take_over(user: User, at: datetime) -> None:
+    """End every way into an account that was made before the provider verified whose address it has.
+
+    Somebody else may have made it with an invitation to this address, and is not to get what the groups give.
+    """
+    user.password = make_password(None)
+    user.save(update_fields=["password"])
+    end(user.browsers.all(), user, at=at)
+    authenticators.remove_app(user, actor=PROVIDER, at=at)
+    authenticators.remove_passkeys(user, actor=PROVIDER, at=at)
+    for link in Invitation.objects.unused(at).filter(user=user):
+        withdrawals.withdraw(link, actor=PROVIDER, door=Door.WEB, at=at)
 
 
 def apply(user: User, groups: Collection[str], grants: Collection[Grant], *, at: datetime) -> None:

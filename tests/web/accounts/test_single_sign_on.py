@@ -17,7 +17,8 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.accounts import people, resets
+from memoryhub import totp
+from memoryhub.actions.accounts import authenticators, people, resets
 from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.verification import verify
@@ -262,6 +263,25 @@ def test_an_address_links_only_what_it_may(idp: Provider, charlie: User, superus
     assert come(idp)[1].status_code == 403, "an account that is linked already"
     idp.says(person=DORA | {"email": "new@example.com"})
     assert is_in(come(idp)[0]) and User.objects.count() == 2, "the subject counts, not the address"
+
+
+def test_whoever_made_an_account_for_an_address_does_not_get_what_its_owner_gets(
+    idp: Provider, charlie: User, superuser: User, settings: Any, moment: Any
+) -> None:
+    maker, secret = signed_in(charlie), totp.new_secret()
+    code = totp.code_of(secret, int(timezone.now().timestamp()) // totp.PERIOD)
+    authenticators.add_app(charlie, secret, code, at=timezone.now())
+    authenticators.add_passkey(charlie, "Phone", "an-id", "a-key", 0, at=timezone.now())
+    _, token = people.invite(user=charlie, **(BY | {"at": timezone.now()}))
+    settings.MEMORYHUB_OIDC_ROLES = grants_of("support=administrator")
+    idp.says(person=DORA | {"email": charlie.email})
+    owner, _ = come(idp)
+    assert owner.get("/people").status_code == 200 and not is_in(maker)
+    charlie.refresh_from_db()
+    assert charlie.is_superuser and not charlie.has_usable_password() and not charlie.authenticators.exists()
+    assert people.find_invitation(token, timezone.now()) is None
+    come(idp)
+    assert is_in(owner), "only the first sign-in ends what was before"
 
 
 def test_without_a_group_of_the_mapping_nobody_new_comes_in(idp: Provider, store: MemoryStore, settings: Any) -> None:
