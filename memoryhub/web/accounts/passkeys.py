@@ -6,6 +6,7 @@ of the hub. A passkey asks its person for a PIN or a finger, so it counts as two
 
 import base64
 import json
+import struct
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,11 @@ from memoryhub.web.common.responses import client_address, own_address
 
 COOKIE, SALT, LASTS = "passkey", "memoryhub.passkey", 300
 MOST = 20
+_WRONG = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, NotImplementedError,
+    struct.error, signing.BadSignature,
+)  # fmt: skip
+"""What reading an answer raises that no browser sends: it is nested or cut off in the worst place."""
 
 
 def _server() -> Any:
@@ -90,7 +96,7 @@ def add(request: Request) -> HttpResponse:
     try:
         state, answer = _answered(request, f"add {user.id}")
         made = _server().register_complete(state, answer)
-    except (ValueError, TypeError, KeyError, AttributeError, signing.BadSignature):
+    except _WRONG:
         return _wrong()
     data = made.credential_data
     credential = base64.urlsafe_b64encode(data.credential_id).decode()
@@ -123,7 +129,7 @@ def use(request: Request) -> HttpResponse:
         user = _user_of(request)
     except TooManyTries:
         return _wrong(429, _("Too many tries. Wait a minute, then try again."))
-    except (ValueError, TypeError, KeyError, AttributeError, signing.BadSignature):
+    except _WRONG:
         return _wrong()
     tries.give_back(counters, passed=True)
     if request.user.is_authenticated:

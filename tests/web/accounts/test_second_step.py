@@ -1,5 +1,7 @@
 """The code of an app after the password: adding it, using it once, recovery codes, and losing it."""
 
+import base64
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -159,6 +161,24 @@ def test_somebody_else_removes_nothing(charlie: User, bob: User, app: Any) -> No
     assert charlie.authenticators.filter(pk=row.pk).exists() and "not right" in shown
 
 
+def _answer(client: bytes, data: bytes) -> str:
+    """What a browser sends for a passkey, with any bytes in it."""
+    said = {"clientDataJSON": client, "authenticatorData": data, "signature": b"x"}
+    response = {name: base64.urlsafe_b64encode(value).decode() for name, value in said.items()}
+    return json.dumps({"id": "eA", "rawId": "eA", "type": "public-key", "response": response})
+
+
+_SAID = b'{"type":"webauthn.get","challenge":"AA","origin":"http://localhost:8000"}'
+HOSTILE = [
+    "[" * 20_000,
+    _answer(b"[" * 20_000, b"x" * 37),
+    _answer(_SAID, b"x" * 32 + b"\x85" + b"\0" * 4 + b"\x81" * 20_000),
+    _answer(_SAID, b"x" * 32 + b"\x85" + b"\0" * 4 + b"\x78"),
+    _answer(_SAID, b"x" * 32 + b"\xc5" + b"\0" * 4),
+]
+"""Answers that are nested deeply, or cut off."""
+
+
 def test_passkeys_need_a_name_of_the_hub_and_an_answer_to_its_challenge(charlie: User, settings: Any) -> None:
     client = signed_in(charlie)
     assert client.post("/account/proofs/passkey/begin").status_code == 404, "the hub's address is a number"
@@ -166,9 +186,10 @@ def test_passkeys_need_a_name_of_the_hub_and_an_answer_to_its_challenge(charlie:
     assert client.post("/sign-in/passkey", {"answer": "{}"}).status_code == 400
     asked = client.post("/sign-in/passkey/ask").json()["publicKey"]
     assert asked["userVerification"] == "required" and asked["rpId"] == "localhost" and not asked["allowCredentials"]
-    for answer in ("", "[]", "{}", '{"id":"x","rawId":"eA","type":"public-key","response":{}}'):
+    for answer in ("", "[]", "{}", '{"id":"x","rawId":"eA","type":"public-key","response":{}}', *HOSTILE):
         assert client.post("/sign-in/passkey", {"answer": answer}).status_code == 400
     begun = client.post("/account/proofs/passkey/begin").json()["publicKey"]
     assert begun["user"]["name"] == charlie.email and begun["authenticatorSelection"]["residentKey"] == "required"
-    assert client.post("/account/proofs/passkey", {"answer": "{}", "name": "x"}).status_code == 400
+    for answer in ("{}", *HOSTILE):
+        assert client.post("/account/proofs/passkey", {"answer": answer, "name": "x"}).status_code == 400
     assert stale(charlie).post("/account/proofs/passkey/begin").status_code == 403
