@@ -27,7 +27,8 @@ FORMS: Mapping[str, str] = {
         download_memory selection export_trash export_versions export_life_line viewed put_away_comment export_store
         export_store_overview
         account change_password export_agents export_audit export_overview undo_decisions decide_many
-        decide_all_findings save_view rename_view delete_view export_search mail_choices
+        decide_all_findings save_view rename_view delete_view export_search mail_choices end_other_browsers
+        end_browser second_step add_app begin_passkey add_passkey remove_authenticator
     """,
     CURATOR: """
         rename_directory delete_directory new_memory edit_memory rename_memory delete_memory restore_version comments
@@ -47,6 +48,7 @@ FORMS: Mapping[str, str] = {
         hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent
         issue_key new_store copy_store delete_store hub_limits hub_background scrub_now hub_rules new_hub_policy
         new_webhook verify_now hub_backups back_up_now hub_claude test_mail
+        remove_authenticators browsers_of
     """,
 }
 """{the least role, in the memory store of the address if it has one: the names of the addresses}. What a person may do

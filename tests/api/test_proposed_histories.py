@@ -85,7 +85,7 @@ def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(superuser
             rest = ours[1].removeprefix(theirs[1])
             assert ours[0] == theirs[0] and ours[1].startswith(theirs[1]), seed
             assert rest == "" or rest.startswith(NOTE) or (shows and rest.startswith("\n[Not there yet: ")), seed
-    assert merged
+    assert merged or not LONG
 
 
 NOTE = "\n[Not part of this memory, but a note "
