@@ -42,6 +42,8 @@ def test_without_an_address_links_lead_to_where_the_hub_answers(monkeypatch: pyt
     ):  # fmt: skip
         monkeypatch.setenv("MEMORYHUB_URL", before)
         monkeypatch.setattr(live, "MEMORYHUB_URL", "http://127.0.0.1:8000")
+        for name in ("SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME"):
+            monkeypatch.setattr(live, name, getattr(live, name))
         serve.settle_address(host, port)
         assert os.environ["MEMORYHUB_URL"] == after, host
         assert before or not after or after == live.MEMORYHUB_URL
