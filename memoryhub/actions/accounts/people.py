@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from memoryhub import ids
-from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, tries, withdrawals
+from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, sign_in, tries, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import audit, outbox, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
@@ -116,8 +116,9 @@ def find_invitation(token: str, at: datetime) -> Invitation | None:
 
 def needs_provider(invitation: Invitation) -> bool:
     """Return whether the invited person must sign in at the identity provider and may not choose a password."""
-    is_for_one = invitation.is_superuser or (invitation.user is not None and invitation.user.is_superuser)
-    return settings.MEMORYHUB_OIDC_ONLY and not is_for_one
+    if invitation.user is not None:
+        return not sign_in.may_use_password(invitation.user)
+    return settings.MEMORYHUB_OIDC_ONLY and not invitation.is_superuser
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:

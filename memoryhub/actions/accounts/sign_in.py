@@ -69,8 +69,14 @@ def _stored(user: User | None) -> str | None:
 
 
 def may_use_password(user: User) -> bool:
-    """Return whether a person may have and use a password: an administrator always, for when the provider fails."""
-    return user.is_superuser or not settings.MEMORYHUB_OIDC_ONLY
+    """Return whether a person may have and use a password.
+
+    Where single sign-on is the only way, administrators may, for when the provider fails; but not those whom it knows:
+    it can remove them.
+    """
+    if not settings.MEMORYHUB_OIDC_ONLY:
+        return True
+    return user.is_superuser and not user.identities.filter(issuer=settings.MEMORYHUB_OIDC_ISSUER).exists()
 
 
 def confirm(user: User, browser: BrowserSession, password: str, *, address: str, at: datetime) -> bool:

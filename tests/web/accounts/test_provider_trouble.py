@@ -1,0 +1,35 @@
+"""An identity provider that does not answer, or removes an administrator; and a database that only reads."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.actions.accounts import people, resets
+from memoryhub.group_roles import grants_of
+from memoryhub.models import User
+from tests.fixtures import BY, PASSWORD
+from tests.web.accounts.conftest import Provider
+from tests.web.accounts.test_single_sign_on import come, is_in
+from tests.write_guard import arranging
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+
+def test_an_administrator_whom_the_provider_knows_has_no_password_beside_it(
+    idp: Provider, superuser: User, settings: Any
+) -> None:
+    settings.MEMORYHUB_OIDC_ONLY, settings.MEMORYHUB_OIDC_ROLES = True, grants_of("support=administrator")
+    come(idp)
+    dora, at = User.objects.get(email="dora@example.com"), timezone.now()
+    assert dora.is_superuser and resets.user_of(dora.id, resets.token_for(dora, at), at) is None
+    _, token = people.invite(user=dora, **(BY | {"at": at}))
+    with pytest.raises(people.InvitationSpent):
+        people.accept(token, email="", name="", password=PASSWORD, at=at)
+    with arranging():
+        dora.set_password(PASSWORD)
+        dora.save()
+    client = Client()
+    client.post("/sign-in", {"email": dora.email, "password": PASSWORD})
+    assert not is_in(client)
