@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.accounts import people, resets
+from memoryhub.actions.accounts import people, resets, single_sign_on as actions
 from memoryhub.group_roles import grants_of
 from memoryhub.models import User
 from tests.fixtures import BY, PASSWORD
@@ -33,3 +34,15 @@ def test_an_administrator_whom_the_provider_knows_has_no_password_beside_it(
     client = Client()
     client.post("/sign-in", {"email": dora.email, "password": PASSWORD})
     assert not is_in(client)
+
+
+def test_a_database_that_only_reads_signs_nobody_out(idp: Provider, monkeypatch: Any) -> None:
+    client, _ = come(idp)
+
+    def only_reads(*_: Any) -> bool:
+        raise OperationalError("attempt to write a readonly database")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(actions, "is_due", only_reads)
+        assert is_in(client)
+    assert is_in(client)
