@@ -23,6 +23,8 @@ ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "E
 TIMEOUT, LARGEST = 5.0, 1_000_000
 KEPT = 600.0
 """Seconds for which configuration and keys are remembered. An unknown key is looked up at once."""
+SILENT = 10.0
+"""Seconds for which a provider that did not answer is not asked: whoever waits for it occupies a thread of the hub."""
 LEEWAY = 30
 """Seconds by which the clocks may differ."""
 
@@ -64,6 +66,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 _opener = urllib.request.build_opener(_NoRedirect)
 _remembered: dict[str, tuple[float, Any]] = {}
+_silent_until: dict[str, float] = {}
 
 
 def is_on() -> bool:
@@ -84,6 +87,7 @@ def redirect_uri(path: str) -> str:
 def forget() -> None:
     """Forget what is remembered of the provider."""
     _remembered.clear()
+    _silent_until.clear()
 
 
 def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
@@ -225,15 +229,22 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
     """Return the JSON object that an endpoint answers. A refusal (400 to 403) raises Refused, all else Unreachable."""
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
+    if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
+        raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")
+    if until:
+        _silent_until[request.host] = now + TIMEOUT  # this request alone tries again
     try:
         with _opener.open(request, timeout=TIMEOUT) as answer:
             found = json.loads(answer.read(LARGEST))
+        _silent_until.pop(request.host, None)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code in (400, 401, 403):
             raise Refused(f"{urlsplit(url).path} answers {error.code}") from error
         raise Unreachable(f"{urlsplit(url).path} answers {error.code}") from error
     except (OSError, HTTPException, ValueError) as error:
+        if isinstance(error, OSError):
+            _silent_until[request.host] = time.monotonic() + SILENT
         raise Unreachable(f"{urlsplit(url).path}: {error}") from error
     if not isinstance(found, dict):
         raise Unreachable(f"{urlsplit(url).path} answers no object")

@@ -10,6 +10,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import people, resets, single_sign_on as actions
 from memoryhub.group_roles import grants_of
 from memoryhub.models import User
+from memoryhub.web.accounts import provider
 from tests.fixtures import BY, PASSWORD
 from tests.web.accounts.conftest import Provider
 from tests.web.accounts.test_single_sign_on import come, is_in
@@ -46,3 +47,19 @@ def test_a_database_that_only_reads_signs_nobody_out(idp: Provider, monkeypatch:
         patched.setattr(actions, "is_due", only_reads)
         assert is_in(client)
     assert is_in(client)
+
+
+def test_a_provider_that_does_not_answer_is_not_waited_for_by_everyone(idp: Provider, monkeypatch: Any) -> None:
+    asked_for = []
+
+    def silent(request: Any, **_: Any) -> None:
+        asked_for.append(request.full_url)
+        raise TimeoutError("timed out")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(provider._opener, "open", silent)
+        for _ in range(3):
+            assert Client().get("/sign-in/provider").status_code == 502
+    assert len(asked_for) == 1 and Client().get("/sign-in/provider").status_code == 502
+    provider.forget()
+    assert is_in(come(idp)[0])
