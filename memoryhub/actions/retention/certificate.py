@@ -27,6 +27,7 @@ RULES = (
 )  # fmt: skip
 CHECKED = [
     "overdue: what a retention run at this moment would remove, counted by the code that removes it",
+    "paused: such a policy removes nothing, so nothing is overdue by it",
     "kept: of the memories that would expire, those that a hold or pin keeps, and those that a person approved",
     "oldest: the oldest moments, read from the rows of the database without that code",
     "not checked: backups, exports, and Claude runs with their throw-away copies of the memory store",
@@ -88,7 +89,7 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
 
 
 def _oldest(store_id: str, policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
-    """Return {policy: how many memories it applies to, and the oldest of their reads, changes and beginnings}.
+    """Return {policy: how many memories it applies to, and since when the oldest are unread, unchanged and there}.
 
     A memory that was never read counts from its beginning, and one that was restored begins when it was restored.
     """
@@ -107,7 +108,7 @@ def _oldest(store_id: str, policies: Iterable[Policy]) -> dict[str, dict[str, An
         known = found.get(policy.id)
         found[policy.id] = moments if known is None else [min(pair) for pair in zip(known, moments, strict=True)]
         counts[policy.id] += 1
-    names = ("read", "changed", "begun")
+    names = ("unread_since", "unchanged_since", "begun")
     return {
         id: {"memories": counts[id], "oldest": dict(zip(names, map(chain.moment, moments), strict=True))}
         for id, moments in found.items()

@@ -54,32 +54,34 @@ class Part:
     elsewhere: list[Told] = field(default_factory=list)
 
 
+def chosen(asked: Asked) -> list[str]:
+    """Return the stores in which something was found, without the unticked ones."""
+    found = (id for id, result in asked.searched.items() if result.places or result.elsewhere)
+    return [id for id in found if id not in asked.left_out]
+
+
 def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Callable[[], Act]) -> HttpResponse:
     """Write an entry for each ticked store in which something was found, and return the archive."""
-    at = timezone.now()
-    chosen = [
-        id for id, found in asked.searched.items() if (found.places or found.elsewhere) and id not in asked.left_out
-    ]
-    names = Names()
-    parts = []
-    for id in chosen:
-        found = asked.searched[id]
+    at, names, parts = timezone.now(), Names(), []
+    for id in chosen(asked):
+        found, name = asked.searched[id], stores[id].name.replace("/", " ").strip() or id
         seq = collecting.begin(id, found.terms, found.places, act())
-        parts.append(
-            Part(stores[id], found.terms, names.of("/stores/" + (stores[id].name.replace("/", " ").strip() or id)), seq)
-        )
-    body = archive_write.files(_files(parts, asked, user, at), at)
+        parts.append(Part(stores[id], found.terms, names.of(f"/stores/{name}"), seq))
+    unsearched = [stores[id] for id in asked.large if id in stores]
+    body = archive_write.files(_files(parts, asked, user, at, unsearched), at)
     return attachment(body, "stored-about-a-person.zip", "application/zip")
 
 
-def _files(parts: Sequence[Part], asked: Asked, user: User, at: datetime) -> Iterator[tuple[str, Iterable[bytes]]]:
+def _files(
+    parts: Sequence[Part], asked: Asked, user: User, at: datetime, unsearched: Sequence[MemoryStore]
+) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield the files of the archive: those of each store, then the report, which tells what they have."""
     for part in parts:
         yield f"{part.directory}/places.jsonl", _places(part, user)
         yield f"{part.directory}/elsewhere.jsonl", _elsewhere(part, asked, user)
         yield f"{part.directory}/reads.jsonl", _reads(part)
         yield from _texts(part)
-    report = {"parts": parts, "asked": asked, "user": user, "at": at, "most": MOST}
+    report = {"parts": parts, "asked": asked, "user": user, "at": at, "most": MOST, "unsearched": unsearched}
     yield "report.html", [render_to_string("erasure/collected.html", report).encode("utf-8", "backslashreplace")]
 
 

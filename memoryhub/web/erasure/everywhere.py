@@ -119,6 +119,9 @@ def _collect(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
     """Send everything with the ticked spellings as an archive, once every store was searched."""
     if asked.unsearched:
         return _list(request, stores, asked)
+    if not collected.chosen(asked):
+        said = _("Nothing was downloaded, because no memory store was ticked.")
+        return _list(request, stores, asked, problem=said, goes_on=False)
     return collected.answer(asked, stores, person(request), partial(act, request, group=asked.group))
 
 

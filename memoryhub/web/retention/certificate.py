@@ -29,8 +29,8 @@ class Row:
     sentences: Sequence[str]
     paused: bool
     memories: int
-    read: datetime | None
-    changed: datetime | None
+    unread_since: datetime | None
+    unchanged_since: datetime | None
     begun: datetime | None
     overdue: int
 
@@ -48,6 +48,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     shown: dict[str, Any] = {
         "at": at,
         "state": state,
+        "is_paused": any(told["paused"] for told in state["policies"]),
         "rows": [_row(told, saved[told["id"]]) for told in state["policies"] if told["id"] in saved],
         "rest": {name: _moment(told) for name, told in state["rest"].items()},
         "agents": Agent.objects.filter(pk__in=Key.objects.for_store(store).usable(at).values("agent")).order_by("name"),
@@ -59,13 +60,12 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 def _row(told: dict[str, Any], policy: RetentionPolicy) -> Row:
     oldest = told.get("oldest", {})
-    read, changed, begun = (
-        parse_datetime(oldest[name]) if name in oldest else None for name in ("read", "changed", "begun")
-    )
+    names = ("unread_since", "unchanged_since", "begun")
+    unread, unchanged, begun = (parse_datetime(oldest[name]) if name in oldest else None for name in names)
     words = sentences.sentences(policies.rules_of(policy))
     pattern = sentences.pattern_words(policy.pattern)
     overdue = sum(told["overdue"].values())
-    return Row(policy.name, pattern, words, policy.paused, told.get("memories", 0), read, changed, begun, overdue)
+    return Row(policy.name, pattern, words, policy.paused, told.get("memories", 0), unread, unchanged, begun, overdue)
 
 
 def _moment(told: dict[str, Any]) -> tuple[int, datetime | None]:

@@ -87,6 +87,16 @@ def test_a_changed_tick_shows_the_list_again_and_writes_no_entry(
     assert not AuditEntry.objects.of_command("collect").exists()
 
 
+def test_without_a_ticked_store_nothing_is_downloaded_nor_written_down(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    form = {name: value for name, value in fields(find(client, "quellenberg"), "collect").items() if name != "store"}
+    answer = client.post(WHERE, form)
+    assert "Nothing was downloaded, because no memory store was ticked." in answer.content.decode()
+    assert not AuditEntry.objects.of_command("collect").exists()
+
+
 def test_only_admins_collect(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     html = find(client, "quellenberg")

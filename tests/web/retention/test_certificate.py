@@ -16,7 +16,7 @@ from memoryhub.actions.core.holds import place
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import runs
 from memoryhub.actions.retention.policies import PolicySettings, save_policy
-from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RunState, User
+from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RetentionPolicy, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.actions.retention.stores import act as done_by
 from tests.fixtures import signed_in
@@ -83,6 +83,14 @@ def test_what_is_overdue_is_counted_and_after_a_run_nothing_is(
     assert "is valid" in capsys.readouterr().out
     shown = page(client, reverse("retention_certificate", args=[old.id]))
     assert "Nothing is overdue." in shown and "1 memory by legal holds and pins" in shown
+
+
+def test_a_paused_policy_is_not_said_to_have_removed_everything(old: MemoryStore, alice: User) -> None:
+    policy = RetentionPolicy.objects.get()
+    settings = PolicySettings("Tickets", "/tickets/", expire_older_days=30, paused=True)
+    save_policy(old.id, settings, act(alice), policy_id=policy.pk)
+    shown = page(signed_in(alice), reverse("retention_certificate", args=[old.id]))
+    assert "A paused policy removes nothing" in shown and "unread since" in shown
 
 
 def test_without_a_policy_it_promises_nothing(store: MemoryStore, alice: User) -> None:
