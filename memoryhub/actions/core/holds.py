@@ -273,6 +273,18 @@ def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
             raise ToolError(results.held_in(old, min(left)))
 
 
+def require_may_return(store: Tree, returns: Iterable[tuple[str, str, str]]) -> None:
+    """Raise ToolError for the first (memory, path, new path) that a hold on a directory forbids: the memory is in the
+    trash, has the path there, and must not come back where the hold does not cover it."""
+    returns = list(returns)
+    tree.frozen(store).require_free((memory, path) for memory, path, _new in returns)
+    places = _legal(store)[1] if returns else set()
+    for _memory, old, new in returns:
+        left = [place for place in places if covers(place, old) and not covers(place, new)]
+        if left:
+            raise ToolError(results.held_in(old, min(left)))
+
+
 def covers(place: str, path: str) -> bool:
     """Return whether a path equals `place` or is under it."""
     return path == place or path.startswith(place + "/")

@@ -208,6 +208,7 @@ def apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
     leaving = [(change, state) for change, state in wanted if change.now.is_there and change.now.path != state.path]
     _require_versions(store, [change for change, state in wanted if state.is_there])
     _require_not_held(store, leaving)
+    _require_may_return(store, {change.memory: str(state.path) for change, state in wanted if _returns(change, state)})
     tree.take_out(store, [_stored(change) for change, _ in leaving])
     for step in (_delete, _rewrite, _place):
         for change, state in wanted:
@@ -241,6 +242,17 @@ def _require_not_held(store: Tree, leaving: Sequence[tuple[Change, State]]) -> N
         holds.require_free(store, gone)
     if moved:
         holds.require_may_move(store, moved)
+
+
+def _returns(change: Change, state: State) -> bool:
+    return state.is_there and not change.now.is_there and not change.is_new
+
+
+def _require_may_return(store: Tree, places: Mapping[str, str]) -> None:
+    """Raise ToolError for the first memory in the trash that a legal hold keeps there. `places` has the new paths."""
+    for part in plans.in_parts(sorted(places)):
+        trash = Memory.objects.among(store.store, part).order_by("path").values_list("pk", "path")
+        holds.require_may_return(store, [(memory, path, places[memory]) for memory, path in trash])
 
 
 def _stored(change: Change) -> StoredMemory:

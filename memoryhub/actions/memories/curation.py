@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from memoryhub.actions.core import audit, path_rules, proposing, tree
+from memoryhub.actions.core import audit, holds, path_rules, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
@@ -225,6 +225,7 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
     commands.require_place(store, path, results.cannot_create)
+    holds.require_may_return(store, [(memory.id, memory.path, path)])
     rule = path_rules.require(store, Verb.CREATE, [Change(path, memory)])
     place = findings.screen_path(store, path)
     if rule:

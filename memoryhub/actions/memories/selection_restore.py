@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count as numbers
 
-from memoryhub.actions.core import plans, tree
+from memoryhub.actions.core import holds, plans, tree
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.plans import TooMuch
 from memoryhub.actions.core.stored import StoredMemory
@@ -108,7 +108,7 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
     """Apply the plan with this digest, all or nothing. Where a path is taken, `places` or the offered path is used.
 
     Without a digest, no plan was shown; then it is applied only if every memory can go back to its path. Raises
-    NotDone, TooMuch, and ToolError for a limit or an archived store.
+    NotDone, TooMuch, and ToolError for a limit, a legal hold or an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -118,6 +118,7 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
         plan = return_plan(store_id, thrown, _places(shown, places)) if shown.blocked else shown
         if plan.blocked or not plan.going:
             raise NotDone(plan, changed=False)
+        holds.require_may_return(store, [(one.memory.id, one.memory.path, one.to) for one in plan.going])
         for one in plan.going:
             put_back(store, one.memory, one.to)
         items = [Item(one.memory.id, one.to, 1, one.memory.size, one.memory) for one in plan.going]

@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from memoryhub.actions.core import holds
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice
-from memoryhub.actions.memories import curation, selection, selection_moves
+from memoryhub.actions.memories import curation, selection, selection_moves, selection_restore
 from memoryhub.actions.memories.selection import Chosen
+from memoryhub.actions.memories.selection_restore import Thrown
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import AuditEntry, Hold, HoldKind, Memory, MemoryStore, MemoryVersion
@@ -263,3 +264,32 @@ def test_only_a_legal_hold_freezes_and_the_entry_says_so(garden: MemoryStore) ->
         holds.place(garden.pk, act(NOW), kind=HoldKind.PIN, reason="x", path="/case", freezes=True)
     frozen(garden, path="/case")
     assert json.loads(newest(garden).input or "")["freezes"] == [None, True]
+
+
+def test_what_is_held_in_the_trash_does_not_come_back_elsewhere(garden: MemoryStore) -> None:
+    before = newest(garden).seq
+    do(garden, Rename("/d.md", "/case/d.md"), BEGIN)
+    a, d = memory(garden, "/case/a.md"), memory(garden, "/case/d.md")
+    do(garden, Delete("/case/a.md"), BEGIN)
+    do(garden, Delete("/case/d.md"), BEGIN)
+    first = str(MemoryVersion.objects.of_memory(a).get(number=1).pk)
+    do(garden, Create("/case/a.md", "new\n"), BEGIN)
+    thrown = Thrown((a.pk,))
+    shown = selection_restore.return_plan(garden.pk, thrown)
+    for hold in (held(garden, path="/case"), None):
+        match = "A legal hold is on" if hold else "is held and cannot be changed"
+        if hold is None:
+            frozen(garden, path="/case")
+        tries: list[Callable[[], object]] = [
+            lambda: curation.restore(garden.pk, first, act(NOW), path="/free.md"),
+            lambda: selection_restore.restore(garden.pk, thrown, {a.pk: "/free.md"}, shown.digest, act(NOW)),
+            lambda: apply_plan.restore(
+                garden.pk, before, {a.pk: Choice.KEEP}, apply_plan.restore_plan(garden.pk, before).digest, act(NOW)
+            ),
+        ]
+        for attempt in tries:
+            with pytest.raises(ToolError, match=match):
+                attempt()
+        if hold:
+            holds.release(garden.pk, hold.pk, act(NOW))
+    assert not Memory.objects.live().filter(pk__in=[a.pk, d.pk]).exists()
