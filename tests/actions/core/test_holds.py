@@ -266,6 +266,7 @@ def test_only_a_legal_hold_freezes_and_the_entry_says_so(garden: MemoryStore) ->
     assert json.loads(newest(garden).input or "")["freezes"] == [None, True]
 
 
+@pytest.mark.both_databases
 def test_what_is_held_in_the_trash_does_not_come_back_elsewhere(garden: MemoryStore) -> None:
     before = newest(garden).seq
     do(garden, Rename("/d.md", "/case/d.md"), BEGIN)
