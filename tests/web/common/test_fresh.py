@@ -152,9 +152,16 @@ def _raised(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[
     return address, {"role": "admin"}, Member.objects.filter(user=eve, role="admin").exists
 
 
+def _activated(_: MemoryStore, __: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    eve = people.create_user("eve@example.com", name="Eve", password=PASSWORD, is_superuser=True, **BY)
+    people.set_active(eve, False, **BY)
+    return f"/people/{eve.pk}/active", {"active": "1"}, User.objects.filter(pk=eve.pk, is_active=True).exists
+
+
 _DIRECT = [_deletion, _release, _key, _removal]
 _BY_SOMEBODY_ELSE = [
     _password_link, _key_that_redacts, _key_that_redacts_in_some, _admin_by_link, _admin_of_several, _raised,
+    _activated,
 ]  # fmt: skip
 
 
@@ -168,6 +175,12 @@ def test_each_of_these_asks_first(store: MemoryStore, agent: Any, superuser: Use
     assert not is_done() and kept == {name: [value] for name, value in form.items()}
     client.post(address, kept | {"proof": PASSWORD})
     assert is_done()
+
+
+def test_no_other_page_gives_the_role_admin(store: MemoryStore, superuser: User, bob: User) -> None:
+    set_role(store, bob, Role.VIEWER, **BY)
+    assert stale(superuser).post(f"/stores/{store.pk}/members/{bob.pk}/leaving?role=admin").status_code == 404
+    assert bob.role_in(store) == Role.VIEWER
 
 
 def test_an_erasure_goes_on_after_the_password(store: MemoryStore, alice: User) -> None:
