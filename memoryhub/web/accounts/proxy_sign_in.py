@@ -4,8 +4,6 @@ Only the connection's own address decides whether the header counts, and each re
 another name, the person is signed out. No account is made.
 """
 
-from datetime import UTC, datetime
-
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.utils import timezone
@@ -14,14 +12,12 @@ from memoryhub import proxies
 from memoryhub.actions.accounts import browsers, sign_in as sign_ins
 from memoryhub.models import User
 from memoryhub.models.access import fold_email
-from memoryhub.web.common.fresh import can_prove
+from memoryhub.web.common.fresh import LONG_AGO, can_prove
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address
 
 MARK = "by_proxy"
 """Where the cookie's session says that a proxy named its person."""
-LONG_AGO = datetime.fromtimestamp(0, UTC)
-"""When somebody proved who they are whom a proxy has named: what the proxy's own sign-in was worth is not known."""
 
 
 def admit(request: Request) -> None:

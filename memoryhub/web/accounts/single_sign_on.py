@@ -25,11 +25,12 @@ from django.views.decorators.http import require_safe
 
 from memoryhub.actions.accounts import browsers, sign_in as sign_ins, single_sign_on as actions, tries
 from memoryhub.actions.accounts.single_sign_on import Known, NotAdmitted
-from memoryhub.actions.accounts.tries import TooManyTries
+from memoryhub.actions.accounts.tries import Counter, TooManyTries
 from memoryhub.models import BrowserSession, User
 from memoryhub.web.accounts import provider
 from memoryhub.web.accounts.provider import Refused, Said, Tokens, Unreachable
 from memoryhub.web.accounts.sign_in import welcome
+from memoryhub.web.common.fresh import LONG_AGO, can_prove
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, own_address
 
@@ -86,7 +87,7 @@ def _back_again(request: Request) -> HttpResponse:
         code, verifier, nonce = request.GET.get("code", ""), kept["verifier"], kept["nonce"]
         said, tokens = provider.redeem(code, back=_back(), verifier=verifier, nonce=nonce)
         if kept["again"]:
-            return _proved(request, said)
+            return _proved(request, said, counters)
         user = actions.enter(_known(said), settings.MEMORYHUB_OIDC_ROLES, address=address, at=at)
     except (Refused, Unreachable, NotAdmitted, TooManyTries) as error:
         return _failed(request, error)
@@ -95,6 +96,8 @@ def _back_again(request: Request) -> HttpResponse:
     actions.keep(request.browser, sealed(said.subject, tokens), at=at)
     if said.signed_in_at:
         browsers.confirm(request.browser, datetime.fromtimestamp(min(said.signed_in_at, at.timestamp()), UTC))
+    elif can_prove(user):
+        browsers.confirm(request.browser, LONG_AGO)
     return response
 
 
@@ -113,13 +116,18 @@ def _kept(request: Request) -> dict[str, Any] | None:
     return kept if is_mine and is_its and "code" in request.GET else None
 
 
-def _proved(request: Request, said: Said) -> HttpResponse:
-    """Write down that a signed-in person has just signed in at the provider again."""
+def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpResponse:
+    """Write down that a signed-in person has just signed in at the provider again.
+
+    Where the provider does not say when that was, it is a proof for people alone who have no other one.
+    """
     user, at = request.user, timezone.now()
-    if not isinstance(user, User) or at.timestamp() - said.signed_in_at > LASTS:
+    if not isinstance(user, User):
         return _failed(request, None)
-    if not user.identities.filter(issuer=settings.MEMORYHUB_OIDC_ISSUER, subject=said.subject).exists():
+    is_new = at.timestamp() - said.signed_in_at <= LASTS if said.signed_in_at else not can_prove(user)
+    if not is_new or not user.identities.filter(issuer=settings.MEMORYHUB_OIDC_ISSUER, subject=said.subject).exists():
         return _failed(request, None)
+    tries.give_back(counters, passed=True)
     sign_ins.confirmed(user, request.browser, address=client_address(request), at=at)
     return render(request, "accounts/provider_proved.html")
 

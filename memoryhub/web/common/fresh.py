@@ -4,7 +4,7 @@ A view calls `proof` just before such an act. The page that it returns contains 
 fields of a form to the same address: with the password, the act goes on as if nothing had happened.
 """
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -23,6 +23,8 @@ from memoryhub.web.common.responses import client_address, not_now
 
 _OWN = ("csrfmiddlewaretoken", "proof")
 PAGE = "common/proof.html"
+LONG_AGO = datetime.fromtimestamp(0, UTC)
+"""When somebody proved who they are whom others let in: what that sign-in was worth is not known."""
 
 
 def is_fresh(request: Request) -> bool:

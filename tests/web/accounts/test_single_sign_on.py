@@ -23,6 +23,7 @@ from memoryhub.models import (
     Invitation,
     MemoryStore,
     Role,
+    TryCounter,
     User,
 )
 from memoryhub.web.accounts import provider
@@ -306,6 +307,28 @@ def test_who_is_still_signed_in_at_the_provider_has_proved_nothing_new(
     assert BrowserSession.objects.newest()[0].confirmed_at <= timezone.now()
     client.post("/people/invite", INVITES | {"email": "eve@example.com"})
     assert Invitation.objects.get().is_superuser
+
+
+def test_a_provider_that_does_not_say_when_is_believed_where_nothing_else_can_be_asked(
+    idp: Provider, superuser: User, settings: Any
+) -> None:
+    settings.MEMORYHUB_OIDC_ROLES = grants_of("support=administrator")
+    idp.says(wrong={"claims": {"auth_time": None}})
+    client, _ = come(idp)
+    with arranging():
+        BrowserSession.objects.update(confirmed_at=timezone.now() - timedelta(hours=1))
+    kept = asked(client.post("/people/invite", INVITES | {"email": "eve@example.com"}))
+    assert "It is you" in come(idp, client, "?again=1")[1].content.decode()
+    assert set(TryCounter.objects.values_list("tries", flat=True)) == {0}, "what succeeds is no try"
+    assert "/invitations/" in client.post("/people/invite", kept).content.decode()
+    dora = User.objects.get(email="dora@example.com")
+    dora.set_password(PASSWORD)
+    with arranging():
+        dora.save()
+    client, _ = come(idp)
+    page = client.post("/people/invite", INVITES | {"email": "carl@example.com"})
+    assert asked(page) and come(idp, client, "?again=1")[1].status_code == 403
+    assert Invitation.objects.count() == 1
 
 
 def test_without_a_provider_there_is_no_such_page(charlie: User) -> None:
