@@ -34,11 +34,12 @@ def places_of(rows: Sequence[Row]) -> list[str]:
 
 def rules_of(*rows: Row) -> list[PathRule]:
     """Return the rules that allow the agent of some proposals to do the same, none if there are too many places, or if
-    the hub does not know the agent."""
-    if not rows[0].proposal.agent:
+    the hub does not know the agent. A name with `*`, which the agent chose, would allow it elsewhere too: none then."""
+    places = places_of(rows)
+    if not rows[0].proposal.agent or any("*" in place for place in places):
         return []
     verbs = frozenset(verb for row in rows for outline in row.outlines for verb in _VERBS[outline.kind])
-    return [PathRule(Effect.ALLOW, place, verbs, rows[0].proposal.agent) for place in places_of(rows)]
+    return [PathRule(Effect.ALLOW, place, verbs, rows[0].proposal.agent) for place in places]
 
 
 def query_of(rules: Sequence[PathRule]) -> str:

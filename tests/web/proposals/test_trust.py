@@ -78,6 +78,14 @@ def test_the_rule_of_one_memory_is_about_that_memory(store: MemoryStore, key: st
     assert (row["pattern"].value(), row["verbs"].value()) == ("/policies/one & two.md", ["delete"])
 
 
+def test_no_rule_is_offered_for_a_name_that_would_allow_more(store: MemoryStore, key: str, alice: User) -> None:
+    caller, client = begun(store, key, "/policies/one.md"), signed_in(alice)
+    for number, path in enumerate(("/policies/**", "/policies/*/one.md"), start=1):
+        proposes(caller, "create", path, file_text="x")
+        send(client, store, number)
+        assert offered(client.get(url_of(store, number)).content.decode()) == []
+
+
 def test_a_hostile_query_opens_the_form(store: MemoryStore, alice: User) -> None:
     client, page = signed_in(alice), reverse("edit_path_rules", args=[store.pk])
     for query in ({"allow": "x"}, {"allow": "/\u202e", "who": "é" * 90, "verb": "burn"}, {"allow": "/" + "x" * 9000}):
