@@ -152,8 +152,9 @@ def _raised(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[
     return address, {"role": "admin"}, Member.objects.filter(user=eve, role="admin").exists
 
 
-def _activated(_: MemoryStore, __: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
-    eve = people.create_user("eve@example.com", name="Eve", password=PASSWORD, is_superuser=True, **BY)
+def _activated(store: MemoryStore, _: Any) -> tuple[str, dict[str, Any], Callable[[], bool]]:
+    eve = people.create_user("eve@example.com", name="Eve", password=PASSWORD, **BY)
+    set_role(store, eve, Role.ADMIN, **BY)
     people.set_active(eve, False, **BY)
     return f"/people/{eve.pk}/active", {"active": "1"}, User.objects.filter(pk=eve.pk, is_active=True).exists
 
