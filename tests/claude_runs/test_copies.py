@@ -8,7 +8,11 @@ import pytest
 from django.core.management import call_command
 
 from memoryhub.actions.claude_runs import made, runs, work
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Record
 from memoryhub.actions.erasure import redaction, whole
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import removal
 from memoryhub.actions.stores import delete
 from memoryhub.models import (
     AuditChain,
@@ -18,6 +22,7 @@ from memoryhub.models import (
     MemoryStore,
     MemoryVersion,
     Proposal,
+    ProposedChange,
     User,
 )
 from memoryhub.path_rules import Effect, PathRule
@@ -154,6 +159,31 @@ def test_a_copy_is_of_the_moment_that_a_person_writes(store: MemoryStore, alice:
     assert first.copy is not None and first.base == newest
     assert client.post(new, form | {"seq": "1"}).status_code == 303
     assert ClaudeRun.objects.exclude(pk=first.pk).get().base == 1
+
+
+def test_what_retention_removes_of_the_original_is_nothing_that_claude_made(store: MemoryStore, alice: User) -> None:
+    """Else a press would bring back what retention has removed."""
+    there = {path: write(store, path, "text\n") for path in ("/a.md", "/b.md", "/c.md", "/d.md", "/e.md")}
+    edits = [
+        call(f"t{at}", command="insert", path=f"/memories/{at}.md", insert_line=0, insert_text="x\n") for at in "cd"
+    ]
+    run = ran(store, alice, *edits, call("te", command="delete", path="/memories/e.md"))
+    for path in ("/a.md", "/d.md", "/e.md"):
+        memory = there[path]
+        curation.edit(store.pk, memory.pk, "newer\n", memory.sha256, by(alice))
+        with tree.locked(store.pk, by(alice)) as locked:
+            gone = removal.remove_versions(locked, memory.pk, [str(memory.head_id)])
+            tree.commit(locked, Record("prune_versions", memory=memory.pk, redactions=gone.redactions))
+    curation.delete(store.pk, "/b.md", by(alice))
+    with tree.locked(store.pk, by(alice)) as locked:
+        gone = removal.purge(locked, there["/b.md"].pk)
+        tree.commit(locked, Record("purge", memory=there["/b.md"].pk, redactions=gone.redactions))
+    proposed = made.propose(run.pk, store.pk, by(alice))
+    (change,) = ProposedChange.objects.filter(store_id=store.pk)
+    assert (change.memory, change.content) == (there["/c.md"].pk, "x\ntext\n")
+    assert proposed.left_out == [("/d.md", made.LOST), ("/e.md", made.LOST)]
+    assert "Retention has removed the version" in page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")
+    call_command("verify_audit", chain=store.id, verbosity=0)
 
 
 def test_a_copy_goes_with_a_memory_that_is_removed_permanently(

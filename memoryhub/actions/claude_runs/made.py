@@ -32,12 +32,14 @@ from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 
 COMMAND = "propose_claude_run"
+LOST = "Retention has removed the version from which Claude went out, so this change is not proposed."
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
     """A memory that the run changed. `memory` and `version` are the original's, None if the run created it. `path` is
-    where it was, or is if it is new; `new_path` and `content` are None where the path or the text stays."""
+    where it was, or is if it is new; `new_path` and `content` are None where the path or the text stays. `is_lost`: the
+    original's version has been removed since the copy was made."""
 
     memory: str | None
     version: str | None
@@ -45,6 +47,7 @@ class Made:
     content: str | None = None
     new_path: str | None = None
     deletes: bool = False
+    is_lost: bool = False
 
 
 @dataclass(slots=True)
@@ -71,23 +74,34 @@ def _require_copy(run: ClaudeRun) -> None:
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
+    """Yield what differs from what was copied. The original says only which memories that were: retention may have
+    removed some of their versions since."""
     base = {version.path: version for version in _base(run)}
     first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)
-    origins = dict(first.values_list("memory_id", "path"))
+    copied = {str(version.path): version for version in first.only("memory_id", "path", "sha256")}
+    origins = {version.memory_id: path for path, version in copied.items()}
     there = list(Memory.objects.live().filter(store_id=run.copy))
-    gone = set(base) - {origins.get(memory.pk) for memory in there}
-    now = {memory.pk: origins.get(memory.pk, memory.path if memory.path in gone else None) for memory in there}
-    changed = [memory for memory in there if not _is_same(memory, base.get(now[memory.pk]))]
+    gone = set(copied) - {origins.get(memory.pk) for memory in there}
+    now = {memory.pk: origins.get(memory.pk, memory.path if memory.path in gone else "") for memory in there}
+    changed = [memory for memory in there if not _is_same(memory, copied.get(now[memory.pk]))]
     texts = _texts(run, [memory.pk for memory in changed])
     for memory in changed:
-        was = base.get(now[memory.pk])
+        was = copied.get(now[memory.pk])
         if was is None:
             yield Made(None, None, memory.path, texts[memory.pk])
         else:
             content = texts[memory.pk] if was.sha256 != memory.sha256 else None
-            yield Made(was.memory_id, was.pk, str(was.path), content, memory.path if was.path != memory.path else None)
+            new_path = memory.path if was.path != memory.path else None
+            yield _of(base, str(was.path), content=content, new_path=new_path)
     for path in gone - set(now.values()):
-        yield Made(base[path].memory_id, base[path].pk, str(path), deletes=True)
+        yield _of(base, path, deletes=True)
+
+
+def _of(base: Mapping[str | None, MemoryVersion], path: str, **change: Any) -> Made:
+    version = base.get(path)
+    if version is None:
+        return Made(None, None, path, is_lost=True, **change)
+    return Made(version.memory_id, version.pk, path, **change)
 
 
 def _is_same(memory: Memory, was: MemoryVersion | None) -> bool:
@@ -96,7 +110,7 @@ def _is_same(memory: Memory, was: MemoryVersion | None) -> bool:
 
 def _base(run: ClaudeRun) -> Sequence[MemoryVersion]:
     versions = MemoryVersion.objects.filter(store_id=run.store_id, text__isnull=False).as_of(run.base or 0)
-    return list(versions.only("path", "sha256", "memory_id"))
+    return list(versions.only("path", "memory_id"))
 
 
 def _texts(run: ClaudeRun, memories: Sequence[str]) -> Mapping[str, str]:
@@ -165,6 +179,9 @@ def _open(store: Tree, run: ClaudeRun, wanted: Sequence[tuple[Made, Wanted]], pr
 def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
     """Return a change as it can be proposed. If it cannot be, note why, and return None."""
     memory = None
+    if one.is_lost:
+        proposed.left_out.append((one.path, LOST))
+        return None
     if one.memory is not None:
         memory = tree.memory_by_id(store, one.memory) or tree.memory_in_trash(store, one.memory)
         if memory is None:
