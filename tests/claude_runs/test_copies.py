@@ -8,8 +8,9 @@ import pytest
 from django.core.management import call_command
 
 from memoryhub.actions.claude_runs import made, runs, work
-from memoryhub.actions.core import tree
+from memoryhub.actions.core import proposing, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.disk_space import DiskFull
 from memoryhub.actions.erasure import redaction, whole
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import removal
@@ -184,6 +185,26 @@ def test_what_retention_removes_of_the_original_is_nothing_that_claude_made(stor
     assert proposed.left_out == [("/d.md", made.LOST), ("/e.md", made.LOST)]
     assert "Retention has removed the version" in page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")
     call_command("verify_audit", chain=store.id, verbosity=0)
+
+
+def test_a_result_that_a_full_disk_has_no_room_for_is_proposed_later(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise DiskFull
+
+    write(store, "/a.md")
+    edit = call("t1", command="create", path="/memories/b.md", file_text="two\n")
+    with monkeypatch.context() as full, claude_api(Turn([edit]), DONE) as api:
+        full.setattr(proposing, "require_size", refuse)
+        run = worked(api, started(store, alice, copies=True, proposes=True))
+    assert (run.state, run.problem) == ("failed", "disk_full") and not caplog.records
+    assert "disk" in page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")
+    runs.go_on(run.pk, store.id, "", by(alice))
+    with claude_api() as api:
+        run = worked(api, run)
+        assert run.state == "finished" and not api.requests, "Claude had answered before"
+    assert ProposedChange.objects.get(store_id=store.id).path == "/b.md"
 
 
 def test_a_copy_goes_with_a_memory_that_is_removed_permanently(

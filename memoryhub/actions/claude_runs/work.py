@@ -196,6 +196,13 @@ def summary_asked(run_id: str) -> int | None:
     return last.number if last is not None and last.content.get("summarizes") else None
 
 
+def is_answered(run_id: str) -> bool:
+    """Return whether the newest answer ended the conversation, and no message came after it."""
+    kinds = (ClaudeEventKind.MESSAGE, ClaudeEventKind.TURN)
+    last = ClaudeEvent.objects.of_run(run_id).filter(kind__in=kinds).last()
+    return last is not None and last.content.get("stop_reason") in ("end_turn", "stop_sequence")
+
+
 def called(run_id: str, worker: str, number: int, seq: int) -> None:
     """Note that a call ran, and the number of its audit entry: its input and its answer are read there."""
     with own(run_id, worker) as run:

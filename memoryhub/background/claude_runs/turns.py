@@ -81,9 +81,12 @@ class Turns:
         try:
             state, problem = self._outcome()
             if state == ClaudeRunState.FINISHED and not problem and self.proposes:
-                made.finish(self.run_id, self.worker, timezone.now())
-            else:
-                work.end(self.run_id, self.worker, state, timezone.now(), problem)
+                try:
+                    made.finish(self.run_id, self.worker, timezone.now())
+                    return
+                except DiskFull:
+                    state, problem = ClaudeRunState.FAILED, "disk_full"
+            work.end(self.run_id, self.worker, state, timezone.now(), problem)
         except (LostRun, NoSuchStore, CopyGone):
             pass
         except Exception:
@@ -119,7 +122,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ one turn
 
     def _turn(self) -> bool:
-        """Run the calls that wait, and ask for an answer. Return whether Claude is done."""
+        """Run the calls that wait, and ask for an answer. Return whether Claude is done: it may have been before the
+        end of the run could be written."""
         if self.stop.is_set():
             raise _Interrupt
         run = ClaudeRun.objects.select_related("store", "started_by").filter(pk=self.run_id).first()
@@ -130,6 +134,8 @@ class Turns:
         self.proposes = run.proposes
         self._copy(run)
         self._run_calls(run)
+        if work.is_answered(self.run_id):
+            return True
         options = Options.of(run.options)
         if (message := work.summary_asked(self.run_id)) is not None:
             self._ask(run, options.summary(run.model, run.system), before=message)

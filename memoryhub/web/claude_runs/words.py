@@ -45,7 +45,7 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new one."),
     "audit_full": gettext_lazy("The audit of this memory store has reached its limit, so no call can run."),
     "erased": gettext_lazy("A text was erased from this memory store, which the run might still have known."),
-    "disk_full": gettext_lazy("The disk of the hub is full, so the copy could not be made."),
+    "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
     "hub_error": gettext_lazy("An error of the hub itself; its log has the details."),
 }
 
