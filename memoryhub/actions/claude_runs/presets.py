@@ -12,6 +12,8 @@ MOST_PRESETS = 100
 """The most presets of a store."""
 MOST_VERSIONS = 100
 """The most versions of a preset that are kept: the newest."""
+LONGEST_NAME = 100
+"""The most characters of a name; a masked value may have made it longer."""
 
 
 class TooManyPresets(Exception):
@@ -23,7 +25,7 @@ def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudeP
     written. Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
-        kept, name = events.kept_in(store_id, content), events.kept(store_id, name)
+        kept, name = events.kept_in(store_id, content), events.kept(store_id, name)[:LONGEST_NAME]
         preset = ClaudePreset.objects.of_store(store_id).filter(name=name).first()
         if preset is None:
             if ClaudePreset.objects.of_store(store_id).count() >= MOST_PRESETS:

@@ -203,7 +203,8 @@ class Erasing:
                 rows.update(**{column: self.terms.masked_values(value)})
             else:
                 is_place = column in ("path", "new_path", "pattern", "place")
-                rows.update(**{column: self._place(row, value) if is_place else self.terms.masked(value)})
+                masked = self._place(row, value) if is_place else self.terms.masked(value)
+                rows.update(**{column: masked[: row._meta.get_field(column).max_length]})  # else PostgreSQL refuses it
 
     def _sessions(self, found: Sequence[str]) -> None:
         for session in found:

@@ -4,10 +4,12 @@ import pytest
 from django.apps import apps
 from django.db import models
 
+from memoryhub.actions.claude_runs import presets
 from memoryhub.actions.erasure import erasure, places
 from memoryhub.actions.erasure.elsewhere import ELSEWHERE
 from memoryhub.models import (
     Agent,
+    ClaudePreset,
     Invitation,
     Key,
     MemoryStore,
@@ -161,3 +163,19 @@ def test_the_webhooks_and_people_of_another_store_are_nobodys_business_here(stor
         Webhook.objects.create(id="whk_2", store=other, name=SUBJECT, url="https://acme.org", created_at=act().at)
         Webhook.objects.create(id="whk_3", store=None, name=SUBJECT, url="https://acme.org", created_at=act().at)
     assert erasure.search(store.id, [SUBJECT], act().at, [SUBJECT]).elsewhere == ()
+
+
+@pytest.mark.both_databases
+def test_names_that_an_erasure_makes_too_long_are_cut(store: MemoryStore, alice: User) -> None:
+    """PostgreSQL refuses them, and nothing of the store could be erased."""
+    moments = {"created_at": act().at, "updated_at": act().at}
+    with tampering():
+        MemoryStore.objects.filter(pk=store.pk).update(name="Ada" * 85, rules={"email": "mask"})
+        RetentionPolicy.objects.create(id="pol_1", store=store, name="Ada" * 33, **moments)
+        ClaudePreset.objects.create(id="clpreset_1", store=store, name="Ada" * 33, changed_at=act().at)
+    found = erasure.search(store.id, ["Ada"], act().at)
+    erasure.erase(store.id, ["Ada"], found.digest, act(alice))
+    names = [model.objects.get().name for model in (MemoryStore, RetentionPolicy, ClaudePreset)]
+    assert [len(name) for name in names] == [255, 100, 100] and "Ada" not in str(names)
+    saved = presets.save(store.id, f"{'x' * 93} a@b.de", {}, act(alice))
+    assert saved.name == f"{'x' * 93} [redac"
