@@ -31,7 +31,7 @@ def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
 
 def note_use(browser: BrowserSession, *, address: str, idle: timedelta, at: datetime) -> None:
     """Write down the use of a browser and its address, unless it was used a moment ago."""
-    if at - browser.seen_at >= min(SEEN_EVERY, idle / 20):
+    if abs(at - browser.seen_at) >= min(SEEN_EVERY, idle / 20):
         with writing():
             BrowserSession.objects.filter(pk=browser.pk).update(seen_at=at, address=address[:64])
 

@@ -128,8 +128,11 @@ def _set_administrator(user: User, is_one: bool, at: datetime) -> None:
 
 
 def is_due(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether the provider is to be asked again now, by this request alone, and write this down."""
-    if browser.asked_at is None or at - browser.asked_at < ASKED_EVERY:
+    """Return whether the provider is to be asked again now, by this request alone, and write this down.
+
+    A clock that was ahead delays nothing.
+    """
+    if browser.asked_at is None or abs(at - browser.asked_at) < ASKED_EVERY:
         return False
     with writing():
         same = BrowserSession.objects.filter(pk=browser.pk, asked_at=browser.asked_at)
@@ -166,4 +169,4 @@ def end(found: Iterable[BrowserSession], user: User, *, at: datetime) -> None:
 
 def is_believed(browser: BrowserSession, at: datetime) -> bool:
     """Return whether the last answer of the provider still counts while it does not answer."""
-    return browser.answered_at is not None and at - browser.answered_at < BELIEVED_FOR
+    return browser.answered_at is not None and abs(at - browser.answered_at) < BELIEVED_FOR

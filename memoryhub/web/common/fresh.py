@@ -30,7 +30,7 @@ LONG_AGO = datetime.fromtimestamp(0, UTC)
 def is_fresh(request: Request) -> bool:
     """Return whether the person has proved who they are in this browser a moment ago."""
     minutes = settings.MEMORYHUB_FRESH_MINUTES
-    return minutes is None or timezone.now() - request.browser.confirmed_at < timedelta(minutes=minutes)
+    return minutes is None or abs(timezone.now() - request.browser.confirmed_at) < timedelta(minutes=minutes)
 
 
 def can_prove(user: User) -> bool:

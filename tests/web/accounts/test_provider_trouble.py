@@ -1,5 +1,6 @@
 """An identity provider that does not answer, or removes an administrator; and a database that only reads."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import people, resets, single_sign_on as actions
 from memoryhub.group_roles import grants_of
-from memoryhub.models import User
+from memoryhub.models import BrowserSession, User
 from memoryhub.web.accounts import provider
 from tests.fixtures import BY, PASSWORD
 from tests.web.accounts.conftest import Provider
@@ -47,6 +48,14 @@ def test_a_database_that_only_reads_signs_nobody_out(idp: Provider, monkeypatch:
         patched.setattr(actions, "is_due", only_reads)
         assert is_in(client)
     assert is_in(client)
+
+
+def test_a_clock_that_was_ahead_does_not_delay_the_next_question(idp: Provider) -> None:
+    client, _ = come(idp)
+    with arranging():
+        BrowserSession.objects.update(asked_at=timezone.now() + timedelta(hours=1))
+    idp.says(is_ended=True)
+    assert not is_in(client)
 
 
 def test_a_provider_that_does_not_answer_is_not_waited_for_by_everyone(idp: Provider, monkeypatch: Any) -> None:

@@ -89,6 +89,13 @@ def test_what_can_be_undone_does_not_ask(superuser: User) -> None:
     assert Invitation.objects.exists()
 
 
+def test_a_proof_of_a_clock_that_was_ahead_is_not_fresh_until_then(superuser: User) -> None:
+    client = stale(superuser)
+    with arranging():
+        BrowserSession.objects.filter(user=superuser).update(confirmed_at=timezone.now() + timedelta(hours=1))
+    asked(client.post("/people/invite", INVITES))
+
+
 def test_a_hub_may_ask_never(superuser: User, settings: Any) -> None:
     settings.MEMORYHUB_FRESH_MINUTES = None
     stale(superuser).post("/people/invite", INVITES)
