@@ -14,9 +14,13 @@ class Keep:
     monthly: int = 6
 
 
-def superseded(moments: Iterable[datetime], keep: Keep) -> set[datetime]:
-    """Return the moments whose backups are to be deleted. The newest backup is always kept."""
-    ordered = sorted(set(moments), reverse=True)
+def superseded(moments: Iterable[datetime], keep: Keep, now: datetime) -> set[datetime]:
+    """Return the moments whose backups are to be deleted. The newest backup is always kept.
+
+    Those of a moment that is still to come were made while the clock was ahead: they supersede none, and stay until
+    then.
+    """
+    ordered = sorted({at for at in moments if at <= now}, reverse=True)
     kept = set(ordered[: max(1, keep.newest)])
     kept |= _newest_of(ordered, keep.weekly, lambda at: at.isocalendar()[:2])
     kept |= _newest_of(ordered, keep.monthly, lambda at: (at.year, at.month))

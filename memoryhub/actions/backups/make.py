@@ -79,14 +79,14 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
     if not is_right:
         if keep:
             with suppress(Failed):  # what is wrong with the audit is to be told
-                rotate(target, keep, is_verified=False)
+                rotate(target, keep, act.at, is_verified=False)
         raise Failed(f"The audit is not right: {verdict.problem}. {address} was made, and does not count as a backup.")
     if databases.is_current():
         _record(act, name, size, verdict.entries, time.monotonic() - begun)
-    return Made(address, size, verdict, rotate(target, keep) if keep else 0)
+    return Made(address, size, verdict, rotate(target, keep, act.at) if keep else 0)
 
 
-def rotate(target: Target, keep: rotation.Keep, *, is_verified: bool = True) -> int:
+def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
     Those whose audit is not right are kept apart, with the first of them: it shows most of what happened.
@@ -95,7 +95,7 @@ def rotate(target: Target, keep: rotation.Keep, *, is_verified: bool = True) -> 
         found = [name for text in target.names() if (name := names.parsed(text)) and name.hub == key_name()]
         found = [name for name in found if name.is_verified == is_verified]
         first = min(name.at for name in found) if found and not is_verified else None
-        gone = rotation.superseded((name.at for name in found), keep) - {first}
+        gone = rotation.superseded((name.at for name in found), keep, now) - {first}
         for name in found:
             if name.at in gone:
                 target.remove(str(name))
