@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 
 from memoryhub import group_roles, private_files
+from memoryhub.background import stream_targets
 
 OWN = "memoryhub"
 """The tag of the hub's own check. Only this check runs before a command; Django's checks of the code need not."""
@@ -29,7 +30,7 @@ RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite
 def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
-    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail())
+    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail(), *_stream())
     return [
         *_url(),
         *_secrets(),
@@ -297,6 +298,17 @@ def _mail() -> Iterator[CheckMessage]:
             "EMAIL_URL sends a password without encryption.",
             hint="Use smtp+tls:// or smtp+ssl://.",
             id="memoryhub.W002",
+        )
+
+
+def _stream() -> Iterator[CheckMessage]:
+    try:
+        stream_targets.of(settings.MEMORYHUB_AUDIT_STREAM)
+    except ValueError:
+        yield Error(
+            "MEMORYHUB_AUDIT_STREAM is not a place to which the audit can be written.",
+            hint="stdout, the absolute path of a file, syslog (of this machine), or syslog://host:port (TCP).",
+            id="memoryhub.E034",
         )
 
 

@@ -350,6 +350,9 @@ SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz)$"]
 
 MEMORYHUB_METRICS_TOKEN = os.environ.get("MEMORYHUB_METRICS_TOKEN", "")
 
+# Where every audit entry is written, too, as an event of OCSF: stdout, a file, or a syslog server.
+MEMORYHUB_AUDIT_STREAM = os.environ.get("MEMORYHUB_AUDIT_STREAM", "").strip()
+
 MEMORYHUB_LOG_LEVEL = os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()
 MEMORYHUB_LOG_FORMAT = os.environ.get("MEMORYHUB_LOG_FORMAT") or "text"
 _log_level = MEMORYHUB_LOG_LEVEL if MEMORYHUB_LOG_LEVEL in logging.getLevelNamesMapping() else "WARNING"

@@ -15,7 +15,7 @@ LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "path_rules": PURE,
     "webhook_rules": PURE, "transfer": PURE, "backups": PURE, "conversation": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
-    "compact_json": PURE, "request_ids": PURE, "group_roles": PURE, "totp": PURE, "breached": PURE,
+    "compact_json": PURE, "request_ids": PURE, "group_roles": PURE, "totp": PURE, "breached": PURE, "ocsf": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
     "proxies": PURE, "tree_map": PURE, "sessions": SHELL,
     "actions": WRITERS,

@@ -63,9 +63,10 @@ def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> N
         DISABLE_SERVER_SIDE_CURSORS="true",
         SECRET_KEY="short",
         ALLOWED_HOSTS="https://alt.example",
+        MEMORYHUB_AUDIT_STREAM="syslog://host",
     )
     assert answer.returncode == 1 and "Traceback" not in answer.stderr and "hush" not in answer.stderr
-    for id in ("E001", "E005", "E007", "E008", "E021", "E022", "E024"):
+    for id in ("E001", "E005", "E007", "E008", "E021", "E022", "E024", "E034"):
         assert f"memoryhub.{id}" in answer.stderr
 
 

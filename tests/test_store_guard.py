@@ -34,6 +34,7 @@ SMALL = {
     "SavedView": "belongs to a person",
     "Scan": "some a store",
     "Seal": "belongs to a governing row, and names the chain only to tell which entry it is about",
+    "StreamCursor": "one row a store",
     "Webhook": "some a store, and those of the hub, which have none",
     "WebhookCursor": "one row a store",
 }

@@ -27,6 +27,7 @@ from memoryhub.actions.transfer import forgetting, importing
 from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
 from memoryhub.background import webhooks
+from memoryhub.background.audit_stream import AuditStream
 from memoryhub.background.claude_runs import taking
 from memoryhub.background.mail import Post
 from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
@@ -74,6 +75,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("findings", settle_findings),
             Task("deletion", deletions().go_on),
             Task("verification", verification.run_asked, aside=True),
+            *([Task("stream", AuditStream().go_on, aside=True)] if settings.MEMORYHUB_AUDIT_STREAM else []),
             *([Task("mail", Post(seconds).work, aside=True)] if outbox.is_on() else []),
         ],
         clock,

@@ -3,7 +3,7 @@
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.authenticators import Authenticator, AuthenticatorKind
-from memoryhub.models.background import BackgroundTask, Installation
+from memoryhub.models.background import BackgroundTask, Installation, StreamCursor
 from memoryhub.models.browsers import BrowserSession
 from memoryhub.models.claude_presets import ClaudePreset
 from memoryhub.models.claude_runs import (
@@ -41,5 +41,6 @@ __all__ = [
     "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
     "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow",
     "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
-    "SavedView", "Scan", "ScanState", "Seal", "Session", "TryCounter", "User", "Viewed", "Webhook", "WebhookCursor",
+    "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed", "Webhook",
+    "WebhookCursor",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from memoryhub.models.fields import IdField
+
 
 class BackgroundTask(models.Model):
     """The state of one kind of background work on a node (a machine): its last success and failure, and why it failed.
@@ -23,10 +25,20 @@ class Installation(models.Model):
     """One row about this hub: keyed digests of the secrets with which it was first started, and its clock of running
     time.
 
-    Old rows expire by this `clock`; see `actions.core.hub_clock`.
+    Old rows expire by this `clock`; see `actions.core.hub_clock`. Until `stream_until`, the process `stream_holder`
+    writes the audit stream.
     """
 
     id = models.IntegerField(primary_key=True, default=1)
     secret_mark = models.TextField(null=True)
     audit_mark = models.TextField(null=True)
     clock = models.DateTimeField(null=True)
+    stream_holder = models.TextField(null=True)
+    stream_until = models.DateTimeField(null=True)
+
+
+class StreamCursor(models.Model):
+    """How far a chain has been written to the audit stream: its last entry that was written."""
+
+    chain = IdField(primary_key=True)
+    seq = models.BigIntegerField()

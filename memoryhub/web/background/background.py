@@ -44,6 +44,10 @@ WORDS = {
     "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
     "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send events")),
     "mail": (gettext_lazy("E-mail"), gettext_lazy("sends the messages that wait, and digests and alarms that are due")),
+    "stream": (
+        gettext_lazy("Audit stream"),
+        gettext_lazy("writes every audit entry to where a SIEM reads it"),
+    ),
     "refused_calls": (
         gettext_lazy("Refused calls"),
         gettext_lazy("counts the calls of keys that made too many in a minute"),

@@ -1,0 +1,87 @@
+"""The audit stream: which entries have been written, which come next, and who writes them.
+
+Entries are written first, and the cursor of their chain moves afterwards: after a crash some are written again, and
+none is left out. The stream has no entries of throw-away copies, which go with their Claude runs.
+"""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Greatest
+
+from memoryhub import ocsf
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryStore, StreamCursor
+from memoryhub.protocol.kinds import kind_of
+
+ENTRIES = 500
+"""The most entries of one batch."""
+LEASE = timedelta(seconds=30)
+"""How long a process may write without claiming again. If it ends, another one goes on after this time."""
+
+COLUMNS = (
+    "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",
+    "new_path", "memory", "version", "duration", "group", "token", "replay_of", "key_name", "previous_hash", "hash",
+)  # fmt: skip
+
+
+class Batch(NamedTuple):
+    """The next events of a chain, and the seq up to which they go."""
+
+    events: list[dict[str, Any]]
+    last: int
+
+
+def claim(holder: str, now: datetime) -> bool:
+    """Let a process write the stream for LEASE; return whether it may. A lease that lies further ahead was made by a
+    clock that was wrong."""
+    free = Q(stream_holder=holder) | Q(stream_until=None) | Q(stream_until__lte=now) | Q(stream_until__gt=now + LEASE)
+    with writing():
+        Installation.objects.get_or_create(pk=1)
+        return bool(Installation.objects.filter(free, pk=1).update(stream_holder=holder, stream_until=now + LEASE))
+
+
+def behind() -> list[tuple[str, int]]:
+    """Return (chain, last seq that was written or removed) of the chains that have more entries."""
+    cursor = StreamCursor.objects.filter(chain=OuterRef("pk")).values("seq")
+    written = Greatest(Coalesce(Subquery(cursor[:1]), 0), F("start_seq"))
+    copies = MemoryStore.every.exclude(copy_of=None).values("pk")
+    chains = AuditChain.objects.exclude(pk__in=copies).annotate(written=written)
+    return list(chains.filter(last_seq__gt=F("written")).order_by("pk").values_list("pk", "written"))
+
+
+def next_batch(chain: str, after: int) -> Batch:
+    """Return the events of the next entries of a chain. Where entries are missing, it goes on after them."""
+    entries = list(AuditEntry.objects.of_chain(chain).filter(seq__gt=after).oldest().in_brief()[:ENTRIES])
+    if not entries:
+        return Batch([], AuditChain.objects.get(pk=chain).last_seq)
+    name = "Hub" if chain == HUB else MemoryStore.present.filter(pk=chain).values_list("name", flat=True).first()
+    given = _sign_ins(entries) if chain == HUB else {}
+    events = [
+        ocsf.event_of(
+            {column: getattr(entry, column) for column in COLUMNS},
+            store=name or chain, outcome=_outcome(entry), given=given.get(entry.seq, {}),
+        )
+        for entry in entries
+    ]  # fmt: skip
+    return Batch(events, entries[-1].seq)
+
+
+def _outcome(entry: AuditEntry) -> str:
+    return "ok" if entry.ok else kind_of((getattr(entry, "message_start", None) or "")[1:]).value
+
+
+def _sign_ins(entries: list[AuditEntry]) -> dict[int, dict[str, Any]]:
+    """Return {seq: input} of the entries that are sign-ins."""
+    seqs = [entry.seq for entry in entries if entry.command in ocsf.SIGN_INS]
+    inputs = AuditEntry.objects.of_chain(HUB).of_seqs(seqs).values_list("seq", "input")
+    return {seq: json.loads(text) for seq, text in inputs if text}
+
+
+def note_written(chain: str, seq: int) -> None:
+    """Move the cursor of a chain, never back: another process may have taken over and be further."""
+    with writing():
+        if not StreamCursor.objects.filter(chain=chain, seq__lt=seq).update(seq=seq):
+            StreamCursor.objects.get_or_create(chain=chain, defaults={"seq": seq})

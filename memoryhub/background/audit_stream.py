@@ -1,0 +1,41 @@
+"""Writes every audit entry to the audit stream, in the order of its chain and at least once."""
+
+import json
+import os
+import time
+from datetime import datetime
+
+from django.conf import settings
+
+from memoryhub.actions.core.background import NODE
+from memoryhub.actions.transfer import streaming
+from memoryhub.background import stream_targets
+
+ROUND = 2.0
+"""Seconds after which a round ends, so that its outcome is saved."""
+REST = 0.2
+"""The part of the time of a batch for which the stream rests after it, so that calls are answered."""
+
+
+class AuditStream:
+    """The stream of this process. Of all processes of a hub, one writes at a time."""
+
+    def __init__(self) -> None:
+        self.target = stream_targets.of(settings.MEMORYHUB_AUDIT_STREAM)
+        self.holder = f"{NODE} {os.getpid()}"
+
+    def go_on(self, now: datetime) -> bool:
+        """Write what is new; return False if there is more."""
+        behind = streaming.behind()
+        if self.target is None or not behind or not streaming.claim(self.holder, now):
+            return True
+        end = time.monotonic() + ROUND
+        for chain, after in behind:
+            begun = time.monotonic()
+            if begun > end:
+                break
+            batch = streaming.next_batch(chain, after)
+            self.target.write([json.dumps(event) for event in batch.events])
+            streaming.note_written(chain, batch.last)
+            time.sleep(REST * (time.monotonic() - begun))
+        return not streaming.behind()
