@@ -12,8 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
+from django.urls import reverse
 
 from memoryhub.actions.core import background
+from memoryhub.models import User
+from memoryhub.web.common import guide
+from tests.fixtures import signed_in
 from tests.long import LONG
 from tests.test_docs import all_environment_names
 
@@ -31,10 +35,37 @@ def instructions() -> list[tuple[str, str]]:
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in text.splitlines()) if name]
 
 
+def copied() -> list[tuple[str, str]]:
+    """What the image copies from the checkout (a path or a pattern), and where to."""
+    copies = [rest.split() for name, rest in instructions() if name == "COPY" and "--from" not in rest]
+    return [(source, words[-1]) for words in copies for source in words[:-1]]
+
+
+def in_image(place: Path) -> Path:
+    """Make the directory of the hub as it is in the image, of links to the checkout; return its path."""
+    hub = place / "opt" / "memoryhub"
+    for source, target in copied():
+        if target.startswith("/opt/memoryhub"):
+            for path in ROOT.glob(source):
+                link = place / (target + path.name if target.endswith("/") else target).removeprefix("/")
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(path)
+    return hub
+
+
+@pytest.mark.django_db
+def test_the_image_has_every_document_of_the_help(superuser: User, tmp_path: Path, settings: Any) -> None:
+    settings.BASE_DIR = in_image(tmp_path)
+    guide.document.cache_clear()
+    browser = signed_in(superuser)
+    for name in guide.DOCUMENTS:
+        assert browser.get(reverse("guide", args=[name])).status_code == 200, name
+    guide.document.cache_clear()
+
+
 def test_the_image_has_what_it_copies_and_is_not_root() -> None:
-    copied = [rest.split()[:-1] for name, rest in instructions() if name == "COPY" and "--from" not in rest]
-    sources = {source for sources in copied for source in sources}
-    assert all((ROOT / source).exists() for source in sources)
+    sources = {source for source, _ in copied()}
+    assert all(list(ROOT.glob(source)) for source in sources)
     let_through = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), flags=re.MULTILINE)
     assert sources == set(let_through)
     users = [rest for name, rest in instructions() if name == "USER"]
@@ -176,9 +207,8 @@ def test_the_steps_of_the_image_make_a_hub_that_starts(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
     files = [word for name in ("requirements.txt", "requirements-postgres.txt") for word in ("-r", str(ROOT / name))]
     subprocess.run([str(environment / "bin" / "pip"), "install", "-q", "--require-hashes", *files], check=True)
-    for name in ("manage.py", "memoryhub", "static", "templates"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)  # type: ignore[operator]
+    hub = tmp_path / "copy"
+    shutil.copytree(in_image(tmp_path), hub)
     python = str(environment / "bin" / "python")
     for command in (["migrate", "-v", "0"], ["create_store", "notes"], ["verify_audit"]):
-        subprocess.run([python, "manage.py", *command], cwd=tmp_path, env=own, check=True)
+        subprocess.run([python, "manage.py", *command], cwd=hub, env=own, check=True)
