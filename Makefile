@@ -8,7 +8,7 @@ DATA = MEMORYHUB_DATA_DIR="$$scratch"
 SCRATCH = scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT INT TERM
 # PostgreSQL's driver is fetched only where it is asked for.
 NEEDED := requirements.txt $(if $(filter postgres%,$(DATABASE_URL)),requirements-postgres.txt)
-DEVELOPED := requirements.txt requirements-postgres.txt requirements-dev.txt
+DEVELOPED := requirements.txt requirements-postgres.txt requirements-tracing.txt requirements-dev.txt
 PORT ?= 8000
 # Many tests wait for a disk or a browser: more of them at once than two cores. Each process begins with neighbours, which
 # share a server, and helps the others when it has done its own.

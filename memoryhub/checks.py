@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from email.utils import parseaddr
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,7 +31,7 @@ RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite
 def environment(**_: object) -> list[CheckMessage]:
     """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_cursors(), *_directory(), *_files())
-    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail(), *_stream())
+    of_server = (*_hosts(), *_proxies(), *_connections(), *_log_level(), *_mail(), *_stream(), *_spans())
     return [
         *_url(),
         *_secrets(),
@@ -309,6 +310,15 @@ def _stream() -> Iterator[CheckMessage]:
             "MEMORYHUB_AUDIT_STREAM is not a place to which the audit can be written.",
             hint="stdout, the absolute path of a file, syslog (of this machine), or syslog://host:port (TCP).",
             id="memoryhub.E034",
+        )
+
+
+def _spans() -> Iterator[CheckMessage]:
+    if settings.MEMORYHUB_SPANS and find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+        yield Error(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages that send spans are not installed.",
+            hint="Run .venv/bin/python -m pip install -r requirements-tracing.txt, or leave out the variable.",
+            id="memoryhub.E035",
         )
 
 

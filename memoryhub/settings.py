@@ -353,6 +353,11 @@ MEMORYHUB_METRICS_TOKEN = os.environ.get("MEMORYHUB_METRICS_TOKEN", "")
 # Where every audit entry is written, too, as an event of OCSF: stdout, a file, or a syslog server.
 MEMORYHUB_AUDIT_STREAM = os.environ.get("MEMORYHUB_AUDIT_STREAM", "").strip()
 
+# Spans of calls are sent where the standard variables of OpenTelemetry say.
+MEMORYHUB_SPANS = any(
+    os.environ.get(name) for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+)
+
 MEMORYHUB_LOG_LEVEL = os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()
 MEMORYHUB_LOG_FORMAT = os.environ.get("MEMORYHUB_LOG_FORMAT") or "text"
 _log_level = MEMORYHUB_LOG_LEVEL if MEMORYHUB_LOG_LEVEL in logging.getLevelNamesMapping() else "WARNING"

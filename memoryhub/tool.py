@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memoryhub import request_ids
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.memories import calls
@@ -69,7 +70,8 @@ def execute(
     since the call arrived. `counts` is how many calls of the key's limit the block uses. `run` is `calls.call`, or
     `trials.call_here` inside a transaction. Raises `calls.TokenReused`, `calls.NotRun` and `tree.NoSuchStore`.
     """
-    act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
+    trace = request_ids.trace.get()
+    act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed, trace=trace)
     outcome = run(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)
     text = outcome.text
     if outcome.viewed is not None:

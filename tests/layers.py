@@ -65,7 +65,7 @@ ROOMS = {
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""
 
 LATE_IMPORTS = {}
-LATE_PACKAGES = frozenset({"anthropic", "cryptography", "fido2", "jwt", "segno"})
+LATE_PACKAGES = frozenset({"anthropic", "cryptography", "fido2", "jwt", "opentelemetry", "segno"})
 """Importing them costs time and memory (a second and 74 MB for the first), and only few functions need them."""
 
 

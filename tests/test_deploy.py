@@ -77,7 +77,9 @@ def test_the_image_has_what_it_copies_and_is_not_root() -> None:
 def test_the_image_needs_every_package_that_the_hub_imports() -> None:
     (installed,) = [rest for name, rest in instructions() if name == "RUN" and "pip install" in rest]
     assert "--require-hashes" in installed
-    assert re.findall(r"/build/(\S+)", installed) == ["requirements.txt", "requirements-postgres.txt"]
+    assert re.findall(r"/build/(\S+)", installed) == [
+        "requirements.txt", "requirements-postgres.txt", "requirements-tracing.txt",
+    ]  # fmt: skip
 
 
 def test_the_services_of_compose_are_confined() -> None:
@@ -205,7 +207,11 @@ def test_the_steps_of_the_image_make_a_hub_that_starts(tmp_path: Path) -> None:
     own = {**os.environ, "MEMORYHUB_DATA_DIR": str(tmp_path / "data"), "DATABASE_URL": ""}
     environment = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    files = [word for name in ("requirements.txt", "requirements-postgres.txt") for word in ("-r", str(ROOT / name))]
+    files = [
+        word
+        for name in ("requirements.txt", "requirements-postgres.txt", "requirements-tracing.txt")
+        for word in ("-r", str(ROOT / name))
+    ]
     subprocess.run([str(environment / "bin" / "pip"), "install", "-q", "--require-hashes", *files], check=True)
     hub = tmp_path / "copy"
     shutil.copytree(in_image(tmp_path), hub)

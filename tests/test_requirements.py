@@ -46,7 +46,7 @@ def asked_for(name: str) -> list[Requirement]:
 
 
 def test_there_is_one_locked_file_for_each_short_one() -> None:
-    assert FILES == ["requirements", "requirements-dev", "requirements-postgres"]
+    assert FILES == ["requirements", "requirements-dev", "requirements-postgres", "requirements-tracing"]
     assert sorted(path.stem for path in ROOT.glob("requirements*.txt")) == FILES
 
 

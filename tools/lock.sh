@@ -28,4 +28,5 @@ lock() { # NAME [CONSTRAINTS…]: files that are installed together name the sam
 OPTIONS="$*"
 lock requirements
 lock requirements-postgres requirements.txt
-lock requirements-dev requirements.txt requirements-postgres.txt
+lock requirements-tracing requirements.txt requirements-postgres.txt
+lock requirements-dev requirements.txt requirements-postgres.txt requirements-tracing.txt

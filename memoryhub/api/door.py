@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -33,6 +34,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
     """Return the view's answer, or an error in the envelope; cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     request_ids.current.set(request_id)
+    request_ids.trace.set(request.headers.get("traceparent", "") if settings.MEMORYHUB_SPANS else None)
     response: HttpResponseBase
     try:
         view, ids_of_path = find(request.path_info[len(PREFIX) :]) or _resolved(request.path_info)

@@ -31,6 +31,7 @@ from memoryhub.background.audit_stream import AuditStream
 from memoryhub.background.claude_runs import taking
 from memoryhub.background.mail import Post
 from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
+from memoryhub.background.spans import Spans
 from memoryhub.database import connections
 from memoryhub.models import AuditChain
 
@@ -76,6 +77,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("deletion", deletions().go_on),
             Task("verification", verification.run_asked, aside=True),
             *([Task("stream", AuditStream().go_on, aside=True)] if settings.MEMORYHUB_AUDIT_STREAM else []),
+            *([Task("spans", Spans().send, aside=True)] if settings.MEMORYHUB_SPANS else []),
             *([Task("mail", Post(seconds).work, aside=True)] if outbox.is_on() else []),
         ],
         clock,

@@ -41,6 +41,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     """Return the answer to a message, or an error of JSON-RPC; cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     request_ids.current.set(request_id)
+    request_ids.trace.set(request.headers.get("traceparent", "") if settings.MEMORYHUB_SPANS else None)
     try:
         with connection.wrap_database_errors:  # tool calls use the driver directly
             response = _answer(request)

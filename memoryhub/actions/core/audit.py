@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from memoryhub import chain, compact_json
-from memoryhub.actions.core import seals, sql
+from memoryhub.actions.core import seals, sql, traced
 from memoryhub.models import HUB, Agent, Door, User
 from memoryhub.models.audit import ENTRY_BYTES, ActorKind
 from memoryhub.models.sealed import changed
@@ -57,7 +57,7 @@ class Actor:
 class Act(NamedTuple):
     """Who acts, when, through which door and in which session.
 
-    `elapsed` returns the microseconds since the act began.
+    `elapsed` returns the microseconds since the act began. `trace` is the trace of the request, see `request_ids`.
     """
 
     actor: Actor
@@ -68,6 +68,7 @@ class Act(NamedTuple):
     group: str | None = None
     note: str | None = None
     elapsed: Callable[[], int] = no_time
+    trace: str | None = None
 
 
 class Version(NamedTuple):
@@ -182,6 +183,8 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
     )  # fmt: skip
     sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
     head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
+    if act.trace is not None:
+        traced.note(traced.Place(head.id, seq, act.at), act.trace)
     return seq
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
+from memoryhub import request_ids
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Record, no_time
 from memoryhub.actions.core.transactions import together
@@ -28,7 +29,7 @@ class Asked(NamedTuple):
     @property
     def act(self) -> Act:
         """Return the act without the session. The session's id is known only inside the transaction."""
-        return Act(self.caller.actor, self.door, self.at, elapsed=self.elapsed)
+        return Act(self.caller.actor, self.door, self.at, elapsed=self.elapsed, trace=request_ids.trace.get())
 
 
 def on_store(

@@ -62,14 +62,15 @@ def next_batch(chain: str, after: int) -> Batch:
     events = [
         ocsf.event_of(
             {column: getattr(entry, column) for column in COLUMNS},
-            store=name or chain, outcome=_outcome(entry), given=given.get(entry.seq, {}),
+            store=name or chain, outcome=outcome_of(entry), given=given.get(entry.seq, {}),
         )
         for entry in entries
     ]  # fmt: skip
     return Batch(events, entries[-1].seq)
 
 
-def _outcome(entry: AuditEntry) -> str:
+def outcome_of(entry: AuditEntry) -> str:
+    """Return ok, proposed, or the kind of error of an entry that was loaded `in_brief`."""
     return "ok" if entry.ok else kind_of((getattr(entry, "message_start", None) or "")[1:]).value
 
 

@@ -48,6 +48,7 @@ WORDS = {
         gettext_lazy("Audit stream"),
         gettext_lazy("writes every audit entry to where a SIEM reads it"),
     ),
+    "spans": (gettext_lazy("Spans"), gettext_lazy("sends a span of each call to OpenTelemetry")),
     "refused_calls": (
         gettext_lazy("Refused calls"),
         gettext_lazy("counts the calls of keys that made too many in a minute"),

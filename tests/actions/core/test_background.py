@@ -61,8 +61,8 @@ def test_a_checkpoint_file_that_cannot_be_written_stops_nothing_else(
     failed = state("checkpoints")
     assert failed.failures == 1 and "no-directory" in failed.problem and failed.succeeded_at is None
     assert {row.name for row in BackgroundTask.objects.filter(failures=0)} == set(background.EVERY) - {
-        "checkpoints", "webhooks", "claude_runs", "mail", "stream",
-    }  # fmt: skip  # two have threads of their own; three are only where the hub's environment asks for them
+        "checkpoints", "webhooks", "claude_runs", "mail", "stream", "spans",
+    }  # fmt: skip  # two have threads of their own; four are only where the hub's environment asks for them
 
 
 def test_each_kind_of_work_that_fails_leaves_the_others_and_comes_again_after_a_growing_delay(

@@ -1,0 +1,37 @@
+"""The entries of this process whose calls become spans, with the traces of their callers, until they are sent.
+
+A note is made before its transaction is committed: whoever takes it looks for the entry, and drops the note if there is
+none. What a process has not sent when it ends is lost; the audit has it all.
+"""
+
+from collections import deque
+from datetime import datetime
+from typing import NamedTuple
+
+MOST = 20_000
+"""If nothing takes the notes, the oldest ones are dropped."""
+
+
+class Place(NamedTuple):
+    """An entry: its chain, its seq, and its moment, because a seq is used again after a transaction failed."""
+
+    chain: str
+    seq: int
+    at: datetime
+
+
+_noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
+
+
+def note(place: Place, parent: str) -> None:
+    """Remember an entry, and the header `traceparent` of its request or an empty text."""
+    _noted.append((place, parent))
+
+
+def take() -> dict[Place, str]:
+    """Return {entry: parent} of what was noted since the last time."""
+    taken = {}
+    while _noted:
+        place, parent = _noted.popleft()
+        taken[place] = parent
+    return taken
