@@ -28,6 +28,9 @@ VERBS = {
 }
 _ACTIVITY = {verb: activity for activity, verbs in VERBS.items() for verb in verbs.split()}
 
+HUB = "hub"
+"""The chain of what happens outside any memory store."""
+
 SIGN_INS = {"sign_in": (1, "Logon"), "sign_out": (2, "Logoff"), "confirm": (OTHER, "Other")}
 """The commands whose events are of the class Authentication, with their activities."""
 
@@ -42,7 +45,7 @@ _CLASSES: dict[int, dict[str, Any]] = {
 }  # fmt: skip
 _KINDS = {"user": (1, "User"), "key": (4, "Service"), "policy": (3, "System"), "system": (3, "System")}
 _OUTCOMES = {"ok": (1, "Success"), "proposed": (99, "Proposed")}
-_PLACE = ("seq", "previous_hash", "hash", "key_name", "version", "new_path", "group", "replay_of", "duration")
+_PLACE = ("seq", "previous_hash", "hash", "key_name", "version", "new_path", "group", "replay_of")
 
 
 def activity_of(command: str) -> tuple[int, str]:
@@ -90,7 +93,7 @@ def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mappi
             "src_endpoint": source,
             **({"user": _who_signed_in(user, given)} if is_sign_in else {"api": _api(entry, command)}),
             "resources": None if is_sign_in else _resources(entry, store),
-            "unmapped": {name: entry[name] for name in _PLACE},
+            "unmapped": {name: entry[name] for name in _PLACE} | {"duration_microseconds": entry["duration"]},
         }
     )
 
@@ -127,8 +130,8 @@ def _api(entry: Mapping[str, Any], command: str) -> dict[str, Any]:
 
 
 def _resources(entry: Mapping[str, Any], store: str) -> list[dict[str, Any]]:
-    """Return the memory store of an entry and, if the entry names one, the memory."""
-    resources = [{"type": "memory_store", "uid": entry["chain"], "name": store}]
+    """Return the memory store of an entry (or the hub) and, if the entry names one, the memory."""
+    resources = [{"type": "hub" if entry["chain"] == HUB else "memory_store", "uid": entry["chain"], "name": store}]
     if entry["memory"] or entry["path"]:
         resources.append({"type": "memory", "uid": entry["memory"], "name": entry["path"]})
     return resources

@@ -84,6 +84,8 @@ def test_after_a_mixed_load_the_events_are_valid_and_are_the_audits_own_counts(
         if event["metadata"]["log_name"] == store.pk:
             assert event["unmapped"]["hash"] == hashes[event["metadata"]["sequence"]]
             assert event["resources"][0] == {"type": "memory_store", "uid": store.pk, "name": store.name}
+        elif event["class_uid"] == 6003:
+            assert event["resources"][0] == {"type": "hub", "uid": "hub", "name": "Hub"}
 
 
 def test_no_text_of_a_memory_and_no_answer_is_in_the_stream(store: MemoryStore, key: str, file: Path) -> None:
