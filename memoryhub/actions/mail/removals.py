@@ -9,7 +9,7 @@ from memoryhub.actions.core import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
 from memoryhub.actions.mail.moments import has_passed
-from memoryhub.actions.retention import policies, rehearsal
+from memoryhub.actions.retention import rehearsal
 from memoryhub.actions.retention.rehearsal import Item, Totals
 from memoryhub.models import Alarm, MailKind, Member, MemoryStore, Role, User
 
@@ -36,7 +36,7 @@ def put_due(at: datetime) -> bool:
     Returns False if more stores are to be checked.
     """
     known = {alarm.key: alarm for alarm in Alarm.objects.filter(key__startswith=KIND)}
-    for store in MemoryStore.objects.active().order_by("pk"):
+    for store in MemoryStore.objects.order_by("pk"):
         key = f"{KIND} {store.pk}"
         if (row := known.get(key)) is None or _is_due(row, at):
             _check(store, key, at)
@@ -50,7 +50,7 @@ def _is_due(row: Alarm, at: datetime) -> bool:
 
 
 def _check(store: MemoryStore, key: str, at: datetime) -> None:
-    is_due = bool(policies.concerning(store.pk)) and next(rehearsal.rehearse(store.pk, at + AHEAD), None) is not None
+    is_due = next(rehearsal.rehearse(store.pk, at + AHEAD), None) is not None
     with writing():
         row, _ = Alarm.objects.select_for_update().get_or_create(pk=key, defaults={"since": at})
         if row.since != at and not _is_due(row, at):

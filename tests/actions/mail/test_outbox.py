@@ -14,6 +14,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.background import Outcome
 from memoryhub.actions.mail import alarms, choices, digests, removals
 from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import policies
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.verification import runs, verify
@@ -38,7 +39,7 @@ from memoryhub.models import (
 )  # fmt: skip
 from memoryhub.protocol.commands import Create
 from tests.actions.gardens import LATER, expire, garden
-from tests.actions.retention.stores import AGENT, do
+from tests.actions.retention.stores import AGENT, PERSON, act as done_by, do, finished
 from tests.fixtures import AT, BY, new_person
 from tests.mailbox import mailbox
 from tests.write_guard import arranging
@@ -239,6 +240,21 @@ def test_admins_are_warned_before_retention_removes_something(
     keys_and_roles.set_role(garden, admin, Role.CURATOR, **BY)
     send_all(before + timedelta(days=8))
     assert len(outgoing) == 1
+
+
+def test_admins_are_warned_in_archived_stores_and_of_what_a_deleted_policy_left_in_the_trash(
+    garden: MemoryStore, superuser: User, outgoing: list[sent_mail.EmailMessage]
+) -> None:
+    policy = expire(garden)
+    finished(garden.pk, LATER)
+    policies.delete_policy(policy.pk, done_by(LATER))
+    stores.set_archived(garden, True, actor=PERSON, door=Door.WEB, at=LATER)
+    before = LATER + timedelta(days=25)
+    while not removals.put_due(before):
+        pass
+    send_all(before)
+    (message,) = outgoing
+    assert message.to == [superuser.email] and "3 memories are removed from the trash permanently" in body(message)
 
 
 def test_an_alarm_comes_when_it_lasts_goes_to_administrators_and_is_not_repeated_hourly(
