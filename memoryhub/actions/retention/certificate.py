@@ -18,7 +18,7 @@ from memoryhub.actions.core import audit, documents, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.retention import policies as saved, rehearsal
-from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion
+from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Removal
 from memoryhub.retention_rules import Chooser, Policy
 
 RULES = (
@@ -28,6 +28,7 @@ RULES = (
 CHECKED = [
     "overdue: what a retention run at this moment would remove, counted by the code that removes it",
     "paused: such a policy removes nothing, so nothing is overdue by it",
+    "without_policy: memories in the trash that a policy put there, and to which none applies any more",
     "kept: of the memories that would expire, those that a hold or pin keeps, and those that a person approved",
     "oldest: the oldest moments, read from the rows of the database without that code",
     "not checked: backups, exports, and Claude runs with their throw-away copies of the memory store",
@@ -45,10 +46,12 @@ def state(store_id: str, at: datetime) -> dict[str, Any]:
         overdue: Counter[tuple[str, str]] = Counter()
         for item in items:
             overdue[item.policy, item.removal] += item.count
-        oldest = _oldest(store_id, policies)
+        chooser = Chooser(list(policies))
+        oldest = _oldest(store_id, chooser)
         return {
             "policies": [_policy(one, overdue, oldest.get(one.id, {})) for one in _in_order(policies)],
             "overdue": sum(overdue.values()),
+            "without_policy": {"trash": _left(store_id, chooser), "overdue": overdue["", Removal.PURGE]},
             "kept": {"by_holds_and_pins": len(held), "approved": len(approved)},
             "rest": _rest(store_id),
             "checked": CHECKED,
@@ -88,12 +91,18 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
     return {**told, "paused": policy.paused, "rules": rules, "overdue": due, **oldest}
 
 
-def _oldest(store_id: str, policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
+def _left(store_id: str, chooser: Chooser) -> int:
+    """Return how many memories are in the trash that a policy put there and to which no policy applies any more: they
+    are removed permanently after DEFAULT_GRACE_DAYS."""
+    expired = Memory.objects.in_trash().filter(store=store_id, expired_by__isnull=False)
+    return sum(chooser.of(path) is None for path in expired.values_list("path", flat=True).iterator(rehearsal.PAGE))
+
+
+def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
     """Return {policy: how many memories it applies to, and since when the oldest are unread, unchanged and there}.
 
     A memory that was never read counts from its beginning, and one that was restored begins when it was restored.
     """
-    chooser = Chooser(list(policies))
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()
     rows = Memory.objects.live().filter(store=store_id).values_list(

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.retention import certificate, policies
 from memoryhub.models import Agent, Key, Member, MemoryStore, RetentionPolicy, Role
+from memoryhub.retention_rules import DEFAULT_GRACE_DAYS
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.request import Request
@@ -53,6 +54,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         "rest": {name: _moment(told) for name, told in state["rest"].items()},
         "agents": Agent.objects.filter(pk__in=Key.objects.for_store(store).usable(at).values("agent")).order_by("name"),
         "members": Member.objects.filter(store=store).select_related("user").order_by("user__name"),
+        "grace": DEFAULT_GRACE_DAYS,
         "host": request.get_host(),
     }
     return render(request, "retention/certificate.html", pages.context(request, store, **shown))

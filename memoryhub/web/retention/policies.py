@@ -19,7 +19,7 @@ from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import MemoryStore, RetentionPolicy, Role
-from memoryhub.retention_rules import Policy
+from memoryhub.retention_rules import DEFAULT_GRACE_DAYS, Policy
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, superuser_only
 from memoryhub.web.common.pages import see_other
@@ -73,6 +73,7 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
             store,
             policy=policy,
             words=sentences.sentences(policies.rules_of(policy)),
+            grace=DEFAULT_GRACE_DAYS,
             outlook=_outlook(store, without),
         ),
     )

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from memoryhub.actions.retention import policies, rehearsal
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.chain import moment
-from memoryhub.models import MemoryStore, RetentionPolicy, Role
+from memoryhub.models import Memory, MemoryStore, RetentionPolicy, Role
 from memoryhub.retention_rules import Policy
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store
@@ -41,6 +41,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     days = _days(request.GET.get("days", ""))
     at = timezone.now() + timedelta(days=days)
     found = outlook(store.pk, at, None, against_saved=False, weeks=not days and store.memory_count <= AT_ONCE)
+    expired = Memory.objects.in_trash().filter(store=store, expired_by__isnull=False)
     words = (_("Now"), _("In a week"), _("In 30 days"), _("In 90 days"))
     return render(
         request,
@@ -53,7 +54,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             most=MOST,
             weeks_url="" if days else weeks_url(store),
             choices=[(label, ahead, ahead == days) for label, ahead in zip(words, AHEAD, strict=True)],
-            has_policies=RetentionPolicy.objects.concerning(store.pk).exists(),
+            may_remove=RetentionPolicy.objects.concerning(store.pk).exists() or expired.exists(),
         ),
     )
 

@@ -93,6 +93,26 @@ def test_a_paused_policy_is_not_said_to_have_removed_everything(old: MemoryStore
     assert "A paused policy removes nothing" in shown and "unread since" in shown
 
 
+def test_what_a_deleted_policy_left_in_the_trash_is_not_said_to_be_kept(old: MemoryStore, alice: User) -> None:
+    client, now, policy = signed_in(alice), timezone.now(), RetentionPolicy.objects.get()
+    run = runs.start(old.id, done_by(now), now)
+    if run.state == RunState.WAITING:
+        runs.allow(run.pk, done_by(now))
+    to_the_end(run, now)
+    deletes = page(client, reverse("delete_policy", args=[policy.pk]))
+    assert "if none matches, 30 days after they were moved" in deletes and "stay there" not in deletes
+    client.post(reverse("delete_policy", args=[policy.pk]))
+    address, rehearses = (reverse(name, args=[old.id]) for name in ("retention_certificate", "rehearsal"))
+    shown = page(client, address)
+    assert "1 memory in the trash was put there by a policy" in shown and "Everything else is kept" in shown
+    assert "overdue." not in shown and "nothing to rehearse" not in page(client, rehearses)
+    with writing():
+        Memory.objects.in_trash().update(deleted_at=now - LONG_AGO)
+    assert "1 removal is overdue." in page(client, address) and "/tickets/old.md" in page(client, rehearses)
+    told = certificate(client, old)["certificate"]
+    assert (told["overdue"], told["policies"], told["without_policy"]) == (1, [], {"trash": 1, "overdue": 1})
+
+
 def test_without_a_policy_it_promises_nothing(store: MemoryStore, alice: User) -> None:
     shown = page(signed_in(alice), reverse("retention_certificate", args=[store.id]))
     assert "No policy applies." in shown and "Nothing is overdue" not in shown
