@@ -41,6 +41,10 @@ LASTS = 600
 logger = logging.getLogger(__name__)
 
 
+class Untold(Exception):
+    """The provider does not say when the person signed in there, and the person can prove it otherwise."""
+
+
 @never_cache
 @require_safe
 def start(request: Request) -> HttpResponse:
@@ -124,7 +128,9 @@ def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpRespon
     user, at = request.user, timezone.now()
     if not isinstance(user, User):
         return _failed(request, None)
-    is_new = at.timestamp() - said.signed_in_at <= LASTS if said.signed_in_at else not can_prove(user)
+    if not said.signed_in_at and can_prove(user):
+        return _failed(request, Untold("it does not say when the person signed in"))
+    is_new = not said.signed_in_at or at.timestamp() - said.signed_in_at <= LASTS
     if not is_new or not user.identities.filter(issuer=settings.MEMORYHUB_OIDC_ISSUER, subject=said.subject).exists():
         return _failed(request, None)
     tries.give_back(counters, passed=True)
@@ -144,7 +150,8 @@ def _failed(request: Request, error: Exception | None) -> HttpResponse:
     logger.warning("A sign-in at the identity provider failed: %s", error or "it was begun elsewhere, or long ago")
     is_down = isinstance(error, Unreachable)
     status = 429 if isinstance(error, TooManyTries) else 502 if is_down else 403
-    shown = {"is_down": is_down, "is_admitted": not isinstance(error, NotAdmitted), "provider": provider.name()}
+    shown = {"is_down": is_down, "is_untold": isinstance(error, Untold)}
+    shown |= {"is_admitted": not isinstance(error, NotAdmitted), "provider": provider.name()}
     return render(request, "accounts/provider_failed.html", shown, status=status)
 
 

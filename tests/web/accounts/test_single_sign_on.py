@@ -327,7 +327,8 @@ def test_a_provider_that_does_not_say_when_is_believed_where_nothing_else_can_be
         dora.save()
     client, _ = come(idp)
     page = client.post("/people/invite", INVITES | {"email": "carl@example.com"})
-    assert asked(page) and come(idp, client, "?again=1")[1].status_code == 403
+    answer = come(idp, client, "?again=1")[1]
+    assert asked(page) and answer.status_code == 403 and "does not say when you signed in" in answer.content.decode()
     assert Invitation.objects.count() == 1
 
 
