@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import outbox
-from memoryhub.models import Invitation, Key, Role, User, Webhook
+from memoryhub.models import Invitation, Key, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
@@ -92,7 +92,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
     user = get_object_or_404(User, pk=user_id)
     if request.POST.get("active") != "1":
         return see_other(request, "deactivate", user.id)
-    gives_all = user.is_superuser or user.memberships.filter(role=Role.ADMIN).exists()
+    gives_all = user.is_superuser or MemoryStore.objects.administered_by(user).exists()
     if gives_all and (asks := proof(request)) is not None:
         return asks
     actions.set_active(user, True, **by(request))
