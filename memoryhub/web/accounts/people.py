@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.accounts.sign_in import may_use_password
 from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, Key, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
@@ -165,6 +166,8 @@ def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhoo
 def password_link(request: Request, user_id: str) -> HttpResponse:
     """Create a link with which a person sets a new password, and show it once."""
     user = get_object_or_404(User, pk=user_id, is_active=True)
+    if not may_use_password(user):
+        raise PermissionDenied
     if (asks := proof(request)) is not None:
         return asks
     if not spend_form(request):
@@ -191,8 +194,10 @@ def shown_link(request: Request, invitation: Invitation, token: str, back: str) 
 
 def _page(request: Request, form: InviteForm) -> HttpResponse:
     query = asked(request, "q").strip()
+    found = page(_matching(query), "email", asked(request, "after"))
     shown: dict[str, Any] = {
-        "page": page(_matching(query), "email", asked(request, "after")),
+        "page": found,
+        "with_password": {user.pk for user in found.rows if may_use_password(user)},
         "invitations": Invitation.objects.open(timezone.now()).newest()[:ROWS],
         "form": form,
         "form_once": fresh_form(),

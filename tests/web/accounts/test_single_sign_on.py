@@ -262,6 +262,9 @@ def test_single_sign_on_only_leaves_the_administrators_their_password(
     local = Client()
     local.post("/sign-in", {"email": superuser.email, "password": PASSWORD})
     assert is_in(local)
+    assert local.post(f"/people/{charlie.id}/password-link").status_code == 403
+    offered = local.get("/people").content.decode()
+    assert f"{superuser.id}/password-link" in offered and f"{charlie.id}/password-link" not in offered
     assert resets.user_of(charlie.id, resets.token_for(charlie, timezone.now()), timezone.now()) is None
     _, token = people.invite(email="eve@example.com", **(BY | {"at": timezone.now()}))
     assert Client().get(f"/invitations/{token}").headers["Location"].startswith("/sign-in?next=")
