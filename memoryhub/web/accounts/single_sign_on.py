@@ -150,8 +150,12 @@ def _failed(request: Request, error: Exception | None) -> HttpResponse:
     logger.warning("A sign-in at the identity provider failed: %s", error or "it was begun elsewhere, or long ago")
     is_down = isinstance(error, Unreachable)
     status = 429 if isinstance(error, TooManyTries) else 502 if is_down else 403
-    shown = {"is_down": is_down, "is_untold": isinstance(error, Untold)}
-    shown |= {"is_admitted": not isinstance(error, NotAdmitted), "provider": provider.name()}
+    shown = {
+        "is_down": is_down,
+        "is_untold": isinstance(error, Untold),
+        "is_admitted": not isinstance(error, NotAdmitted),
+        "provider": provider.name(),
+    }
     return render(request, "accounts/provider_failed.html", shown, status=status)
 
 
