@@ -242,6 +242,7 @@ def test_admins_are_warned_before_retention_removes_something(
     assert len(outgoing) == 1
 
 
+@pytest.mark.both_databases
 def test_admins_are_warned_in_archived_stores_and_of_what_a_deleted_policy_left_in_the_trash(
     garden: MemoryStore, superuser: User, outgoing: list[sent_mail.EmailMessage]
 ) -> None:
