@@ -266,8 +266,10 @@ class PathRules:
         """Return {number of a rule that can never decide: number of an earlier rule that decides before it}. Only
         rules that are about the same paths, or about a directory above them, are compared."""
         found: dict[int, int] = {}
+        hiding = max((at for at, rule in enumerate(self.rules) if rule.effect is Effect.HIDE), default=-1)
         for later, rule in enumerate(self.rules):
-            before = (at for at in range(later) if at not in self.over and _covers(self.rules[at], rule))
+            shows = rule.decides_sight and later <= hiding
+            before = (at for at in range(later) if at not in self.over and _covers(self.rules[at], rule, shows=shows))
             if (first := next(before, None)) is not None:
                 found[later + 1] = first + 1
         return found
@@ -285,14 +287,15 @@ class PathRules:
         return [rule.as_json() for rule in self.rules]
 
 
-def _covers(one: PathRule, other: PathRule) -> bool:
-    """Return whether the first rule matches whatever the other one matches, by the looks of their patterns."""
+def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
+    """Return whether the first rule matches whatever the other one matches, by the looks of their patterns. If the
+    other one `shows`, it hides memories or keeps a later rule from hiding them."""
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)
     )
     if not is_wider or one.who not in ("", other.who) or one.only_if is not None:
         return False
-    return one.decides_sight if other.effect is Effect.HIDE else one.verbs >= other.verbs
+    return one.decides_sight if shows else one.verbs >= other.verbs
 
 
 def _may_match(path: str, start: str, first: str, last: str) -> bool:

@@ -44,18 +44,24 @@ def test_a_rule_that_never_decides_is_named(store: MemoryStore, alice: User) -> 
 def test_rules_that_are_called_unreachable_decide_nothing_in_random_lists() -> None:
     chance, called = random.Random(23), 0
     for _ in range(500):
-        rules = PathRules(random_rule(chance) for _ in range(chance.randint(2, 8)))
+        some = [random_rule(chance) for _ in range(chance.randint(2, 8))]
+        hiding = [PathRule(Effect.HIDE, rule.pattern, who=rule.who) for rule in some]
+        rules = PathRules(rule if chance.random() > 0.15 else hides for rule, hides in zip(some, hiding, strict=True))
         unreachable = rules.unreachable()
+        others = PathRules(rule for number, rule in enumerate(rules.rules, 1) if number not in unreachable)
         called += len(unreachable)
         for _ in range(60 if unreachable else 0):
             path = "".join(f"/{chance.choice(NAMES)}" for _ in range(chance.randint(1, 4)))
             doer = chance.choice(DOERS)
             verb, met = chance.choice(list(Verb)), random_conditions(chance)
-            assert rules.decide(doer, verb, path, met).number not in unreachable
-            assert rules.sight(doer, path).number not in unreachable
+            assert rules.decide(doer, verb, path, met).rule == others.decide(doer, verb, path, met).rule
+            assert rules.sight(doer, path).hides == others.sight(doer, path).hides
     assert called > 50
     hides = PathRules([PathRule(Effect.REFUSE), PathRule(Effect.HIDE, "/a/")])
     assert hides.unreachable() == {} and hides.sight(Doer("k", "a"), "/a/x").hides, "it hides, whatever refuses before"
+    shown = [PathRule(Effect.REFUSE, "/team/"), PathRule(Effect.ALLOW, "/team/"), PathRule(Effect.HIDE)]
+    assert PathRules(shown).unreachable() == {}, "it shows what a later rule would hide"
+    assert PathRules(shown[:2]).unreachable() == {2: 1}
 
 
 def test_without_calls_a_trial_says_so_and_a_question_is_answered_before_saving(
