@@ -47,7 +47,9 @@ def random_rule(chance: random.Random) -> PathRule:
     pattern = "".join(f"/{name}" for name in names) + ("/" if names and chance.random() < 0.5 else "")
     verbs = frozenset(chance.sample(list(Verb), chance.randint(1, 4)))
     only_if = chance.choice([None, None, *Condition])
-    return PathRule(chance.choice(CHANGES), pattern, verbs, chance.choice(WHO), "no", only_if)
+    effect = chance.choice(CHANGES)
+    most = chance.choice([None, 1, 2, 5]) if effect is Effect.PROPOSE else None
+    return PathRule(effect, pattern, verbs, chance.choice(WHO), "no", only_if, most=most)
 
 
 def random_conditions(chance: random.Random) -> Met:

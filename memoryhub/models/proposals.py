@@ -72,6 +72,7 @@ class Proposal(Sealed, RowOfStore):
         indexes = [
             models.Index(fields=["store", "state", "number"], name="proposal_of_state"),
             models.Index(fields=["store", "agent", "state"], name="proposal_of_agent"),
+            models.Index(fields=["store", "agent", "session", "opened_at"], name="proposal_of_session"),
             models.Index(fields=["id"], condition=Q(state=ProposalState.OPEN), name="proposal_that_waits"),
         ]
 

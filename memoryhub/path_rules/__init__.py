@@ -17,6 +17,8 @@ LONGEST_WHO = 40
 """The most characters of the id of an agent or a key."""
 LONGEST_REASON = 300
 """The most characters of the reason that an agent gets when its change is refused or becomes a proposal."""
+MOST_A_SESSION = 1_000
+"""The largest number of proposals to which a rule can limit a session."""
 NO_RULES = "[]"
 """The stored form of an empty list."""
 
@@ -102,6 +104,8 @@ class PathRule:
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
     key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
     `only_if` matches only changes that meet this condition. After the day `until` (UTC) the rule matches nothing.
+    By a rule that holds changes back, a session can open a proposal only if it has opened fewer than `most` in the
+    store, whatever became of them; what would open a further one is refused.
     """
 
     effect: Effect
@@ -111,6 +115,7 @@ class PathRule:
     reason: str = ""
     only_if: Condition | Lines | None = None
     until: date | None = None
+    most: int | None = None
 
     @property
     def decides_sight(self) -> bool:
@@ -130,8 +135,8 @@ class PathRule:
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. A rule without a condition has no `only_if`, and one without an end no `until`, as in
-        earlier releases."""
+        """Return the stored form. A rule without a condition has no `only_if`, one without an end no `until` and one
+        that does not limit sessions no `most`, as in earlier releases."""
         details = {
             "effect": self.effect.value,
             "pattern": self.pattern,
@@ -140,14 +145,16 @@ class PathRule:
             "reason": self.reason,
         }
         details |= {"only_if": self.only_if.value} if self.only_if else {}
-        return details | {"until": self.until.isoformat()} if self.until else details
+        details |= {"until": self.until.isoformat()} if self.until else {}
+        return details | {"most": self.most} if self.most is not None else details
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "PathRule":
         verbs = frozenset(Verb(verb) for verb in value["verbs"])
         only_if = condition_of(value["only_if"]) if value.get("only_if") else None
         until = date.fromisoformat(value["until"]) if value.get("until") else None
-        return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"], only_if, until)
+        about = value["pattern"], verbs, value["who"], value["reason"], only_if, until, value.get("most")
+        return cls(Effect(value["effect"]), *about)
 
 
 class Doer(NamedTuple):
@@ -333,7 +340,7 @@ def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
             found.append(rule)
             continue
         parts = (rule.verbs & {Verb.CREATE}, rule.verbs - {Verb.CREATE})
-        found += [replace(rule, effect=Effect.ALLOW, verbs=verbs, reason="") for verbs in parts if verbs]
+        found += [replace(rule, effect=Effect.ALLOW, verbs=verbs, reason="", most=None) for verbs in parts if verbs]
     return found
 
 

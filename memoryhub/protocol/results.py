@@ -4,6 +4,8 @@
 import unicodedata
 from collections.abc import Sequence
 
+from memoryhub.protocol.kind_names import kind_name
+
 ROOT = "/memories"
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 LONGEST_ECHO = 200
@@ -245,6 +247,17 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
     return f"Error: {BY_RULE}{verb} {ROOT}{path}" + (f": {reason}" if reason else "")
 
 
+def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
+    """Return the error for a change that would open a proposal, if the session has opened as many as a path rule lets
+    it. Calls without a session are counted by key and day."""
+    count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
+    said = f"this session has already made {count}, and may make no more here"
+    if not has_session:
+        said = f"calls of this key without a session have made {count} today (UTC), and may make no more here"
+    said += ". Nothing was written or proposed, so go on without this change."
+    return refused_by_rule(path, verb, said + (f" {reason}" if reason else ""))
+
+
 PROPOSED = "Not written: this change is now part of proposal #"
 """How the answer to a change begins that waits for a person."""
 NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
@@ -312,38 +325,6 @@ def too_many_versions(path: str, count: int) -> str:
 def cannot_redact_newest() -> str:
     """Return the error for redacting the current text. Whoever may redact can first write another text."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
-
-
-def _(text: str) -> str:
-    """Mark a text for translation."""
-    return text
-
-
-KIND_NAMES = {
-    "private_key": _("a private key"),
-    "hub_key": _("a key of this memory hub"),
-    "provider_key": _("a key of a provider"),
-    "jwt": _("a JSON Web Token"),
-    "url_credentials": _("a password in a URL"),
-    "password": _("a password"),
-    "email": _("an e-mail address"),
-    "phone": _("a telephone number"),
-    "card": _("a payment card number"),
-    "iban": _("a bank account number"),
-    "national_id": _("a national identity number"),
-    "ip": _("an IP address"),
-    "instructions": _("instructions to a model"),
-    "role_tag": _("a role tag"),
-    "invisible": _("invisible characters"),
-    "bidirectional": _("bidirectional control characters"),
-    "encoded": _("an encoded text"),
-    "placeholder_url": _("a placeholder URL"),
-}
-"""The names of the kinds of sensitive text. Agents see them as they are here, people see them translated."""
-
-
-def kind_name(kind: str) -> str:
-    return KIND_NAMES.get(kind, kind)
 
 
 def blocked(path: str, kind: str, line: int) -> str:

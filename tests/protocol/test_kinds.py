@@ -11,7 +11,7 @@ from memoryhub.protocol.kinds import Kind, kind_of
 
 NO_ERRORS = {
     "echo", "created", "edited", "edited_with_snippet", "deleted", "renamed", "content_header", "cut_lines",
-    "listing_header", "more_items", "redacted", "masked", "kind_name", "note", "waiting",
+    "listing_header", "more_items", "redacted", "masked", "note", "waiting",
 }  # fmt: skip
 FOR_PEOPLE = {"choice_missing", "cannot_redact_newest", "cannot_erase"}
 """A person is told so at once; no entry holds them."""
@@ -37,7 +37,7 @@ EXPECTED = {
     Kind.SENSITIVE: {"blocked", "path_blocked"},
     Kind.READ_ONLY: {"key_may_not_write"},
     Kind.ARCHIVED: {"store_archived"},
-    Kind.RULE: {"refused_by_rule"},
+    Kind.RULE: {"refused_by_rule", "proposed_too_often"},
     Kind.PROPOSED: {"proposed"},
     Kind.HELD: {"held", "held_in", "frozen"},
     Kind.PRECONDITION: {"precondition_failed"},

@@ -1,10 +1,11 @@
 """Path rules: what agents may change. Every verb checks them before its first write; people are never refused."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from memoryhub import path_rules
-from memoryhub.actions.core import sql_lists
+from memoryhub.actions.core import proposing, sql_lists
 from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
@@ -38,8 +39,8 @@ class Change(NamedTuple):
 def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | None:
     """Return the rule by which the acting agent may only propose the changes, or None if they may be made.
 
-    Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, and ToolError if
-    there are too many paths for these rules.
+    Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, or allows its
+    session no further proposal, and ToolError if there are too many paths for these rules.
     """
     actor = store.act.actor
     if store.path_rules == NO_RULES or actor.kind != ActorKind.KEY:
@@ -47,6 +48,7 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
     rules, doer = path_rules.of_text(store.path_rules, day_of(store.at)), Doer(str(actor.id), str(actor.author_id))
     decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
     met = _Met(store, doer, verb, changes, rules)
+    opened = cache(lambda: proposing.opened_before(store))
     holds_back = None
     for change in changes:
         try:
@@ -55,9 +57,16 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
             raise ToolError(results.too_many_for_rules(len(changes))) from None
         if decision.rule is not None and decision.is_refusal:
             raise RefusedByRule(results.refused_by_rule(change.path, WORDS[verb], decision.rule.reason))
-        if decision.is_proposal:
+        if decision.rule is not None and decision.is_proposal:
+            if decision.rule.most is not None and opened() >= decision.rule.most:
+                raise _too_often(store, WORDS[verb], change.path, opened(), decision.rule)
             holds_back = holds_back or decision.rule
     return holds_back
+
+
+def _too_often(store: Tree, verb: str, path: str, opened: int, rule: PathRule) -> RefusedByRule:
+    said = results.proposed_too_often(path, verb, opened, rule.reason, has_session=store.act.session is not None)
+    return RefusedByRule(said)
 
 
 def hidden_place(path: str) -> RefusedByRule:

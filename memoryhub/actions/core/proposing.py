@@ -1,16 +1,18 @@
 """Stores proposals: changes that a path rule holds back until a person decides. The tree does not change."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import NamedTuple, NoReturn
 
 from django.db.models import Max
 
 from memoryhub import ids, path_rules
 from memoryhub.actions.core import disk_space, tree
+from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange
+from memoryhub.models.proposals import ProposalQuerySet
 from memoryhub.path_rules import PathRule
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ProposedByRule, ToolError
@@ -95,10 +97,23 @@ def require_possible(store: Tree, change: Wanted) -> None:
 def _open(store: Tree) -> Proposal | None:
     """Return the newest open proposal of the acting session, or None. Calls without a session share one proposal per
     key."""
+    return _of_session(store).of_state(ProposalState.OPEN).order_by("-number").first()
+
+
+def opened_before(store: Tree) -> int:
+    """Return how many proposals the acting session has opened in the store, or 0 if one of them is still open: what it
+    proposes now joins that one. Of calls without a session, those of the same key and day (UTC) are counted."""
+    if _open(store) is not None:
+        return 0
+    midnight = datetime.combine(day_of(store.at), time(), UTC)
+    own = _of_session(store)
+    return (own if store.act.session is not None else own.filter(opened_at__gte=midnight)).count()
+
+
+def _of_session(store: Tree) -> ProposalQuerySet:
     actor, session = store.act.actor, store.act.session
-    found = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN).filter(session=session)
-    found = found.filter(key=actor.id) if session is None else found.filter(agent=actor.author_id)
-    return found.order_by("-number").first()
+    found = Proposal.objects.of_store(store.store).filter(agent=actor.author_id, session=session)
+    return found.filter(key=actor.id) if session is None else found
 
 
 def opened(store: Tree, *, key: str, agent: str, session: str | None, at: datetime | None = None) -> Proposal:

@@ -7,11 +7,22 @@ from memoryhub import retention_rules
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Lines, PathRule, can_be_id, names_one_memory, of_json
+from memoryhub.path_rules import (
+    LONGEST_REASON,
+    MOST_A_SESSION,
+    MOST_RULES,
+    Effect,
+    Lines,
+    PathRule,
+    can_be_id,
+    names_one_memory,
+    of_json,
+)
 
 
 class BadRule(ValueError):
-    """A list of rules that cannot be stored: it is too long, or a pattern, reason or list of verbs is not valid."""
+    """A list of rules that cannot be stored: it is too long, or a pattern, reason, list of verbs or limit is not
+    valid."""
 
 
 class RulesChanged(Exception):
@@ -61,5 +72,7 @@ def _check(rules: Sequence[PathRule]) -> None:
         is_whole = bool(rule.verbs) and can_be_id(rule.who)
         if clean != rule.pattern or not is_whole or len(rule.reason) > LONGEST_REASON:
             raise BadRule(f"rule {number}")
+        if rule.most is not None and (rule.effect is not Effect.PROPOSE or not 1 <= rule.most <= MOST_A_SESSION):
+            raise BadRule(f"rule {number}: limit of a session")
         if rule.reason != " ".join(rule.reason.split()) or not rule.reason.isprintable():
             raise BadRule(f"rule {number}: reason")

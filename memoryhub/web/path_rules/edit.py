@@ -83,7 +83,7 @@ def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) ->
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
-    known = {replace(rule, reason="", until=None) for rule in saved if not rule.until}
+    known = {replace(rule, reason="", until=None, most=None) for rule in saved if not rule.until}
     begun = [rule for name, effect in _BEGUN.items() for rule in _begun(request, name, effect) if rule not in known]
     return (*begun[: forms.MOST_ROWS - len(saved)], *saved)
 

@@ -14,6 +14,7 @@ from memoryhub.models import MemoryStore
 from memoryhub.path_rules import (
     LINES,
     LONGEST_REASON,
+    MOST_A_SESSION,
     MOST_RULES,
     Condition,
     Effect,
@@ -64,7 +65,7 @@ CHOICES = [("", _("always")), *((one.value, words) for one, words in CONDITIONS.
 """The conditions that any rule can have. One about lines begins on the page of a memory, where they are chosen."""
 NEW_ROW: Row = {"effect": Effect.PROPOSE.value, "verbs": ALL, "pattern": "/", "who": ""}
 
-UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": ""}
+UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": "", "most": ""}
 """The submitted form of a row that a person has added and not changed."""
 
 
@@ -97,6 +98,10 @@ class PathRuleForm(forms.Form):
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
+    most = forms.IntegerField(
+        label=_("Most proposals of a session"), required=False, min_value=1, max_value=MOST_A_SESSION,
+        widget=forms.NumberInput(attrs={"placeholder": _("any number"), "inputmode": "numeric"}),
+    )  # fmt: skip
     reason = forms.CharField(
         label=_("What the agent is told"), required=False, max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={
@@ -136,6 +141,9 @@ class PathRuleForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
+        if given.get("effect") != Effect.PROPOSE:  # the form does not show the field
+            self.errors.pop("most", None)
+            given["most"] = None
         if given.get("effect") != Effect.HIDE and not given.get("verbs"):
             self.add_error("verbs", _("Tick at least one."))
         if given.get("only_if", "").startswith(f"{LINES}:") and not names_one_memory(given.get("pattern", "")):
@@ -149,7 +157,7 @@ class PathRuleForm(forms.Form):
             return PathRule(Effect.HIDE, given["pattern"], who=given["who"], until=given["until"])
         verbs = frozenset(Verb(verb) for verb in given["verbs"])
         only_if = condition_of(given["only_if"]) if given["only_if"] else None
-        about = given["pattern"], verbs, given["who"], given["reason"], only_if, given["until"]
+        about = given["pattern"], verbs, given["who"], given["reason"], only_if, given["until"], given["most"]
         return PathRule(Effect(given["effect"]), *about)
 
 
@@ -182,6 +190,7 @@ def typed(data: QueryDict) -> list[Row]:
             "reason": data.get(f"form-{number}-reason", ""),
             "only_if": data.get(f"form-{number}-only_if", ""),
             "until": data.get(f"form-{number}-until", ""),
+            "most": data.get(f"form-{number}-most", ""),
         }
         for number in range(total)
     ]

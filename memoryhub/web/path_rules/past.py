@@ -1,6 +1,7 @@
 """Which conditions of rules the past changes of agents meet, for a replay."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ class Entry(NamedTuple):
     new_path: str | None
     ok: bool
     message_start: str | None
+    session: str | None
+    at: datetime
 
 
 class Made(NamedTuple):

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import Decision, Doer, Effect, PathRules, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
+from memoryhub.web.path_rules.openings import Openings
 from memoryhub.web.path_rules.past import Entry, Made, Past
 
 DAYS = timedelta(days=30)
@@ -24,12 +26,22 @@ ONE_PATH = {
     "rename": Verb.RENAME, "restore": Verb.EDIT,
 }  # fmt: skip
 """{command that changes memories: the verb of such a call if it was refused}"""
-_FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start")
+_FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start", "session", "at")
+
+
+class Outcome(NamedTuple):
+    """A decision that hides a memory from a call, refuses the call or makes it a proposal, and its path. `is_over`: its
+    rule lets the session open no further proposal, so it refuses."""
+
+    decision: Decision
+    path: str
+    is_over: bool = False
 
 
 @dataclass(slots=True)
 class Group:
     """The calls of one agent that one rule would refuse, hold back or hide. `number` is the rule's number, from 1.
+    `is_over`: it holds back, but lets the sessions of these calls open no further proposal.
 
     `examples` are (path, seq of the entry); `more` says that there are other paths.
     """
@@ -38,6 +50,7 @@ class Group:
     agent: str
     is_refusal: bool
     hides: bool = False
+    is_over: bool = False
     calls: int = 0
     examples: list[tuple[str, int]] = field(default_factory=list)
     more: bool = False
@@ -86,24 +99,28 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
     past = Past(store_id, rules.conditions, entries, versions)
     decider, calls = ManyPaths(rules), 0
     sight = decider.sight if hides else None
-    groups: dict[tuple[int, str], Group] = {}
-    changed: Counter[tuple[bool, bool]] = Counter()
+    found: list[tuple[Entry, list[Outcome]]] = []
     for entry in entries:
         try:
             if entry.seq <= max(cut_at, past.cut_at):
                 raise TooMuchWork
-            decision, path = _decided(decider, sight, past, entry, versions.get(entry.seq, ()))
+            found.append((entry, _decided(decider, sight, past, entry, versions.get(entry.seq, ()))))
         except TooMuchWork:
             is_cut = True
             break
-        if entry.command == VIEW and decision is None:
+    if any(rule.most is not None for rule in rules.rules):
+        found = _limited(store_id, found)
+    groups: dict[tuple[int, str, bool], Group] = {}
+    changed: Counter[tuple[bool, bool]] = Counter()
+    for entry, outcomes in found:
+        if entry.command == VIEW and not outcomes:
             continue
         calls += 1
-        changed[not entry.ok, decision is not None] += 1
-        if decision is not None:
-            number = decision.number
-            new = Group(number, entry.author_id, decision.is_refusal, decision.hides)
-            group = groups.setdefault((number, entry.author_id), new)
+        changed[not entry.ok, bool(outcomes)] += 1
+        for decision, path, is_over in outcomes[:1]:
+            number, is_refusal = decision.number, decision.is_refusal or is_over
+            new = Group(number, entry.author_id, is_refusal, decision.hides, is_over)
+            group = groups.setdefault((number, entry.author_id, is_over), new)
             group.calls += 1
             if path not in dict(group.examples):
                 group.more = len(group.examples) == MOST_EXAMPLES
@@ -121,12 +138,12 @@ def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple
     of_store = AuditEntry.objects.of_chain(store_id)
     low, high = of_store.seqs_near(since, None)
     newest = of_store.between(low, high).newest().in_brief()
-    looked_at = list(newest.values_list("actor_kind", "at", "replay_of", *_FIELDS)[: MOST_ENTRIES + 1])
+    looked_at = list(newest.values_list("actor_kind", "replay_of", *_FIELDS)[: MOST_ENTRIES + 1])
     found = [
         entry
-        for kind, at, replay_of, *rest in looked_at[:MOST_ENTRIES]
-        if kind == ActorKind.KEY and at >= since and replay_of is None and rest[3] in commands
+        for kind, replay_of, *rest in looked_at[:MOST_ENTRIES]
         for entry in [Entry(*rest)]
+        if kind == ActorKind.KEY and entry.at >= since and replay_of is None and entry.command in commands
         if entry.ok or any(words in (entry.message_start or "") for words in (results.BY_RULE, results.PROPOSED))
     ]
     return found, len(looked_at) > MOST_ENTRIES
@@ -153,24 +170,41 @@ def _decided(
     past: Past,
     entry: Entry,
     made: Sequence[Made],
-) -> tuple[Decision | None, str]:
-    """Return the decision that hides a memory from a call, refuses the call or makes it a proposal, and its path. The
-    decision is None if the call is allowed."""
+) -> list[Outcome]:
+    """Return the outcome of a call; none if it is allowed, several if several rules hold parts of it back."""
     doer = Doer(entry.actor_id, entry.author_id)
     if sight is not None:
         for path in dict.fromkeys([entry.path or "", *(version.path for version in made)]):
             if (decision := sight(doer, path)).hides:
-                return decision, path
+                return [Outcome(decision, path)]
     if entry.command == VIEW:
-        return None, ""
-    proposed: tuple[Decision | None, str] = None, ""
+        return []
+    proposed: dict[int, Outcome] = {}
     for verb, path, version in _changes(entry, made):
         decision = rules.decide(doer, verb, path, past.met(entry, verb, path, version))
         if decision.is_refusal:
-            return decision, path
-        if decision.is_proposal and proposed[0] is None:
-            proposed = decision, path
-    return proposed
+            return [Outcome(decision, path)]
+        if decision.is_proposal:
+            proposed.setdefault(decision.number, Outcome(decision, path))
+    return [*proposed.values()]
+
+
+def _limited(store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]) -> list[tuple[Entry, list[Outcome]]]:
+    """Return calls, newest first, with their outcomes if rules limit the proposals of a session."""
+    openings, limited = Openings(store_id, [entry for entry, _ in found]), list[tuple[Entry, list[Outcome]]]()
+    for entry, outcomes in reversed(found):
+        over: list[Outcome] = []
+        if outcomes and outcomes[0].decision.is_proposal:
+            opened = openings.before(entry)
+            over = [one._replace(is_over=True) for one in outcomes if _allows_no_more(one.decision, opened)]
+            if not over:
+                openings.propose(entry)
+        limited.append((entry, over or outcomes))
+    return limited[::-1]
+
+
+def _allows_no_more(decision: Decision, opened: int) -> bool:
+    return decision.rule is not None and decision.rule.most is not None and opened >= decision.rule.most
 
 
 def _changes(entry: Entry, made: Iterable[Made]) -> Iterator[tuple[Verb, str, Made | None]]:

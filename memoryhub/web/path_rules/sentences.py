@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from memoryhub.models import Agent, Key, MemoryStore, User
 from memoryhub.path_rules import Condition, Effect, Lines, Mismatch, PathRule, Verb
@@ -80,7 +80,7 @@ def name_of_key(key: Key) -> str:
 
 
 def sentence(rule: PathRule, names: Names) -> str:
-    """Return what a rule says, as one sentence."""
+    """Return what a rule says, as one sentence, and a second one if it limits sessions."""
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + condition(rule.only_if)
@@ -98,7 +98,15 @@ def sentence(rule: PathRule, names: Names) -> str:
         )
     else:
         words = _("%(who)s may not %(verbs)s %(where)s.") if rule.who else _("No agent may %(verbs)s %(where)s.")
-    return words % details
+    return words % details + (f" {limit(rule.most)}" if rule.most else "")
+
+
+def limit(most: int) -> str:
+    """Return what a rule says that limits sessions."""
+    words = ngettext(
+        "A session may open at most one proposal.", "A session may open at most %(count)s proposals.", most
+    )
+    return words % {"count": most}
 
 
 def verbs(rule: PathRule) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from memoryhub import ids
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.trial import without_effect
@@ -112,7 +113,7 @@ def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is
         act = Act(Actor.system("replay"), Door.WEB, at)
         kept = apply_plan.put_back(store.pk, start - 1, act) if is_past else []
         reasons = Reasons(store, session, Span(start, last, is_past, kept), at)
-        run = _Run(store, session, at, keys, reasons)
+        run = _Run(store, ids.new_id(ids.SESSION, at), at, keys, reasons)
         for entry in entries[:MOST_CALLS]:
             if done and time.monotonic() - began > LONGEST:
                 break
@@ -131,12 +132,11 @@ def _require_few_changed(store: MemoryStore, start: int) -> None:
 
 
 class _Run:
-    """Runs recorded calls one by one, in an open trial."""
+    """Runs recorded calls one by one, in an open trial. Their session is a new one with this name, so it has proposed
+    nothing yet."""
 
-    def __init__(
-        self, store: MemoryStore, session: Session, at: datetime, keys: dict[str, Key], reasons: Reasons
-    ) -> None:
-        self._store, self._session, self._at, self._keys, self._reasons = store, session, at, keys, reasons
+    def __init__(self, store: MemoryStore, name: str, at: datetime, keys: dict[str, Key], reasons: Reasons) -> None:
+        self._store, self._name, self._at, self._keys, self._reasons = store, name, at, keys, reasons
 
     def one(self, entry: AuditEntry) -> Replayed | None:
         """Replay one call; return None for an act that is no call of the memory tool."""
@@ -151,7 +151,7 @@ class _Run:
             return Replayed(entry, call, then, skipped=skipped or _("Its key does not exist any more."))
         caller = Caller(key.pk, key.agent_id, key.agent.name, Access(key.access), False, True)
         act = Act(caller.actor, Door(entry.door), self._at)
-        trials.call_again(self._store.pk, input, caller, act, self._session.name)
+        trials.call_again(self._store.pk, input, caller, act, self._name)
         new = AuditEntry.objects.of_chain(self._store.pk).newest()[0]
         answer = answer_of(new, Entries([new]))
         now = Answer(answer.text if answer else "", not new.ok)

@@ -16,12 +16,12 @@ from memoryhub.actions.memories import calls, curation
 from memoryhub.models import Access, Key, Memory, Proposal, User
 from memoryhub.path_rules import Doer, Effect, PathRule, PathRules, Verb
 from memoryhub.web.path_rules.replay import replay
-from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret
+from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret, outcome
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules
 from tests.api.test_proposals import ana
 from tests.fixtures import signed_in
-from tests.long import tried
+from tests.long import LONG, tried
 from tests.test_path_rules import decided, is_hidden, random_rule
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -55,14 +55,17 @@ def _random_rules(chance: random.Random, doer: Doer) -> list[PathRule]:
     return found
 
 
-def _expected(rules: Sequence[PathRule], doer: Doer, call: Call) -> str:
-    """What becomes of a call: "hidden", "refuse", "propose" or "allow"."""
+def _expected(rules: Sequence[PathRule], doer: Doer, call: Call, opened: int) -> str:
+    """What becomes of a call: "hidden", "refuse", "over", "propose" or "allow". Its session has `opened` so many
+    proposals, of which none is open."""
     if is_hidden([*rules], doer, call.path) or (call.to and is_hidden([*rules], doer, call.to)):
         return "hidden"
     questions = [(call.verb, call.path), *([(Verb.CREATE, call.to)] if call.to else [])]
     numbers = [decided(_changes(rules), doer, verb, path) for verb, path in questions]
-    effects = {str(rules[number - 1].effect) for number in numbers if number}
-    return next((effect for effect in ("refuse", "propose") if effect in effects), "allow")
+    deciding = [rules[number - 1] for number in numbers if number]
+    effects = ["over" if rule.most and rule.most <= opened else str(rule.effect) for rule in deciding]
+    refusals = (effect for effect in effects if effect in ("refuse", "over"))
+    return next(refusals, "propose" if "propose" in effects else "allow")
 
 
 def _changes(rules: Sequence[PathRule]) -> list[PathRule]:
@@ -70,7 +73,7 @@ def _changes(rules: Sequence[PathRule]) -> list[PathRule]:
     return [replace(rule, verbs=frozenset()) if rule.effect == "hide" else rule for rule in rules]
 
 
-def _done(hub: Hub, call: Call) -> str:
+def _done(hub: Hub, call: Call, session: str) -> str:
     path, to = f"/memories{call.path}", f"/memories{call.to}"
     input: dict[str, object] = {
         Verb.CREATE: {"command": "create", "path": path, "file_text": "one\n"},
@@ -78,10 +81,12 @@ def _done(hub: Hub, call: Call) -> str:
         Verb.DELETE: {"command": "delete", "path": path},
         Verb.RENAME: {"command": "rename", "old_path": path, "new_path": to},
     }[call.verb]
-    outcome, answer = hub.call(**input)
+    is_error, answer = outcome(hub.message(hub.block(**input), memoryhub_session=session).value["content"][0])
     if answer.startswith("Not written"):
         return "propose"
-    return "allow" if outcome == "ok" else "refuse" if "A path rule does not let" in answer else "hidden"
+    if "this session has already made" in answer:
+        return "over"
+    return "allow" if is_error == "ok" else "refuse" if "A path rule does not let" in answer else "hidden"
 
 
 def _prepare(hub: Hub, call: Call) -> None:
@@ -113,28 +118,32 @@ def _number_on_the_page(client: Client, hub: Hub, doer: Doer, verb: Verb, path: 
 def test_the_page_answers_what_then_happens(superuser: User) -> None:
     (hub, doer), client = _new(), signed_in(superuser)
     seen: Counter[str] = Counter()
+    opened: Counter[str] = Counter()
     for seed in range(tried(1_000)):
         chance = random.Random(seed)
-        rules, call = _random_rules(chance, doer), _random_call(chance)
+        rules, call, session = _random_rules(chance, doer), _random_call(chance), f"s{seed // 25}"
         set_rules(hub.store, *rules)
         _prepare(hub, call)
-        expected = _expected(rules, doer, call)
+        expected = _expected(rules, doer, call, opened[session])
         if not is_hidden(rules, doer, call.path):
             number = _number_on_the_page(client, hub, doer, call.verb, call.path)
             assert number == decided(_changes(rules), doer, call.verb, call.path), (seed, rules, call)
-        done = _done(hub, call)
+        done = _done(hub, call, session)
         if expected == "hidden":
             assert done in ("hidden", "refuse"), (seed, rules, call)
         else:
             assert done == expected, (seed, rules, call)
         for proposal in Proposal.objects.filter(store=hub.store, state="open"):
             Api(hub).good("POST", f"/proposals/{proposal.number}/withdraw")
+        opened[session] += done == "propose"
         seen[expected] += 1
-    assert all(seen[effect] for effect in ("allow", "propose", "refuse", "hidden"))
+    assert all(seen[effect] for effect in ("allow", "propose", "refuse", "over", "hidden"))
     assert_audit_is_right(hub.store)
 
 
 def test_a_trial_counts_what_then_happens() -> None:
+    """With the decisions of then: in some cases every call waited, and after some calls the proposals were decided."""
+    seen: Counter[str] = Counter()
     for seed in range(tried(120)):
         chance = random.Random(seed)
         (before, tried_by), (after, doer) = _new(), _new()
@@ -144,14 +153,32 @@ def test_a_trial_counts_what_then_happens() -> None:
         for call in made:
             for hub in (before, after):
                 _prepare(hub, call)
-        assert [_done(before, call) for call in made] == ["allow"] * len(made)
+        was = chance.choice(("allow", "propose"))
+        until_decided = chance.randint(1, 3) if was == "propose" else CALLS + 1
+        set_rules(before.store, *([PathRule(Effect.PROPOSE)] if was == "propose" else []))
+        assert _all_done(before, made, until_decided) == Counter({was: len(made)})
         names = {doer.agent: tried_by.agent, doer.key: tried_by.key}
         found = replay(
             before.store.pk, PathRules(replace(rule, who=names.get(rule.who, rule.who)) for rule in rules),
             timezone.now(),
         )  # fmt: skip
         set_rules(after.store, *rules)
-        outcomes = Counter(_done(after, call) for call in made)
+        outcomes = _all_done(after, made, until_decided)
+        seen += outcomes
         assert found.calls == len(made), seed
         assert found.proposed == outcomes["propose"], (seed, rules, made)
-        assert found.refused + found.hidden == outcomes["refuse"] + outcomes["hidden"], (seed, rules, made)
+        assert found.refused + found.hidden == len(made) - outcomes["propose"] - outcomes["allow"], (seed, rules, made)
+        over = sum(group.calls for group in found.groups if group.is_over)
+        assert over <= outcomes["over"] + outcomes["refuse"], (seed, rules, made)
+    assert seen["over"] or not LONG
+
+
+def _all_done(hub: Hub, made: Sequence[Call], until_decided: int) -> Counter[str]:
+    """What becomes of the calls of two sessions, if what waits is decided after each so many calls."""
+    outcomes: Counter[str] = Counter()
+    for number, call in enumerate(made, 1):
+        outcomes[_done(hub, call, f"s{number % 3 == 0}")] += 1
+        if number % until_decided == 0:
+            for proposal in Proposal.objects.filter(store=hub.store, state="open"):
+                Api(hub).good("POST", f"/proposals/{proposal.number}/withdraw")
+    return outcomes

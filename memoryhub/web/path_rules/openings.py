@@ -1,0 +1,74 @@
+"""How many proposals the sessions of past calls would have opened before each call, for a replay."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import date, datetime
+
+from django.db.models import OuterRef, Subquery
+
+from memoryhub.actions.core.path_rules import MOST_AT_ONCE
+from memoryhub.actions.core.sight import day_of
+from memoryhub.models import Proposal, ProposedChange
+from memoryhub.web.path_rules.past import Entry
+
+MOST_PROPOSALS = 20_000
+"""The most proposals that are read, the newest ones of each part of the agents."""
+
+
+class Openings:
+    """Counts call by call, from the oldest to the newest, as if people had decided when they did then.
+
+    A session is an agent's; calls without one are a key's, and their proposals are counted by day.
+    """
+
+    def __init__(self, store_id: str, entries: Sequence[Entry]) -> None:
+        self._opened: Counter[tuple[Hashable, date | None]] = Counter()
+        self._open: set[Hashable] = set()
+        self._ends: list[tuple[int, Hashable]] = []
+        start = min((entry.seq for entry in entries), default=0)
+        for key, agent, session, at, first, end in _proposals(store_id, {entry.author_id for entry in entries}):
+            whose = _whose(key, agent, session)
+            if first < start:
+                self._opened[whose, _day(session, at)] += 1
+            if first < start and (end is None or end > start):
+                self._open.add(whose)
+            if end is not None and end > start:
+                self._ends.append((end, whose))
+        self._ends.sort(key=lambda one: -one[0])
+
+    def before(self, entry: Entry) -> int:
+        """Return how many proposals the session of a call would have opened before it, or 0 if one would be open."""
+        while self._ends and self._ends[-1][0] < entry.seq:
+            self._open.discard(self._ends.pop()[1])
+        whose = _whose(entry.actor_id, entry.author_id, entry.session)
+        return 0 if whose in self._open else self._opened[whose, _day(entry.session, entry.at)]
+
+    def propose(self, entry: Entry) -> None:
+        """Note that a call becomes part of the open proposal of its session, or of a new one."""
+        whose = _whose(entry.actor_id, entry.author_id, entry.session)
+        if whose not in self._open:
+            self._opened[whose, _day(entry.session, entry.at)] += 1
+            self._open.add(whose)
+
+
+def _whose(key: str, agent: str, session: str | None) -> Hashable:
+    return (agent, session) if session is not None else key
+
+
+def _day(session: str | None, at: datetime) -> date | None:
+    return day_of(at) if session is None else None
+
+
+_Row = tuple[str, str, str | None, datetime, int, int | None]
+
+
+def _proposals(store_id: str, agents: Iterable[str]) -> Iterable[_Row]:
+    """Yield (key, agent, session, when it was opened, seq of its first change, seq of its decision) for the proposals
+    of some agents."""
+    wanted = sorted(agents)
+    first = ProposedChange.objects.filter(store_id=store_id, proposal=OuterRef("pk"), number=1).values("seq")[:1]
+    rows = Proposal.objects.of_store(store_id).annotate(first=Subquery(first)).order_by("-number")
+    columns = ("key", "agent", "session", "opened_at", "first", "seq")
+    for at in range(0, len(wanted), MOST_AT_ONCE):
+        part = rows.filter(agent__in=wanted[at : at + MOST_AT_ONCE], first__isnull=False)
+        yield from part.values_list(*columns)[:MOST_PROPOSALS]
