@@ -206,7 +206,7 @@ def _of_findings(store: MemoryStore) -> Iterator[Page]:
             yield page("take_out", called=f"take-out-{kind}", store_id=store.id, finding_id=found.pk)
     yield page("rules", store_id=store.id)
     yield page("path_rules", store_id=store.id)
-    yield page("edit_path_rules", "?protect=/policies/", store_id=store.id)
+    yield page("edit_path_rules", "?ask=/policies/", store_id=store.id)
     yield page("hub_rules")
 
 
