@@ -31,6 +31,9 @@ WALK = 800
 FEW = 5_000
 """With at most this many versions at a path and under it, the index of paths finds them all at once."""
 
+RARE = 1_000
+"""With at most this many entries of an author, only the versions that they made are scanned."""
+
 _PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
 _AFTER_ALL = "~"
 """A value that sorts after every id."""
@@ -222,8 +225,17 @@ class _Stream:
         self.rows: deque[Row] = deque()
         self.read = passed
         self.is_done = False
-        self.by_path = self._has_few_at_path()
         self.low, self.high = AuditEntry.objects.of_chain(store).seqs_near(wanted.start, wanted.end)
+        self.seqs = self._of_rare_author()
+        self.by_path = self.seqs is None and self._has_few_at_path()
+
+    def _of_rare_author(self) -> list[int] | None:
+        """Return the seqs of the author's entries; None if there are many, or if another index finds the versions."""
+        if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
+            return None
+        entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)
+        seqs = list(entries.oldest().values_list("seq", flat=True)[: RARE + 1])
+        return seqs if len(seqs) <= RARE else None
 
     def _has_few_at_path(self) -> bool:
         if self.wanted.path is None or self.wanted.memory is not None or self.wanted.session is not None:
@@ -271,6 +283,8 @@ class _Stream:
         if MINE in self.wanted.marks.has:  # few, and others need not be looked at
             theirs = Assignment.objects.filter(store_id=self.store, to_id=self.wanted.marks.user, ended_by=None)
             found = found.filter(memory_id__in=theirs.values("memory_id"))
+        if self.seqs is not None:
+            return self._beyond(found.filter(seq__in=self.seqs), "seq")
         if self.wanted.memory is None and not self.by_path:
             return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")
         near = self._near_path().unreviewed() if self.by_path else found.filter(memory_id=self.wanted.memory)

@@ -21,6 +21,19 @@ def shown(response: Any) -> list[tuple[str, int]]:
     return [(item.version.path, item.version.number) for item in response.context["items"]]
 
 
+def everything(client: Client, **parameters: str) -> list[tuple[str, int]]:
+    """What all pages together show, one after the other."""
+    found: list[tuple[str, int]] = []
+    address = reverse("review") + "?" + urlencode(parameters)
+    for _ in range(60):
+        page = client.get(address)
+        found += shown(page)
+        if not page.context["next"]:
+            return found
+        address = reverse("review") + "?" + page.context["next"]
+    raise AssertionError("it never ends")
+
+
 def decide(client: Client, version: MemoryVersion, decision: str, *, htmx: bool = False, **given: Any) -> Any:
     headers = {"HX-Request": "true"} if htmx else {}
     data = {"version": version.pk, "decision": decision, **given}

@@ -17,7 +17,7 @@ from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
 from memoryhub.web.review import queries as review_inbox
 from tests.fixtures import AT, BY, signed_in
 from tests.web.history.versions import HOSTILE, Caller
-from tests.web.review.reviewing import inbox, shown, two, versions
+from tests.web.review.reviewing import everything, inbox, shown, two, versions
 
 pytestmark = pytest.mark.django_db
 
@@ -147,19 +147,6 @@ def test_hostile_paths_and_texts_stay_what_they_are(caller: Caller, alice: User)
 def test_a_place_that_no_page_has_given_gets_a_sentence(caller: Caller, alice: User, place: str) -> None:
     caller.create("/a.md", "a\n")
     assert "Start again" in inbox(signed_in(alice), at=place).context["problem"]
-
-
-def everything(client: Any, **parameters: str) -> list[tuple[str, int]]:
-    """What all pages together show, one after the other."""
-    found: list[tuple[str, int]] = []
-    address = reverse("review") + "?" + "&".join(f"{key}={value}" for key, value in parameters.items())
-    for _ in range(60):
-        page = client.get(address)
-        found += shown(page)
-        if not page.context["next"]:
-            return found
-        address = reverse("review") + "?" + page.context["next"]
-    raise AssertionError("it never ends")
 
 
 @pytest.mark.both_databases

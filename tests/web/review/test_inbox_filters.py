@@ -9,10 +9,11 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.review import decisions
-from memoryhub.models import Door, MemoryStore, User
+from memoryhub.models import Access, Door, MemoryStore, User
+from memoryhub.web.review import queries
 from tests.fixtures import AT, BY, signed_in
 from tests.web.history.versions import Caller
-from tests.web.review.reviewing import inbox, shown, two
+from tests.web.review.reviewing import everything, inbox, shown, two
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +70,33 @@ def test_the_filters(caller: Caller, alice: User) -> None:
         page = inbox(client, q=words, order=order)
         assert page.context["problem"] == "", words
         assert [path for path, _ in shown(page)] == found[::step], (words, order)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+def test_what_an_agent_rarely_wrote_is_found_behind_many_versions_of_others(
+    caller: Caller, alice: User, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries.page, "__kwdefaults__", {"newest": False, "size": 2, "walk": 4, "beside": None})
+    monkeypatch.setattr(queries, "FEW", 0)
+    agent = keys_and_roles.create_agent("rare bot", **BY)
+    rare = Caller(caller.store, keys_and_roles.issue_key(agent, stores=[caller.store], access=Access.WRITE, **BY)[1])
+    for number in range(6):
+        caller.create(f"/notes/{number}.md", "a\n")
+    rare.at = caller.at
+    rare.create("/notes/7.md", "a\n")
+    rare.delete("/notes")  # seven versions of one entry
+    caller.at = rare.at
+    for number in range(6):
+        caller.create(f"/other/{number}.md", "a\n")
+    client = signed_in(alice)
+    parameters = {"q": 'agent:"rare bot" path:/notes', "order": order}
+    page = inbox(client, **parameters)
+    assert len(shown(page)) == 2 and not page.context["page"].stopped
+    found = everything(client, **parameters)
+    assert sorted(found) == sorted([(f"/notes/{n}.md", 2) for n in (0, 1, 2, 3, 4, 5, 7)] + [("/notes/7.md", 1)])
+    monkeypatch.setattr(queries, "RARE", 0)
+    assert everything(client, **parameters) == found
 
 
 def test_the_filter_by_memory_follows_it_through_renames(caller: Caller, alice: User) -> None:
