@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 LONG = bool(os.environ.get("MEMORYHUB_LONG"))
-PART = 48
+PART = 96
 
 
 def some(cases: Iterable[T], each: int) -> list[T]:
@@ -17,6 +17,11 @@ def some(cases: Iterable[T], each: int) -> list[T]:
 def tried(cases: int, least: int = 1) -> int:
     """Return how many of the random cases are tried: all in the long form, else the first few of them."""
     return cases if LONG else max(least, cases // PART)
+
+
+def parts(cases: int, size: int) -> list[range]:
+    """Return the numbers of the random cases in parts of this size, for a test with parameters."""
+    return [range(first, min(first + size, cases)) for first in range(0, cases, size)]
 
 
 def is_tried(number: int) -> bool:

@@ -284,13 +284,13 @@ def is_hidden_here(path: str) -> bool:
     return path.startswith("/s/") or path == "/s" or path.endswith("/key.md")
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_a_store_with_hidden_memories_looks_like_its_twin_without_them(
     db: None, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answers, errors, listings, sizes, search, lists and versions; people change what is hidden between the calls."""
     monkeypatch.setattr(search, "SECONDS", 60)  # where a page of a search ends does not depend on the machine
-    for seed in range(part, tried(500), 4):
+    for seed in range(part, tried(500), 2):
         chance = random.Random(seed)
         full, twin = new_hub(), new_hub()
         for hub in (full, twin):

@@ -12,7 +12,7 @@ from memoryhub.text.blame import Version, blame, follow, texts_of_blame
 from memoryhub.text.carried import carried, followed
 from memoryhub.text.changed_lines import Work, changes, ended
 from memoryhub.text.matching import Area
-from tests.long import tried
+from tests.long import parts, tried
 
 Line = tuple[str, int, int]
 """A line, the version that wrote it, and which line it was there."""
@@ -83,7 +83,7 @@ def grown(seed: int, steps: int = 12, undos: bool = True) -> History:
     return history
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 100) for first in range(0, tried(1000), 100)], ids=str)
+@pytest.mark.parametrize("seeds", parts(tried(1000), 100), ids=str)
 def test_each_line_came_with_the_version_that_wrote_it(seeds: range) -> None:
     for seed in seeds:
         history = grown(seed)
@@ -92,7 +92,7 @@ def test_each_line_came_with_the_version_that_wrote_it(seeds: range) -> None:
             assert [(o.number, o.line) for o in found] == [(who, at) for _, who, at in history.lines[end - 1]], seed
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, tried(200), 50)], ids=str)
+@pytest.mark.parametrize("seeds", parts(tried(200), 50), ids=str)
 def test_a_line_is_followed_to_every_version_in_which_it_stands(seeds: range) -> None:
     for seed in seeds:
         history = grown(seed)
@@ -108,7 +108,7 @@ def test_a_line_is_followed_to_every_version_in_which_it_stands(seeds: range) ->
                 assert follow(history.versions[start:], at, history.texts.__getitem__, Work()) == expected
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, tried(200), 50)], ids=str)
+@pytest.mark.parametrize("seeds", parts(tried(200), 50), ids=str)
 def test_the_lines_of_some_versions_are_followed_through_all_later_ones(seeds: range) -> None:
     for seed in seeds:
         history = grown(seed)
@@ -138,7 +138,7 @@ def left_of(history: History, number: int, lines: range, last: int) -> set[int]:
     return {there.index(name) + 1 for name in left}
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 75) for first in range(0, tried(300), 75)], ids=str)
+@pytest.mark.parametrize("seeds", parts(tried(300), 75), ids=str)
 def test_places_are_followed_to_a_later_version(seeds: range) -> None:
     for seed in seeds:
         history, chance, places = grown(seed), random.Random(seed), {}

@@ -10,7 +10,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion
 from memoryhub.web.history.blame import lines_with_origins
-from tests.long import tried
+from tests.long import parts, tried
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +123,7 @@ def text_of(lines: list[Line]) -> str:
     return "".join(f"{line}\n" for line, _ in lines)
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, tried(500), 50)], ids=str)
+@pytest.mark.parametrize("seeds", parts(tried(500), 50), ids=str)
 def test_each_line_came_with_the_version_that_wrote_it(seeds: range, store: MemoryStore, key: str) -> None:
     for seed in seeds:
         chance = random.Random(seed)
