@@ -150,6 +150,7 @@ def test_the_audit_is_filtered_and_exported(
     assert AuditEntry.objects.filter(command="export_audit").count() == 1
 
 
+@pytest.mark.long
 def test_an_entry_shows_the_call_and_what_it_changed(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}")
     desk.get_by_role("link", name="Audit of this path").click()

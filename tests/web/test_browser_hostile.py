@@ -111,6 +111,7 @@ def test_hidden_characters_are_boxes_with_a_name(desk: Page, live_server: LiveSe
         expect(box.first).to_have_attribute("title", "U+202E RIGHT-TO-LEFT OVERRIDE")
 
 
+@pytest.mark.long
 def test_the_search_for_hostile_text_is_inert(desk: Page, live_server: LiveServer, world: hostile.World) -> None:
     sign_in_as(desk.context, world.person, live_server.url)
     for address in ("/search", "/audit", "/people", f"/stores/{world.store.id}/audit"):

@@ -170,6 +170,7 @@ def test_keys_are_only_letters_in_the_editor(desk: Page, live_server: LiveServer
     expect(desk.get_by_label("Note")).to_be_focused()
 
 
+@pytest.mark.long
 def test_single_keys_can_be_switched_off(desk: Page, alice: User) -> None:
     with tampering():
         User.objects.filter(pk=alice.pk).update(single_keys=False)

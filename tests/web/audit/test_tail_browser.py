@@ -153,6 +153,7 @@ def test_the_audit_of_everything_says_how_many_are_new(
         assert pill and bar and bar["y"] < pill["y"] < bar["y"] + bar["height"] and pill["width"] < 200
 
 
+@pytest.mark.long
 def test_the_page_of_a_session_leads_to_its_new_calls(
     page: Page, live_server: LiveServer, alice: User, store: MemoryStore, key: str
 ) -> None:

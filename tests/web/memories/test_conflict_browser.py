@@ -73,6 +73,7 @@ def saved_texts(memory: Memory) -> list[str]:
     return [version.text.content for version in versions if version.text]
 
 
+@pytest.mark.long
 def test_two_people_edit_at_once_and_both_texts_are_there(
     page: Page, other: Page, editing: Callable[[Page, User], Page], memory: Memory, alice: User, bob: User
 ) -> None:

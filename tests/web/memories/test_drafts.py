@@ -72,6 +72,7 @@ def test_a_draft_is_offered_on_return_and_restored_when_asked_for(desk: Page, ed
     assert text_of(memory) == "typed\n"
 
 
+@pytest.mark.long
 def test_a_draft_is_compared_and_discarded(desk: Page, edit_url: str) -> None:
     left_with_a_draft(desk, edit_url, "one\nTWO\nthree\n")
     desk.goto(edit_url)
@@ -163,6 +164,7 @@ def test_a_merge_that_was_left_is_taken_up_again(desk: Page, edit_url: str, memo
     assert text_of(memory) == "one\nMINE\nthree\nfour\n"
 
 
+@pytest.mark.long
 def test_a_refused_text_stays_in_the_form_and_in_the_draft(
     desk: Page, live_server: LiveServer, memory: Memory, store: MemoryStore
 ) -> None:

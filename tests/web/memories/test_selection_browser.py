@@ -63,6 +63,7 @@ def test_two_are_selected_moved_and_taken_back_by_keys_alone(desk: Page, store: 
     assert live(store) == {"/1.md", "/2.md", "/3.md", "/dir/4.md"}
 
 
+@pytest.mark.long
 def test_two_are_deleted_and_restored_by_keys_alone(desk: Page, store: MemoryStore, live_server: LiveServer) -> None:
     press(desk, "j", "x", "j", "j", "x", "Delete")
     expect(desk.get_by_role("heading", level=1)).to_have_text("Delete 2 memories")

@@ -168,6 +168,7 @@ def test_a_proposal_is_assigned_by_keys_in_the_inbox_and_on_its_page(
     expect(desk.get_by_text("The review is assigned to no one.")).to_be_visible()
 
 
+@pytest.mark.long
 def test_ticked_proposals_are_merged_together_and_taken_back(
     desk: Page, live_server: LiveServer, store: MemoryStore
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_key_decides_about_no_item_that_was_scrolled_out_of_view(inbox: Page, 
     expect(inbox.locator("[data-review-decided]")).to_contain_text(path)
 
 
+@pytest.mark.long
 def test_a_memorys_versions_are_approved_in_order_without_a_question(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:

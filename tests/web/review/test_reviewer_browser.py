@@ -116,6 +116,7 @@ def all_chains_are_right() -> bool:
     return all(verify.verify(chain.pk)[1] is None for chain in AuditChain.objects.all())
 
 
+@pytest.mark.long
 def test_a_poisoned_line_is_found_understood_and_undone_without_the_mouse(
     desk: Page, live_server: LiveServer, service: MemoryStore, memory: Memory, carol: User
 ) -> None:
