@@ -44,6 +44,8 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
     `heads` are the locked chains of stores. An invitation to another store, made after these locks, is recorded in the
     hub's chain. An invitation that stayed would work again if the person regained the right.
     """
+    if not _unused(maker, act.at).exists():
+        return
     open_ones = Invitation.objects.open(act.at).filter(made_by=maker)
     for invitation in _unused(maker, act.at).exclude(pk__in=open_ones.values("pk")).order_by("id"):
         head = heads.get(invitation.store_id or "") or audit.lock_hub()
