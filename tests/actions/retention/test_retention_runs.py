@@ -22,10 +22,10 @@ from tests.actions.retention.stores import (
     plainly_due,
     random_rules,
 )  # fmt: skip
-from tests.long import tried
+from tests.long import LONG, tried
 
 pytestmark = pytest.mark.django_db
-STORES, ROUNDS = (tried(20), 50) if connection.vendor == "sqlite" else (tried(10), 25)
+STORES, ROUNDS = (tried(20), 50 if LONG else 25) if connection.vendor == "sqlite" else (tried(10), 25)
 """A thousand rounds in the long form, fewer on the slower database: each has policies and a clock of its own."""
 
 

@@ -18,9 +18,10 @@ from memoryhub.actions.verification.verify import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Run, RunItem, RunState
 from memoryhub.protocol.commands import Create, Delete, StrReplace
 from tests.actions.retention.stores import BEGIN, DAY, YEAR, Shot, act, check_shots, do, done_by, listed, new_store
+from tests.long import LONG
 
 NOW = BEGIN + YEAR
-KILLS = 50
+KILLS = 50 if LONG else 20
 
 
 class Killed(Exception):
