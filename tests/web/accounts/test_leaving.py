@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.core.audit import Actor
-from memoryhub.actions.verification import verify
-from memoryhub.models import HUB, Access, Agent, AuditChain, AuditEntry, Door, Invitation, Key, MemoryStore, Role, User
+from memoryhub.models import HUB, Access, Agent, AuditEntry, Door, Invitation, Key, MemoryStore, Role, User
 from tests.api.harness import new_store
 from tests.api.test_concurrency import together
 from tests.fixtures import BY, new_person, signed_in
@@ -22,14 +21,7 @@ from tests.write_guard import tampering
 
 JOINS = {"name": "Eve", "password": "a wholly different one", "again": "a wholly different one"}
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _audit_stays_whole(db: None) -> Iterator[None]:
-    yield
-    for chain in AuditChain.objects.all():
-        assert verify.verify(chain.id)[1] is None
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audit_stays_whole")]
 
 
 def by(user: User) -> dict[str, Any]:

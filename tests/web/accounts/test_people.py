@@ -1,7 +1,6 @@
 """The people page, which only administrators of the hub have."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,22 +9,14 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles, people
-from memoryhub.actions.verification import verify
-from memoryhub.models import HUB, AuditChain, AuditEntry, Invitation, MemoryStore, Role, User
+from memoryhub.models import HUB, AuditEntry, Invitation, MemoryStore, Role, User
 from memoryhub.web.accounts.urls import urlpatterns
 from tests.fixtures import BY, new_person, signed_in
 from tests.write_guard import tampering
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _audit_stays_whole(db: None) -> Iterator[None]:
-    yield
-    for chain in AuditChain.objects.all():
-        assert verify.verify(chain.id)[1] is None
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audit_stays_whole")]
 
 
 def text(response: Any) -> str:

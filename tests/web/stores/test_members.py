@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
@@ -12,21 +11,13 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.stores import stores
-from memoryhub.actions.verification import verify
-from memoryhub.models import Agent, AuditChain, AuditEntry, Invitation, Key, MemoryStore, Role, User
+from memoryhub.models import Agent, AuditEntry, Invitation, Key, MemoryStore, Role, User
 from memoryhub.web.stores.urls import urlpatterns
 from tests.fixtures import BY, new_person, signed_in
 
 HOSTILE = "<script>alert(1)</script>"
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _audit_stays_whole(db: None) -> Iterator[None]:
-    yield
-    for chain in AuditChain.objects.all():
-        assert verify.verify(chain.id)[1] is None
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audit_stays_whole")]
 
 
 @pytest.fixture
