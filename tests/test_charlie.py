@@ -43,6 +43,7 @@ from memoryhub.models import (
 from tests.api.harness import Hub, new_hub, new_store, row_counts
 from tests.api.malformed import BLOCK
 from tests.fixtures import AT, BY, signed_in
+from tests.long import some
 from tests.write_guard import arranging
 
 PUBLIC = {
@@ -184,15 +185,17 @@ def test_the_pages_of_a_store_are_many() -> None:
 def test_charlie_finds_nothing_of_alice_and_her_store_looks_like_one_that_does_not_exist(
     values: dict[str, object], charlie: User
 ) -> None:
-    """405 is for a method that the address does not have, whatever stands there."""
+    """405 is for a method that the address does not have, whatever stands there. In the short form, each fourth address
+    is asked for by htmx and compared with that of a store that there is not, too."""
     unknown = {**values, "store_id": "memstore_" + "0" * 26, "chain": "memstore_" + "0" * 26}
     before = row_counts()
     client = signed_in(charlie)
-    for address, headers in product(IN_A_STORE, ({}, {"hx-request": "true"})):
+    further = some(IN_A_STORE, 4)
+    for address, headers in [*product(IN_A_STORE, ({},)), *product(further, ({"hx-request": "true"},))]:
         answers = [answer(client, method, address.filled(values), **headers) for method in ("GET", "POST")]
         assert {status for status, _ in answers} in ({404}, {404, 405}), address
         assert not any("of Alice" in text or "Support" in text for _, text in answers), address
-        if not headers:
+        if address in further and not headers:
             there = [answer(client, method, address.filled(unknown)) for method in ("GET", "POST")]
             ids = str(unknown["store_id"]), str(values["store_id"])
             assert answers == [(status, text.replace(*ids)) for status, text in there], address

@@ -10,6 +10,7 @@ from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import text_lines, tool_errors
 from tests.fixtures import BY, signed_in
+from tests.long import some
 from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import TEXTS, act, new_curator, newest, page, text_of, url_of, write
 
@@ -38,7 +39,7 @@ def test_a_text_that_nobody_touches_is_saved_byte_for_byte(client: Client, store
     assert MemoryVersion.objects.of_memory(memory).count() == 1
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", some(TEXTS, 3))
 def test_what_is_typed_leaves_the_rest_byte_for_byte(client: Client, store: MemoryStore, text: str) -> None:
     memory = write(store, "/a.md", text)
     fields = form_with(page(client, url_of(memory, "edit")), "sha256")
