@@ -4,9 +4,8 @@ import os
 import sys
 
 import pytest
-from django.db import connection
 
-REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "300" if connection.vendor == "sqlite" else "150"))
+REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "150"))
 SEED = int(os.environ.get("MEMORYHUB_FUZZ_SEED", "5"))
 
 
