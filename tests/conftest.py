@@ -184,7 +184,16 @@ def _nothing_after_a_flush() -> Iterator[None]:
     """A test whose transactions end empties all tables: the hub needs no rows of Django's permissions there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flush, "emit_post_migrate_signal", lambda *_: None)
+        if connection.vendor == "postgresql":
+            patch.setattr(flush, "sql_flush", _emptied)
         yield
+
+
+def _emptied(*_: Any, **__: Any) -> list[str]:
+    """PostgreSQL makes new files for each table and index that it truncates: to delete few rows is far cheaper."""
+    tables = [connection.ops.quote_name(table) for table in connection.introspection.django_table_names()]
+    waits = f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE"  # until no other transaction writes
+    return ["; ".join([waits, *(f"DELETE FROM {table}" for table in tables)])]
 
 
 @pytest.fixture(scope="session", autouse=True)
