@@ -1,9 +1,9 @@
 """Which tests run on both databases, and the kinds of statements that only the others send.
 
 A test of `tests/web` runs on PostgreSQL only if it has the mark `both_databases` or its module is in `ASKING`, a test
-of a module in `OTHERS` only if it has the mark. Of a test with parameters, PostgreSQL runs every third case: the cases
-differ in values, rarely in statements. A case that has the mark itself, those of a test with the
-mark `both_databases(each_case=True)`, and those of `tests/faults` run on both.
+of a room or module in `OTHERS` only if it has the mark. Of a test with parameters, PostgreSQL runs every third case:
+the cases differ in values, rarely in statements. A case that has the mark itself, those of a test with the mark
+`both_databases(each_case=True)`, and those of `tests/faults` run on both.
 A run of all tests on SQLite fails if the hub has sent a kind of statement only in the tests that are left out: give the
 test that is then named the mark, or test what sends the statement in a module that runs on both databases.
 """
@@ -47,10 +47,16 @@ ASKING = {
 }  # fmt: skip
 """Modules of `tests/web` about how rows are found (filters, searches, further pages of lists), and about members."""
 OTHERS = {
-    "actions/verification/test_checkpoint_segments", "api/test_vectors", "redaction/test_governing_rows",
-    "serving/test_serve", "test_audit_chain", "test_charlie", "test_environment",
+    "actions/comments/test_comments", "actions/core/test_background", "actions/findings/test_findings",
+    "actions/findings/test_settling", "actions/mail/test_outbox", "actions/mail/test_server",
+    "actions/review/test_decisions", "actions/verification/test_checkpoint_segments",
+    "actions/verification/test_checkpoints", "api/test_agent_loop", "api/test_audit_bounds",
+    "api/test_conditions_of_path_rules", "api/test_further_routes", "api/test_hidden_paths", "api/test_idempotency",
+    "api/test_keys_at_every_operation", "api/test_limits", "api/test_memories_api", "api/test_own_proposals",
+    "api/test_proposals", "api/test_proposed_texts", "api/test_redact", "api/test_shown_proposals", "api/test_vectors",
+    "redaction/test_governing_rows", "serving/test_serve", "test_audit_chain", "test_charlie", "test_environment",
 }  # fmt: skip
-"""Modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
+"""Rooms and modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
 MARK = "both_databases"
 
 Place = Literal["on both", "replaced", "elsewhere"]
@@ -76,7 +82,8 @@ def is_replaced(item: pytest.Item) -> bool:
     """Whether a test is left out because others send the same kinds of statements."""
     module = item.path.relative_to(TESTS).with_suffix("").as_posix()
     is_page = module.startswith("web/") and module.removeprefix("web/") not in ASKING
-    unmarked = (is_page or module in OTHERS) and item.get_closest_marker(MARK) is None
+    is_other = module in OTHERS or module.partition("/")[0] in OTHERS
+    unmarked = (is_page or is_other) and item.get_closest_marker(MARK) is None
     return unmarked or (not module.startswith("faults/") and _is_between(item))
 
 

@@ -98,6 +98,7 @@ def test_the_customer_service_conversation_runs_to_its_end(support: Hub) -> None
     )
 
 
+@pytest.mark.both_databases
 def test_the_two_calls_of_the_conversation_are_in_the_audit_with_what_the_agent_saw(support: Hub) -> None:
     conversation = run_agent(support, CUSTOMER_SERVICE, "Help me respond to this customer service ticket.", "ticket-1")
     listing, reading = AuditEntry.objects.of_chain(support.store.id).filter(command="view").oldest()
@@ -116,6 +117,7 @@ def test_the_two_calls_of_the_conversation_are_in_the_audit_with_what_the_agent_
     assert_audit_is_right(support.store)
 
 
+@pytest.mark.both_databases
 def test_an_agent_that_edits_twice_in_one_turn_and_makes_a_mistake_goes_on(support: Hub) -> None:
     path = "/memories/ticket.md"
     turns = [

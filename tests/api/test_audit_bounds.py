@@ -87,6 +87,7 @@ def test_a_refused_call_that_is_sent_again_gets_the_same_answer(input: dict[str,
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("hidden", [False, True], ids=["all of it", "with hidden memories"])
 def test_a_long_listing_is_received_whole_and_kept_to_4_kb_with_its_size(hidden: bool) -> None:
     hub = new_hub()
@@ -149,6 +150,7 @@ def test_no_agent_can_make_a_whole_input_look_like_one_that_is_kept_in_part() ->
         assert kept(newest_entry(hub.store.id))[1] is None
 
 
+@pytest.mark.both_databases
 def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
     hub = new_hub()
     hub.call(command="view", path="/memories/none", junk="x" * 300_000)
@@ -212,6 +214,7 @@ def doors(hub: Hub) -> list[Any]:
     ]
 
 
+@pytest.mark.both_databases
 def test_at_the_limit_of_the_audit_no_call_of_a_key_runs_at_any_door_and_people_go_on(alice: User) -> None:
     hub = new_hub()
     hub.call(command="create", path="/memories/a.md", file_text="text")
@@ -232,6 +235,7 @@ def test_at_the_limit_of_the_audit_no_call_of_a_key_runs_at_any_door_and_people_
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_what_retention_removes_of_the_audit_makes_room() -> None:
     hub = new_hub()
     for number in range(6):
@@ -257,6 +261,7 @@ def of_hub(command: str) -> int:
     return AuditEntry.objects.of_chain(HUB).filter(command=command).count()
 
 
+@pytest.mark.both_databases
 def test_past_thirty_a_minute_the_hub_counts_the_refusals_of_a_key_and_writes_one_entry() -> None:
     one, other = new_hub(), new_hub()
     url = f"/v1/memory_stores/{other.store.id}/tool_calls"

@@ -14,8 +14,6 @@ from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, merge
 from tests.mcp.messages import call as mcp_call
 
-pytestmark = pytest.mark.both_databases
-
 CARD = "4111 1111 1111 1111"
 
 
@@ -99,6 +97,7 @@ def test_what_a_person_wrote_or_approved_waits_whoever_changes_it_since_then(hub
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_a_deletion_by_the_hub_or_a_person_writes_nothing(hub: Hub) -> None:
     memory = memory_at(hub.store, "/a.md")
     curation.delete(hub.store.id, "/a.md", Act(**BY))
@@ -109,6 +108,7 @@ def test_a_deletion_by_the_hub_or_a_person_writes_nothing(hub: Hub) -> None:
     assert not waits(writes(hub, "/a.md", "agents wrote all of it"))
 
 
+@pytest.mark.both_databases
 def test_a_memory_with_an_open_finding_waits_until_somebody_has_decided_about_it(hub: Hub) -> None:
     set_rules(hub.store, only_if(Condition.HAS_FINDING, Effect.REFUSE))
     assert writes(hub, "/b.md", f"card {CARD}\n")[0] == "ok"
@@ -120,6 +120,7 @@ def test_a_memory_with_an_open_finding_waits_until_somebody_has_decided_about_it
     assert hub.call(command="insert", path="/memories/b.md", insert_line=1, insert_text="more")[0] == "ok"
 
 
+@pytest.mark.both_databases
 def test_a_new_agent_waits_until_one_of_its_proposals_was_merged(hub: Hub) -> None:
     set_rules(hub.store, only_if(Condition.NEW_AGENT))
     other = Hub(hub.store, new_secret(hub.store))

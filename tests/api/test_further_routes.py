@@ -62,6 +62,7 @@ def refusal(answer: Answer) -> tuple[int, str]:
 # ------------------------------------------------------------------------------------------------ search
 
 
+@pytest.mark.both_databases
 def test_a_search_gives_memories_with_their_lines_by_path(managed: Hub) -> None:
     value = get(managed, "search", query="Tea").value
     assert value["next_page"] is None
@@ -93,6 +94,7 @@ def test_long_lines_are_cut_around_what_was_found_by_code_points(managed: Hub) -
     assert len(match["lines"][0]["text"]) == 320
 
 
+@pytest.mark.both_databases
 def test_pages_of_a_search_are_of_one_search_and_end(managed: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     first = get(managed, "search", query="tea", limit=1).value
     assert [match["memory"]["path"] for match in first["data"]] == ["/a/b.md"]
@@ -120,6 +122,7 @@ def test_a_search_beneath_a_directory_keeps_to_whole_names(managed: Hub) -> None
     assert row_counts() == before
 
 
+@pytest.mark.both_databases
 def test_what_the_store_keeps_out_is_not_kept_with_a_search(managed: Hub) -> None:
     set_rules(managed.store, card="mask")
     assert get(managed, "search", query=CARD).status == 200
@@ -159,6 +162,7 @@ def test_what_changed_is_told_in_hunks_and_as_diff_writes_it(managed: Hub) -> No
     assert_audit_is_right(managed.store)
 
 
+@pytest.mark.both_databases
 def test_hunks_stand_where_the_standard_library_puts_them(managed: Hub) -> None:
     texts = ["".join(f"{n}\n" for n in range(40)), "".join(f"{n}\n" for n in range(40) if n not in (7, 8, 20)) + "40\n"]
     managed.call(command="create", path="/memories/n.md", file_text=texts[0])
@@ -298,6 +302,7 @@ def test_a_store_comes_out_of_the_archive(managed: Hub) -> None:
 # ------------------------------------------------------------------------------------------------ the audit
 
 
+@pytest.mark.both_databases
 def test_entries_are_listed_newest_first_by_their_filters(managed: Hub) -> None:
     managed.call(command="create", path="/memories/c.md", file_text="again")
     managed.send(managed.block(command="view", path="/memories/a/b.md"), memoryhub_session="run-1")
@@ -333,6 +338,7 @@ def test_entries_are_listed_newest_first_by_their_filters(managed: Hub) -> None:
     assert AuditEntry.objects.of_chain(managed.store.id).newest()[0].command == "view"  # looking is no act
 
 
+@pytest.mark.both_databases
 def test_one_entry_has_all_that_the_chain_holds(managed: Hub) -> None:
     listed = get(managed, "audit_entries", limit=1).value["data"][0]
     assert listed["input"] is None and listed["message"] is None

@@ -25,8 +25,6 @@ from tests.fixtures import signed_in
 from tests.long import tried
 from tests.mcp.messages import call as mcp_call, message, send, text_of
 
-pytestmark = pytest.mark.both_databases
-
 WORD = "zebra"
 """A word that only hidden texts have."""
 SECRET, OTHER = "/secret/plan.md", "/notes/deep/key.md"
@@ -195,6 +193,7 @@ def test_no_tool_of_mcp_shows_whatis_hidden_here(agent: Hub) -> None:
         assert told == [never[0], never[1].replace("/secret/never.md", path)]
 
 
+@pytest.mark.both_databases
 def test_versions_of_a_memory_that_was_hidden_once_are_hidden(agent: Hub) -> None:
     other = Hub(agent.store, new_secret(agent.store))
     other.call(command="rename", old_path=f"/memories{SECRET}", new_path="/memories/told.md")

@@ -80,6 +80,7 @@ def test_another_input_under_a_used_token_is_refused_without_effect(hub: Hub) ->
     assert contents(hub.store) == {"/memories/a.md": "one\n"}
 
 
+@pytest.mark.both_databases
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no committer")
 def test_a_reused_token_makes_no_call_run_again_that_is_committed_with_it(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
@@ -153,6 +154,7 @@ def test_a_later_block_sees_what_an_earlier_one_did(hub: Hub) -> None:
     assert [outcome(block)[0] for block in answer.value["content"]] == ["ok", "ok", "err", "ok"]
 
 
+@pytest.mark.both_databases
 def test_the_header_names_the_call_by_the_position_of_its_block(hub: Hub) -> None:
     def message(*texts: str) -> list[dict[str, Any]]:
         return [hub.block(command="create", path=f"/memories/{text}.md", file_text=text) for text in texts]
@@ -260,6 +262,7 @@ def test_a_replay_keeps_what_it_says_about_reading(hub: Hub) -> None:
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_what_is_remembered_of_a_call_is_no_text(hub: Hub) -> None:
     sent(hub, "toolu_x", command="create", path="/memories/a.md", file_text="very secret")
     call = IdempotentCall.objects.get(token="toolu_x")

@@ -84,6 +84,7 @@ def test_a_key_of_less_access_is_refused_and_nothing_happens(world: World) -> No
     assert world.states() == before
 
 
+@pytest.mark.both_databases
 def test_a_key_that_has_ended_or_never_was_opens_nothing(world: World) -> None:
     now = timezone.now()
     expired = keys_and_roles.issue_key(

@@ -101,6 +101,7 @@ class TestCallsAMinute:
         assert never.value["error"]["most_calls"] == 4
         assert hub.message(*blocks(4)).status == 200
 
+    @pytest.mark.both_databases
     def test_a_repeated_call_is_a_call_and_a_refused_one_is_none(self, db: None, clock: Clock) -> None:
         hub = new_hub(limit_calls=2)
         block = hub.block(**VIEW)
@@ -122,6 +123,7 @@ class TestCallsAMinute:
         assert hub.send(hub.block(command="nothing")).value["is_error"]
         assert status(hub) == 429
 
+    @pytest.mark.both_databases
     def test_the_hubs_limit_holds_where_a_store_has_none(self, db: None, clock: Clock) -> None:
         plain, own = new_hub(), new_hub(limit_calls=2)
         set_hub(limit_calls=1)
@@ -181,6 +183,7 @@ class TestVersions:
             in hub.call(command="rename", old_path="/memories/e", new_path="/memories/f")[1]
         )
 
+    @pytest.mark.both_databases
     def test_versions_that_were_removed_do_not_count(self, db: None) -> None:
         hub = new_hub(limit_versions=3)
         memory = self.written(hub)
@@ -209,6 +212,7 @@ class TestVersions:
         limit(hub, limit_versions=5)
         assert curation.restore(hub.store.id, first.id, ACT).memory == memory.id
 
+    @pytest.mark.both_databases
     def test_undoing_has_the_same_limit(self, db: None) -> None:
         hub = new_hub(limit_versions=3)
         memory = self.written(hub)
@@ -240,6 +244,7 @@ class TestBodies:
         assert "2000 bytes, which is the limit of this memory store" in answer.value["error"]["message"]
         assert row_counts() == before
 
+    @pytest.mark.both_databases
     def test_the_hubs_page_may_set_less_and_a_store_more_again(self, hub: Hub) -> None:
         set_hub(limit_body_bytes=2000)
         assert [hub.send(padded(hub, size)).status for size in (2000, 2001)] == [200, 413]
@@ -287,6 +292,7 @@ class TestUsage:
 
 
 class TestTheHubsLimits:
+    @pytest.mark.both_databases
     def test_the_entry_tells_before_and_after(self, db: None) -> None:
         set_hub(limit_calls=60, limit_memories=5)
         set_hub(limit_calls=30, limit_memories=5)
@@ -298,6 +304,7 @@ class TestTheHubsLimits:
             {"limit_calls": [None, 60], "limit_memories": [None, 5]}, {"limit_calls": [60, 30]}
         ]  # fmt: skip
 
+    @pytest.mark.both_databases
     def test_they_hold_at_once_where_a_store_has_none_of_its_own(self, hub: Hub) -> None:
         own = new_hub(limit_memory_bytes=20)
         set_hub(limit_memory_bytes=10)

@@ -219,6 +219,7 @@ def test_calls_are_counted_reads_too() -> None:
     assert api.seq == start
 
 
+@pytest.mark.both_databases
 def test_sensitive_text_is_masked_or_blocked_and_nothing_of_it_is_kept(api: Api) -> None:
     set_rules(api.hub.store, card="mask", email="block", phone="flag")
     made = api.create("/a.md", f"pay {CARD}\n", view="full")
@@ -295,6 +296,7 @@ def wide(db: None) -> Api:
     return api
 
 
+@pytest.mark.both_databases
 def test_lists_are_in_byte_order_at_both_depths_whatever_the_page(wide: Api) -> None:
     there = sorted((p.removeprefix("/memories") for p in contents(wide.hub.store)), key=str.encode)
     there.remove(SYNC_MARKER)
@@ -332,6 +334,7 @@ def test_a_full_list_tells_each_text_that_it_gives_in_one_group(wide: Api) -> No
     assert_audit_is_right(wide.hub.store)
 
 
+@pytest.mark.both_databases
 def test_a_full_page_has_twenty_items_and_a_wrong_query_is_400(api: Api) -> None:
     for number in range(23):
         api.create(f"/{number:02}")

@@ -35,8 +35,6 @@ from tests.api.test_proposals import POLICIES, ana, merge, plan, proposal, refus
 from tests.fixtures import signed_in
 from tests.mcp.messages import call as mcp_call
 
-pytestmark = pytest.mark.both_databases
-
 Json = dict[str, Any]
 
 
@@ -236,6 +234,7 @@ def test_an_archived_store_lists_and_withdraws_nothing(proposing: Hub) -> None:
     assert proposal(proposing.store).state == ProposalState.OPEN
 
 
+@pytest.mark.both_databases
 def test_pages_of_proposals_follow_each_other_at_both_doors(hub: Hub) -> None:
     set_rules(hub.store, POLICIES)
     for number in range(5):
@@ -272,6 +271,7 @@ def test_arguments_that_cannot_be_used_are_errors_in_words(hub: Hub, arguments: 
     assert newest_entry(hub.store.id).ok is False
 
 
+@pytest.mark.both_databases
 def test_people_see_a_withdrawn_proposal_and_its_entries_in_words(proposing: Hub, superuser: User) -> None:
     Api(proposing).good("POST", "/proposals/1/withdraw")
     browser = signed_in(superuser)
@@ -283,6 +283,7 @@ def test_people_see_a_withdrawn_proposal_and_its_entries_in_words(proposing: Hub
     assert "withdrew its proposal #1" in browser.get(f"/audit/{store}/{entry}").content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_closed_proposal_is_removed_with_the_entry_of_its_decision(proposing: Hub) -> None:
     on_proposals.comment(proposing.store.pk, 1, [Draft("Why?")], ana())
     Api(proposing).good("POST", "/proposals/1/withdraw")

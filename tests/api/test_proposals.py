@@ -34,8 +34,6 @@ from tests.fixtures import new_person
 from tests.mcp.messages import call as mcp_call
 from tests.tampering import cells
 
-pytestmark = pytest.mark.both_databases
-
 POLICIES = PathRule(Effect.PROPOSE, "/policies/", reason="Ask in #support.")
 TOLD = (
     "Not written: this change is now part of proposal #{}. It is not visible yet. A reviewer decides about it, so do "
@@ -148,6 +146,7 @@ def _memory(hub: Hub, path: str = "/policies/a.md") -> Memory:
     return Memory.objects.live().get(store=hub.store, path=path)
 
 
+@pytest.mark.both_databases
 def test_lines_that_somebody_changed_meanwhile_are_a_conflict_and_nothing_is_lost(ruled: Hub) -> None:
     ruled.call(command="str_replace", path="/memories/policies/a.md", old_str="two", new_str="agent")
     ruled.call(command="create", path="/memories/policies/new.md", file_text="agent's")
@@ -262,6 +261,7 @@ def test_each_call_of_one_message_makes_the_last_change_later(ruled: Hub, monkey
     assert decide.refuse(ruled.store.id, 1, ana(), seen=seen[1]).state == ProposalState.REFUSED
 
 
+@pytest.mark.both_databases
 def test_while_the_disk_is_full_no_proposed_text_is_stored(ruled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise disk_space.DiskFull
@@ -291,6 +291,7 @@ def test_too_much_is_refused_and_nothing_proposed_is_lost(ruled: Hub, monkeypatc
     assert_audit_is_right(ruled.store)
 
 
+@pytest.mark.both_databases
 def test_an_erasure_reaches_what_was_proposed_and_refused(ruled: Hub) -> None:
     ruled.call(command="create", path="/memories/policies/Quellenberg.md", file_text="Quellenberg came\n")
     decide.refuse(
@@ -304,6 +305,7 @@ def test_an_erasure_reaches_what_was_proposed_and_refused(ruled: Hub) -> None:
     assert_audit_is_right(ruled.store)
 
 
+@pytest.mark.both_databases
 def test_a_path_that_an_erasure_masks_stays_a_path_to_which_a_memory_can_move(ruled: Hub) -> None:
     place = "/policies/Quellenberg.md"
     ruled.call(command="rename", old_path="/memories/policies/a.md", new_path=f"/memories{place}")
@@ -316,6 +318,7 @@ def test_a_path_that_an_erasure_masks_stays_a_path_to_which_a_memory_can_move(ru
     assert_audit_is_right(ruled.store)
 
 
+@pytest.mark.both_databases
 def test_a_changed_row_of_a_proposal_is_noticed(ruled: Hub) -> None:
     ruled.call(command="create", path="/memories/policies/new.md", file_text="harmless")
     for cell in cells(ProposedChange, store=ruled.store):
@@ -325,6 +328,7 @@ def test_a_changed_row_of_a_proposal_is_noticed(ruled: Hub) -> None:
         assert_audit_is_right(ruled.store)
 
 
+@pytest.mark.both_databases
 def test_proposals_go_with_their_store(ruled: Hub) -> None:
     ruled.call(command="delete", path="/memories/policies")
     delete.delete_store(ruled.store.id, act=Act(**BY))

@@ -16,8 +16,6 @@ from tests.api.harness import BY, Hub, assert_audit_is_right
 from tests.api.test_path_rules import set_rules
 from tests.api.test_proposals import ana, merge, plan, proposal
 
-pytestmark = pytest.mark.both_databases
-
 A = "/memories/policies/a.md"
 
 
@@ -60,6 +58,7 @@ def test_what_was_proposed_to_a_version_is_redacted_with_it(ruled: Hub) -> None:
     assert_audit_is_right(ruled.store)
 
 
+@pytest.mark.both_databases
 def test_what_was_proposed_to_other_versions_stays(ruled: Hub) -> None:
     version = _edit(ruled, "swordfish", "2")
     ruled.call(command="insert", path=A, insert_line=0, insert_text="zero\n")
@@ -69,6 +68,7 @@ def test_what_was_proposed_to_other_versions_stays(ruled: Hub) -> None:
     assert str(memory.text.content) == "zero\none\n2\nthree\n"
 
 
+@pytest.mark.both_databases
 def test_a_merged_version_is_redacted_with_its_proposal_and_with_the_call_that_proposed_it(ruled: Hub) -> None:
     ruled.call(command="create", path="/memories/policies/Key.md", file_text="swordfish")
     ruled.call(command="str_replace", path=A, old_str="three", new_str="marlin")
@@ -83,6 +83,7 @@ def test_a_merged_version_is_redacted_with_its_proposal_and_with_the_call_that_p
     assert_audit_is_right(ruled.store)
 
 
+@pytest.mark.both_databases
 def test_retention_keeps_what_an_open_proposal_needs_and_later_removes_both(ruled: Hub) -> None:
     policies.save_policy(ruled.store.id, PolicySettings("Few", "", keep_versions=1), ana())
     ruled.call(command="insert", path=A, insert_line=0, insert_text="zero\n")

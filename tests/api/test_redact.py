@@ -38,6 +38,7 @@ def refusal(answer: Answer) -> tuple[int, str]:
     return answer.status, answer.value["error"]["type"]
 
 
+@pytest.mark.both_databases
 def test_a_redacted_version_says_who_wrote_it_and_nothing_that_it_held(managed: Hub) -> None:
     before = version(managed)
     answer = redact(managed)

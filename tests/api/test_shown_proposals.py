@@ -18,8 +18,6 @@ from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import POLICIES, counters, merge
 from tests.mcp.messages import call as mcp_call
 
-pytestmark = pytest.mark.both_databases
-
 PATH = "/memories/policies/a.md"
 EDIT = {"command": "str_replace", "path": PATH, "old_str": "two", "new_str": "2\nand 3"}
 VIEW = {"command": "view", "path": PATH}
@@ -74,6 +72,7 @@ def test_a_view_without_the_setting_and_another_agents_view_have_nothing_of_it(s
     assert showing.call(**VIEW) == plain
 
 
+@pytest.mark.both_databases
 def test_it_is_no_part_of_the_memory_at_any_other_door_and_is_not_stored(showing: Hub) -> None:
     before, counts = texts(showing.store), counters(showing.store)
     showing.call(**EDIT)
@@ -125,6 +124,7 @@ def test_the_passage_is_bounded(showing: Hub) -> None:
     assert lines[-1] == CHANGE.format(1, "make more changes here, which are not named: 4")
 
 
+@pytest.mark.both_databases
 def test_what_the_agent_does_not_see_any_more_is_not_named(showing: Hub) -> None:
     showing.call(**EDIT)
     set_rules(showing.store, POLICIES, PathRule(Effect.HIDE, "/policies/"))

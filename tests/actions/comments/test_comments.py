@@ -17,7 +17,7 @@ from tests.fixtures import AT
 from tests.web.history.versions import Caller
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -53,6 +53,7 @@ def place(comment: Comment) -> tuple[int, int | None, int | None]:
     return comment.number, comment.first, comment.last
 
 
+@pytest.mark.both_databases
 def test_a_comment_moves_to_the_next_version_when_retention_removes_its_own(
     caller: Caller, memory: Memory, act: Act
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_comment_moves_to_the_next_version_when_retention_removes_its_own(
     assert verify.verify(memory.store_id)[1] is None
 
 
+@pytest.mark.both_databases
 def test_many_versions_are_passed_over_with_the_same_result(
     caller: Caller, memory: Memory, act: Act, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +91,7 @@ def test_a_purged_memory_takes_its_comments_along(memory: Memory, act: Act) -> N
     assert verify.verify(memory.store_id)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_deleted_store_takes_its_comments_along(memory: Memory, act: Act, store: MemoryStore) -> None:
     write(memory, act, None)
     delete.delete_store(store.pk, act=act)
@@ -97,6 +100,7 @@ def test_a_deleted_store_takes_its_comments_along(memory: Memory, act: Act, stor
     assert not Comment.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_an_erasure_finds_and_masks_comments(memory: Memory, act: Act) -> None:
     comment = write(memory, act, (1, 2))
     found = erasure.search(memory.store_id, ["Jane Doe"], act.at)
@@ -113,6 +117,7 @@ def test_the_rules_for_sensitive_text_hold_for_comments(memory: Memory, act: Act
     assert "4111" not in write(memory, act, None, "card 4111 1111 1111 1111").text
 
 
+@pytest.mark.both_databases
 def test_a_comment_that_was_changed_in_the_database_is_noticed(memory: Memory, act: Act) -> None:
     comment = write(memory, act, None)
     with tampering():

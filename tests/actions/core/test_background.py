@@ -48,6 +48,7 @@ def state(name: str) -> BackgroundTask:
     return BackgroundTask.objects.get(name=name)
 
 
+@pytest.mark.both_databases
 def test_a_checkpoint_file_that_cannot_be_written_stops_nothing_else(
     hub: Hub, clocks: Clocks, settings: Any, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_one_job_that_cannot_go_on_holds_up_no_other_of_its_kind(
     assert len([line for line in caplog.records if line.levelno >= logging.ERROR]) < 3
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_work_that_hangs_starves_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryhub.background.runner.WAIT", 0.05)
@@ -149,6 +151,7 @@ def test_work_that_hangs_starves_no_other(monkeypatch: pytest.MonkeyPatch) -> No
         BackgroundTask.objects.all().delete()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_a_thread_opens_sqlites_file_once_and_again_after_an_error_of_the_database(
     monkeypatch: pytest.MonkeyPatch,
@@ -232,6 +235,7 @@ def test_the_clock_of_forgetting_catches_up_with_a_clock_that_stays_ahead() -> N
     assert now - clock < timedelta(days=1)
 
 
+@pytest.mark.both_databases
 def test_a_clock_set_forward_for_14_seconds_forgets_no_call_that_could_be_repeated(
     hub: Hub, clocks: Clocks, monkeypatch: pytest.MonkeyPatch, own_checkpoints: Path
 ) -> None:

@@ -59,6 +59,7 @@ def edit(hub: Hub, memory: Memory, act: Act, text: str, **options: str) -> curat
 # ------------------------------------------------------------------------------------------------ asked for a reason
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("reason", [None, "", "  "])
 def test_a_person_is_asked_why_what_is_flagged_may_stay(anna: Act, reason: str | None) -> None:
     hub, memory = prepared(card="flag")
@@ -248,6 +249,7 @@ def test_deciding_says_what_it_was_before_and_after() -> None:
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_revealing_gives_the_text_and_says_so() -> None:
     hub, rows = found(CARD)
     version = rows[0].version_id

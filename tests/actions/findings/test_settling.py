@@ -102,6 +102,7 @@ def test_a_deletion_resolves_and_bringing_it_back_opens() -> None:
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_of_many_resolved_findings_each_is_open_again_where_its_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settling, "LOOK", 2)
     cards = [CARD, OTHER_CARD, "5555 5555 5555 4444", "3782 822463 10005"]
@@ -140,6 +141,7 @@ def by_anna() -> Act:
     return Act(Actor.person(new_person("Anna")), Door.WEB, AT, note="back")
 
 
+@pytest.mark.both_databases
 def test_a_finding_of_a_redacted_version_stays_open_where_its_text_still_stands() -> None:
     hub, rows = found(f"one\n{CARD}\n")
     hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="zero")
@@ -148,6 +150,7 @@ def test_a_finding_of_a_redacted_version_stays_open_where_its_text_still_stands(
     assert Finding.objects.get().version_id == Memory.objects.get().head_id
 
 
+@pytest.mark.both_databases
 def test_what_people_once_called_resolved_is_looked_at_and_opened_where_it_stands() -> None:
     hub, _ = found(CARD, OTHER_CARD)
     hub.call(command="str_replace", path="/memories/1.md", old_str=OTHER_CARD, new_str="gone")

@@ -121,6 +121,7 @@ def test_a_store_may_allow_that_messages_quote_comments(
     assert len(outgoing) == 2 and verify.verify(store.pk)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_message_goes_only_to_who_may_still_see_what_it_is_about(
     store: MemoryStore, memory: Memory, alice: User, bob: User, superuser: User, outgoing: list[sent_mail.EmailMessage]
 ) -> None:
@@ -152,6 +153,7 @@ def test_without_a_mail_server_nothing_is_written(memory: Memory, alice: User, b
 # ------------------------------------------------------------------------------------------------ the daily digest
 
 
+@pytest.mark.both_databases
 def test_a_digest_is_due_when_the_persons_day_reaches_the_hour(alice: User) -> None:
     with arranging():
         User.objects.filter(pk=alice.pk).update(time_zone="Europe/Berlin")
@@ -170,6 +172,7 @@ def test_a_digest_is_due_when_the_persons_day_reaches_the_hour(alice: User) -> N
     assert choices.next_digest(choice, twice).astimezone(UTC) - twice.astimezone(UTC) > timedelta(hours=20)
 
 
+@pytest.mark.both_databases
 def test_the_digest_says_what_waits_and_is_not_sent_when_nothing_waits(
     store: MemoryStore, memory: Memory, alice: User, bob: User, outgoing: list[sent_mail.EmailMessage]
 ) -> None:
@@ -198,6 +201,7 @@ def test_the_digest_says_what_waits_and_is_not_sent_when_nothing_waits(
     assert len(outgoing) == 1, "what waits in a store is not told to who left it"
 
 
+@pytest.mark.both_databases
 def test_who_decides_is_told_how_much_waits(
     store: MemoryStore, key: str, alice: User, bob: User, outgoing: list[sent_mail.EmailMessage]
 ) -> None:
@@ -217,6 +221,7 @@ def test_who_decides_is_told_how_much_waits(
 # ------------------------------------------------------------------------------------------------ retention and alarms
 
 
+@pytest.mark.both_databases
 def test_admins_are_warned_before_retention_removes_something(
     garden: MemoryStore, outgoing: list[sent_mail.EmailMessage]
 ) -> None:
@@ -258,6 +263,7 @@ def test_admins_are_warned_in_archived_stores_and_of_what_a_deleted_policy_left_
     assert message.to == [superuser.email] and "3 memories are removed from the trash permanently" in body(message)
 
 
+@pytest.mark.both_databases
 def test_an_alarm_comes_when_it_lasts_goes_to_administrators_and_is_not_repeated_hourly(
     superuser: User, alice: User, store: MemoryStore, outgoing: list[sent_mail.EmailMessage]
 ) -> None:

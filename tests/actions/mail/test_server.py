@@ -45,6 +45,7 @@ def test_a_message_arrives_in_two_forms_with_the_headers_of_an_automatic_one(
     assert "<script" not in html and "<img" not in html
 
 
+@pytest.mark.both_databases
 def test_a_slow_or_absent_server_holds_no_request_and_the_message_is_sent_later(
     memory: Memory, alice: User, bob: User, mailbox: Mailbox, settings: Any
 ) -> None:
@@ -99,6 +100,7 @@ def test_while_the_server_is_away_the_work_fails_with_one_line_in_the_log(
     assert not any(run_until(480)) and len(mailbox.messages) == 1
 
 
+@pytest.mark.both_databases
 def test_a_refused_receiver_does_not_keep_others_from_their_messages(
     alice: User, bob: User, superuser: User, mailbox: Mailbox
 ) -> None:
@@ -122,6 +124,7 @@ def test_only_one_process_sends_a_message_and_one_that_died_is_replaced(bob: Use
     assert len(mailbox.messages) == 1
 
 
+@pytest.mark.both_databases
 def test_a_message_that_cannot_be_written_does_not_hold_the_others(
     bob: User, outgoing: list[sent_mail.EmailMessage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_message_that_cannot_be_written_does_not_hold_the_others(
     assert Mail.objects.get(kind=MailKind.DIGEST).problem == "it could not be written"
 
 
+@pytest.mark.both_databases
 def test_ended_messages_are_forgotten_and_old_tries_are_given_up(
     bob: User, outgoing: list[sent_mail.EmailMessage]
 ) -> None:
@@ -163,6 +167,7 @@ def test_words_of_smtp_errors_never_reach_the_outbox() -> None:
         assert "bob" not in post.problem_of(error)
 
 
+@pytest.mark.both_databases
 def test_a_server_that_answers_late_gets_each_message_once(
     bob: User, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +186,7 @@ def test_a_server_that_answers_late_gets_each_message_once(
     assert len(mailbox.messages) == 2
 
 
+@pytest.mark.both_databases
 def test_a_message_that_is_sent_again_can_be_told_from_another_one(bob: User, mailbox: Mailbox) -> None:
     for _ in range(2):
         outbox.put(MailKind.TEST, [bob.pk], AT)

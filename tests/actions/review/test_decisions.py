@@ -60,6 +60,7 @@ def is_right(store: MemoryStore) -> bool:
     return True
 
 
+@pytest.mark.both_databases
 def test_approving_a_version_approves_the_earlier_ones(caller: Caller, alice: User) -> None:
     memory, versions = three(caller)
     done = decisions.approve(caller.store.id, versions[1].pk, by(alice, "Looks right"), earlier=1)
@@ -90,6 +91,7 @@ def test_approving_versions_in_order_never_meets_ones_own_approval(caller: Calle
     assert is_right(caller.store)
 
 
+@pytest.mark.both_databases
 def test_what_one_took_back_oneself_is_known_too(caller: Caller, alice: User) -> None:
     memory, versions = three(caller)
     done = decisions.approve(caller.store.id, versions[0].pk, by(alice), earlier=0)
@@ -172,6 +174,7 @@ def test_reverting_many_leaves_those_that_need_a_choice(caller: Caller, alice: U
     assert is_right(caller.store)
 
 
+@pytest.mark.both_databases
 def test_a_revert_that_is_taken_back_awaits_review_again(caller: Caller, alice: User) -> None:
     memory, versions = three(caller)
     done = revert.revert(caller.store.id, versions[1].pk, by(alice))
@@ -197,6 +200,7 @@ def test_an_approval_is_taken_back_once_and_only_where_it_still_stands(caller: C
     assert is_right(caller.store)
 
 
+@pytest.mark.both_databases
 def test_an_edit_from_the_review_approves_what_was_opened(caller: Caller, alice: User) -> None:
     memory, versions = three(caller)
     curation.edit(caller.store.id, memory.pk, "better\n", memory.sha256, by(alice, "clearer"), reviewed=versions[1].pk)
@@ -251,6 +255,7 @@ def test_approving_many_takes_the_earlier_ones_and_leaves_what_is_decided(caller
     assert is_right(caller.store)
 
 
+@pytest.mark.both_databases
 def test_approving_many_asks_together_and_takes_only_what_is_earlier_in_each_memory(
     caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +283,7 @@ def test_approving_many_asks_together_and_takes_only_what_is_earlier_in_each_mem
     assert is_right(caller.store)
 
 
+@pytest.mark.both_databases
 def test_a_claim_from_when_the_clock_was_ahead_keeps_nobody_away_once_it_is_right(
     caller: Caller, alice: User, bob: User
 ) -> None:
@@ -287,6 +293,7 @@ def test_a_claim_from_when_the_clock_was_ahead_keeps_nobody_away_once_it_is_righ
     assert decisions.claim(caller.store.id, memory.pk, alice, LATER + timedelta(minutes=20)).by == alice
 
 
+@pytest.mark.both_databases
 def test_a_claim_is_one_persons_until_it_expires(caller: Caller, alice: User, bob: User) -> None:
     memory = caller.create("/a.md", "a\n")
     claim = decisions.claim(caller.store.id, memory.pk, alice, LATER)
@@ -301,6 +308,7 @@ def test_a_claim_is_one_persons_until_it_expires(caller: Caller, alice: User, bo
     assert not Claim.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_claim_that_was_released_meanwhile_is_ones_own(
     caller: Caller, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +331,7 @@ def test_no_claim_is_told_by_the_audit(caller: Caller, alice: User) -> None:
     assert caller.last.seq == before
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("tamper", "what"),
     [
@@ -345,6 +354,7 @@ def test_what_was_decided_cannot_be_changed_unnoticed(caller: Caller, alice: Use
     assert what in problem.what
 
 
+@pytest.mark.both_databases
 def test_what_people_write_needs_no_review(store: MemoryStore, alice: User) -> None:
     done = curation.create(store.id, "/a.md", "a\n", by(alice))
     version = MemoryVersion.objects.get(pk=done.version)

@@ -58,6 +58,7 @@ def cut_off_whole(hub: Hub) -> int:
     return last
 
 
+@pytest.mark.both_databases
 def test_a_log_that_was_cut_off_is_noticed_after_a_checkpoint(long: Hub, tmp_path: Path) -> None:
     path = tmp_path / "checkpoints.jsonl"
     assert checkpoints.append(path, AT) >= 1
@@ -79,6 +80,7 @@ def test_other_entries_in_the_place_of_those_cut_off_are_noticed(long: Hub, tmp_
     assert problem is not None and "it is not the one" in problem.what
 
 
+@pytest.mark.both_databases
 def test_a_store_that_was_removed_whole_is_noticed_after_a_checkpoint(long: Hub, tmp_path: Path) -> None:
     path, store = tmp_path / "checkpoints.jsonl", long.store.id
     checkpoints.append(path, AT)
