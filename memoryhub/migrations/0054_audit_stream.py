@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0052_authenticators'),
+        ('memoryhub', '0053_proposals_of_sessions'),
     ]
 
     operations = [
