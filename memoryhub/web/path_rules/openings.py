@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import date, datetime
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from memoryhub.actions.core.path_rules import MOST_AT_ONCE
 from memoryhub.actions.core.sight import day_of
@@ -18,10 +19,12 @@ MOST_PROPOSALS = 20_000
 class Openings:
     """Counts call by call, from the oldest to the newest, as if people had decided when they did then.
 
-    A session is an agent's; calls without one are a key's, and their proposals are counted by day.
+    A session is an agent's; calls without one are a key's, and their proposals are counted by day. `count` is how many
+    proposals the calls open.
     """
 
     def __init__(self, store_id: str, entries: Sequence[Entry]) -> None:
+        self.count = 0
         self._opened: Counter[tuple[Hashable, date | None]] = Counter()
         self._open: set[Hashable] = set()
         self._ends: list[tuple[int, Hashable]] = []
@@ -47,6 +50,7 @@ class Openings:
         """Note that a call becomes part of the open proposal of its session, or of a new one."""
         whose = _whose(entry.actor_id, entry.author_id, entry.session)
         if whose not in self._open:
+            self.count += 1
             self._opened[whose, _day(entry.session, entry.at)] += 1
             self._open.add(whose)
 
@@ -67,8 +71,7 @@ def _proposals(store_id: str, agents: Iterable[str]) -> Iterable[_Row]:
     of some agents."""
     wanted = sorted(agents)
     first = ProposedChange.objects.filter(store_id=store_id, proposal=OuterRef("pk"), number=1).values("seq")[:1]
-    rows = Proposal.objects.of_store(store_id).annotate(first=Subquery(first)).order_by("-number")
+    rows = Proposal.objects.of_store(store_id).annotate(first=Coalesce(Subquery(first), Value(0))).order_by("-number")
     columns = ("key", "agent", "session", "opened_at", "first", "seq")
     for at in range(0, len(wanted), MOST_AT_ONCE):
-        part = rows.filter(agent__in=wanted[at : at + MOST_AT_ONCE], first__isnull=False)
-        yield from part.values_list(*columns)[:MOST_PROPOSALS]
+        yield from rows.filter(agent__in=wanted[at : at + MOST_AT_ONCE]).values_list(*columns)[:MOST_PROPOSALS]

@@ -61,7 +61,7 @@ class Replay:
     """The result of a replay: `calls` were decided again. `is_cut`: not all calls since `since` were read.
 
     `more` of the calls were done, but would be refused or proposed. `fewer` were refused or proposed, but would be
-    done.
+    done. `opened` is how many proposals the sessions would have made, if people had decided when they did then.
     """
 
     since: datetime
@@ -70,6 +70,7 @@ class Replay:
     groups: Sequence[Group]
     more: int
     fewer: int
+    opened: int
 
     @property
     def refused(self) -> int:
@@ -108,8 +109,9 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
         except TooMuchWork:
             is_cut = True
             break
-    if any(rule.most is not None for rule in rules.rules):
-        found = _limited(store_id, found)
+    opened = 0
+    if any(rule.effect is Effect.PROPOSE for rule in rules.rules):
+        found, opened = _limited(store_id, found)
     groups: dict[tuple[int, str, bool], Group] = {}
     changed: Counter[tuple[bool, bool]] = Counter()
     for entry, outcomes in found:
@@ -127,7 +129,7 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
                 if not group.more:
                     group.examples.append((path, entry.seq))
     ordered = sorted(groups.values(), key=lambda group: (group.number, -group.calls))
-    return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False])
+    return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False], opened)
 
 
 def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple[list[Entry], bool]:
@@ -189,8 +191,10 @@ def _decided(
     return [*proposed.values()]
 
 
-def _limited(store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]) -> list[tuple[Entry, list[Outcome]]]:
-    """Return calls, newest first, with their outcomes if rules limit the proposals of a session."""
+def _limited(
+    store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]
+) -> tuple[list[tuple[Entry, list[Outcome]]], int]:
+    """Return calls, newest first, with their outcomes by the limits of sessions, and how many proposals they open."""
     openings, limited = Openings(store_id, [entry for entry, _ in found]), list[tuple[Entry, list[Outcome]]]()
     for entry, outcomes in reversed(found):
         over: list[Outcome] = []
@@ -200,7 +204,7 @@ def _limited(store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]) -> lis
             if not over:
                 openings.propose(entry)
         limited.append((entry, over or outcomes))
-    return limited[::-1]
+    return limited[::-1], openings.count
 
 
 def _allows_no_more(decision: Decision, opened: int) -> bool:

@@ -167,6 +167,7 @@ def test_a_trial_counts_what_then_happens() -> None:
         seen += outcomes
         assert found.calls == len(made), seed
         assert found.proposed == outcomes["propose"], (seed, rules, made)
+        assert found.opened == Proposal.objects.filter(store=after.store).count(), (seed, rules, made)
         assert found.refused + found.hidden == len(made) - outcomes["propose"] - outcomes["allow"], (seed, rules, made)
         over = sum(group.calls for group in found.groups if group.is_over)
         assert over <= outcomes["over"] + outcomes["refuse"], (seed, rules, made)
