@@ -2,8 +2,9 @@
 
 Each copy repeats every entry with its versions and its memories under other ids and paths. The copies of an entry
 follow each other, so that the store has the same order and the same days. Half of the copies are in the same
-directories, the others in their own. The story's subjects are not copied, so that their pages can be compared; the
-diary and the popular memory are the exceptions, which only become longer. The entries no longer verify.
+directories, the others in their own. The story's subjects are not copied, so that their pages can be compared, and
+neither are the few entries through the door `command`; the diary and the popular memory are the exceptions, which only
+become longer. The entries no longer verify.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,7 @@ from memoryhub.models import (
     AuditChain,
     AuditEntry,
     Directory,
+    Door,
     Figures,
     Growth,
     IdempotentCall,
@@ -113,7 +115,7 @@ def _prepare(cursor: Any, store: str, copies: int) -> None:
         from of_memoryhub_auditentry e join copy on k < coalesce(
             (select 1 where e.memory = {_memory_at(POPULAR)} and e.command <> 'view'),
             (select most from alone where id = e.memory), (select most from alone where id = e.session),
-            (select most from alone where id = e.author_id), {copies})
+            (select most from alone where id = e.author_id), (select 1 where e.door = '{Door.COMMAND}'), {copies})
         order by e.seq, k""")
 
 

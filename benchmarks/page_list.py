@@ -43,7 +43,8 @@ STORE = (
     place("directory", "wide"), place("directory", "wide", "?after=m/{wide_middle}", "wide, middle"),
     place("directory", "wide", "?after=m/{wide_last}", "wide, last"), place("directory", "many"),
     place("directory", "many", "?after=d/{many_middle}", "many directories, middle"), place("directory", "deep"),
-    place("directory", "japanese"), place("directory", "small"), place("directory", "nowhere", status=(404,)),
+    place("directory", "deepest", against="directory: wide"), place("directory", "japanese"),
+    place("directory", "small"), place("directory", "nowhere", status=(404,)),
     place("tree_children", "wide", htmx=True), place("tree_children", "many", htmx=True),
     place("rename_directory", "wide"), place("delete_directory", "wide"),
 )  # fmt: skip
@@ -82,7 +83,7 @@ FILTERS = (
     "", "agent:{agent}", "agent:{rare_agent}", "person:{ben}", "session:{session}", "session:{large_session}",
     "command:view", "command:delete", "command:rename", "command:never", "path:{typical_path}", "path:{wide_path}/",
     "path:/", "path:/reference/", "path:/nowhere/", "outcome:ok", "outcome:error", "door:tool", "door:api", "door:web",
-    "door:mcp", "door:command", "from:{day_45}", "to:{day_45}", "from:{day_45} to:{day_44}", "from:{day_0}",
+    "door:mcp", "door:command", "from:{day_50}", "to:{day_50}", "from:{day_50} to:{day_49}", "from:{day_0}",
     "to:{day_89}", "from:{day_1} to:{day_0}",
 )  # fmt: skip
 PAIRS = (
@@ -126,8 +127,8 @@ EXPOSURE = (
     memory("readers", "typical"), memory("readers", "typical", "?version=12&line=5", "a line of typical"),
     memory("readers", "diary"), memory("readers", "popular"),
     memory("readers", "handbook"), memory("readers", "handbook", "?version=250&line=900", "a line of handbook"),
-    store("store_sessions"), store("store_sessions", "?before={session}", "store_sessions: before"),
-    store("store_sessions", "?after={session}", "store_sessions: after"),
+    store("store_sessions"), store("store_sessions", "?before={middle_session}", "store_sessions: before"),
+    store("store_sessions", "?after={middle_session}", "store_sessions: after"),
     Line("session", "session", {"session_id": "session"}),
     Line("session: large", "session", {"session_id": "large_session"}),
     Line("session: large (all)", "session", {"session_id": "large_session"}, who=ADA),
@@ -138,6 +139,10 @@ TIME = (
     store("moments"), store("moments", "?at={day_45}", "moments: a day", status=(200, 302)),
     *(moment("moment", seq) for seq in ("first", "quarter", "middle", "last")),
     *(moment("moment_directory", "middle", called=place, path=place) for place in ("wide", "many", "deep", "small")),
+    Line(
+        "moment_directory: deepest", "moment_directory", {"store_id": "store", "seq": "middle", "path": "deepest"},
+        against="moment_directory: wide",
+    ),
     *(moment("moment_memory", "middle", called=name, memory_id=name) for name in (
         "typical", "handbook", "moved", "diary", "popular",
     )),

@@ -53,16 +53,22 @@ def _memories(store: MemoryStore) -> dict[str, str]:
 
 def _places(store: MemoryStore) -> dict[str, str]:
     """Return {name: value} for directories (without the first slash) and for names in the middle and near the end of a
-    large directory."""
+    large directory.
+
+    In a store of copies, `deep` and `japanese` are copies that have as many children as in a small store, and `deepest`
+    has those of all copies that are in the same directories.
+    """
     wide = Directory.objects.filter(store=store).at(WIDE).get()
     names = list(Memory.objects.in_directory(wide).values_list("name", flat=True))
-    deep = Directory.objects.filter(store=store, path__startswith="/archive/").order_by("-path")[0]
+    deep = Directory.objects.filter(store=store, path__startswith="/archive/", path__endswith="/2").order_by("path")
+    japanese = Directory.objects.filter(store=store, path__in=("/顧客", "/顧客/c01")).order_by("path")
     projects = Directory.objects.filter(store=store).at("/projects").get()
     many = [row.name for row in Directory.objects.in_directory(projects)]
     return {
         "wide": WIDE[1:], "wide_middle": names[_middle(names)], "wide_last": names[-20],
         "in_wide": _usual(wide), "many": "projects", "many_middle": many[_middle(many)],
-        "deep": deep.path[1:], "in_deep": _usual(deep), "japanese": "顧客", "small": "reference",
+        "deep": deep[0].path[1:], "deepest": deep.reverse()[0].path[1:], "in_deep": _usual(deep[0]),
+        "japanese": japanese.reverse()[0].path[1:], "small": "reference",
         "nowhere": "nowhere/at/all",
     }  # fmt: skip
 
@@ -99,7 +105,9 @@ def _entries(store: MemoryStore) -> dict[str, str]:
 
 def _sessions() -> dict[str, str]:
     names = {"session": "ticket-7001", "large_session": "nightly-import"}
-    return {key: Session.objects.get(name=name).id for key, name in names.items()}
+    found = {key: Session.objects.get(name=name).id for key, name in names.items()}
+    sessions = list(Session.objects.order_by("id").values_list("id", flat=True))
+    return found | {"middle_session": sessions[len(sessions) // 2]}
 
 
 def _days(store: MemoryStore) -> dict[str, str]:

@@ -24,6 +24,8 @@ HANDBOOK_VERSIONS = 500
 NEEDLES = (("quokka", 5), ("axolotl", 3), ("pangolin", 3))
 """Rare words, and how many memories have them: in their text, only in old versions, or only in the trash."""
 RARE = 60
+READERS = 61
+"""More than the sessions on a page, which read the newest version of the diary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ class Story(Acts):
         ):
             for number in range(count):
                 yield next(everywhere(0.1, 0.97, number, count)), partial(act, path, number)
+        for number in range(1, READERS):
+            yield next(everywhere(0.971, 0.98, number, READERS)), partial(self._of_the_popular, DIARY, number)
         told = self._new_run("ticket-7001")
         for number in range(40):
             yield next(everywhere(0.93, 0.9301, number, 40)), partial(self._scripted, told, number)
@@ -246,7 +250,7 @@ class Story(Acts):
             self.edit(run.by, self.held[path][1])
 
     def _of_the_popular(self, path: str, number: int) -> None:
-        """Read the popular memory in a new session."""
+        """Read a memory in a new session."""
         run = self._visitor(path, every=1, number=number)
         if number:
             self.view(run.by, self.held[path][1])
