@@ -14,6 +14,7 @@ from tests.api.harness import Hub, assert_audit_is_right, new_hub
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, merge
+from tests.long import some
 
 pytestmark = pytest.mark.both_databases
 
@@ -134,7 +135,7 @@ def gaps(text: list[str], other: list[str]) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4), 2))
 def test_random_changes_are_refused_if_the_protected_lines_do_not_stay_side_by_side(hub: Hub, seed: int) -> None:
     rng = random.Random(f"protected lines {seed}")
     names = iter(range(10_000))

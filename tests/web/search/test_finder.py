@@ -16,6 +16,7 @@ from memoryhub.text.path_index import Entry, found, words_of
 from memoryhub.web.search import finder_cache, search as search
 from tests.api.harness import new_store
 from tests.fixtures import signed_in
+from tests.long import some
 from tests.web.hostile import HIDDEN, PATH, build
 from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
@@ -44,7 +45,7 @@ def rows(client: Client, store: MemoryStore, query: str) -> str:
     return answer.content.decode()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4), 2))
 def test_the_finder_follows_everything_that_happens_to_paths(
     store: MemoryStore, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
