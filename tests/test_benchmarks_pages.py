@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-TINY = (400, 2_500, 5_000)
+TINY = (240, 1_500, 3_000)
 COPIES = 2
 SIZES = ("small", "large") if LONG else ("small",)
 OWN = {"DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
