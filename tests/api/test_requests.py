@@ -28,7 +28,7 @@ from tests.api.harness import (
     row_counts,
 )
 from tests.api.malformed import BLOCK, LIMIT, MESSAGE, Case
-from tests.long import is_tried
+from tests.long import is_tried, some
 
 TYPES = {
     400: "invalid_request_error",
@@ -154,12 +154,13 @@ STRANGE_INPUTS = [
     {"command": "create", "path": "/memories/n.md", "file_text": "x", "\0": "\ud800"},
     {"command": "view", "path": "/memories", "x": [[["\ud800", {"\0": 10**998}]]]},
 ]  # fmt: skip
+SOME_STRANGE = some(enumerate(STRANGE_INPUTS), 2)
 
 
 @pytest.mark.parametrize(
     ("number", "input"),
-    list(enumerate(STRANGE_INPUTS)),
-    ids=[repr(input)[:80].encode("unicode_escape").decode() for input in STRANGE_INPUTS],
+    SOME_STRANGE,
+    ids=[repr(input)[:80].encode("unicode_escape").decode() for _, input in SOME_STRANGE],
 )
 def test_whatever_stands_inside_input_is_a_matter_of_the_tool(hub: Hub, number: int, input: dict[str, object]) -> None:
     hub.call(command="create", path="/memories/f.md", file_text="one\n")

@@ -11,6 +11,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
 from tests.durations import is_within
 from tests.fixtures import BY, signed_in
+from tests.long import some
 from tests.web.browser_forms import form_with, forms, sent
 from tests.web.memories.pages import HOSTILE, TEXTS, act, new_curator, newest, page, text_of, url_of, write
 
@@ -235,7 +236,7 @@ def test_acts_on_a_memory_never_hit_another_one_at_its_path(store: MemoryStore) 
     assert Memory.objects.live().count() == 2
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", some(TEXTS, 3))
 def test_a_download_is_the_text_and_is_audited(bob: User, store: MemoryStore, text: str) -> None:
     memory = write(store, '/dir/ü "x";.md', text)
     answer = signed_in(bob).post(url_of(memory, "download"))
