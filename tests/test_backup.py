@@ -28,7 +28,7 @@ IDENTITY = x25519.Identity.generate()
 RECIPIENT = {"MEMORYHUB_BACKUP_RECIPIENT": str(IDENTITY.to_public())}
 """A public key for most tests: a passphrase costs seconds of the processor, as it should."""
 PASSPHRASE = {"MEMORYHUB_BACKUP_PASSPHRASE": "seven words that no one else knows"}
-ROUNDS = 50 if LONG else 2
+ROUNDS = 50 if LONG else 1
 
 
 def lines(after: str) -> str:

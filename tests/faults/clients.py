@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.hub import Hub
+from tests.long import LONG
 
 SHARED = "/memories/shared.md"
 AGAIN = frozenset({429, 500, 502, 503, 504})
 """An answer with such a status says nothing of whether the call was made: it is sent again."""
+
+PAUSE = 0 if LONG else 0.1
+"""Seconds between the rounds of a client: without, the load takes the processor from what is tried under it."""
 
 
 @dataclass(slots=True)
@@ -58,6 +62,7 @@ class Client:
     def work_until(self, stop: threading.Event) -> None:
         while not stop.is_set():
             self.round(stop)
+            stop.wait(PAUSE)
 
     def round(self, stop: threading.Event) -> None:
         self.count += 1
