@@ -14,9 +14,10 @@ from memoryhub.serving import heavy
 from memoryhub.serving.application import Application
 from tests.api.server import served
 from tests.asynchronous import run
+from tests.long import LONG
 from tests.serving.clients import Desk, asks_for_export, has_answer
 
-MANY = 60
+MANY = 60 if LONG else 24
 
 
 def addresses(resolver: URLResolver, above: str = "") -> Iterator[tuple[str, str]]:

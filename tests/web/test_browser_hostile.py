@@ -14,7 +14,7 @@ from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import Console, press, sign_in_as
 from tests.durations import is_within, quickest
 from tests.fixtures import signed_in
-from tests.long import LONG
+from tests.long import LONG, some
 from tests.web import hostile
 from tests.web.memories.pages import act, write
 
@@ -89,9 +89,10 @@ def desk(page: Page, live_server: LiveServer) -> Iterator[Page]:
 def test_hostile_text_is_inert_on_every_page(
     desk: Page, console: Console, live_server: LiveServer, world: hostile.World
 ) -> None:
+    """In the short form, on each second page."""
     sign_in_as(desk.context, world.person, live_server.url)
     found: dict[str, list[str]] = {}
-    for address in hostile.pages(world):
+    for address in some(hostile.pages(world), 2):
         response = desk.goto(live_server.url + address)
         assert response is not None
         assert response.status == 200, address
