@@ -53,8 +53,14 @@ OTHERS = {
     "actions/verification/test_checkpoints", "api/test_agent_loop", "api/test_audit_bounds",
     "api/test_conditions_of_path_rules", "api/test_further_routes", "api/test_hidden_paths", "api/test_idempotency",
     "api/test_keys_at_every_operation", "api/test_limits", "api/test_memories_api", "api/test_own_proposals",
-    "api/test_proposals", "api/test_proposed_texts", "api/test_redact", "api/test_shown_proposals", "api/test_vectors",
-    "redaction/test_governing_rows", "serving/test_serve", "test_audit_chain", "test_charlie", "test_environment",
+    "api/test_path_rules", "api/test_proposals", "api/test_proposed_texts", "api/test_protected_lines",
+    "api/test_redact", "api/test_rules", "api/test_shown_proposals", "api/test_vectors", "claude_runs",
+    "doors/test_audited", "doors/test_parity", "doors/test_table", "mcp", "redaction/test_false_alarms",
+    "redaction/test_governing_rows", "redaction/test_outside", "redaction/test_redacted_paths",
+    "redaction/test_tampering", "redaction/test_whole_memory", "serving/test_serve", "test_audit_chain",
+    "test_browser_sessions", "test_charlie", "test_doctor", "test_environment", "test_metrics", "test_private_answers",
+    "test_sign_in_limits", "transfer/test_export", "transfer/test_export_doors", "transfer/test_git_tree",
+    "transfer/test_import", "transfer/test_import_places", "transfer/test_proposals",
 }  # fmt: skip
 """Rooms and modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
 MARK = "both_databases"

@@ -22,6 +22,7 @@ def with_cookie(value: str) -> Client:
     return client
 
 
+@pytest.mark.both_databases
 def test_what_the_database_holds_of_a_session_signs_nobody_in(alice: User) -> None:
     client = signed_in(alice)
     key = client.cookies["sessionid"].value
@@ -32,6 +33,7 @@ def test_what_the_database_holds_of_a_session_signs_nobody_in(alice: User) -> No
     assert with_cookie(row.session_key).get("/account").status_code == 302
 
 
+@pytest.mark.both_databases
 def test_signing_out_removes_the_session(alice: User) -> None:
     client = signed_in(alice)
     key = client.cookies["sessionid"].value
@@ -51,6 +53,7 @@ def test_a_session_is_saved_and_goes_on_under_another_key_after_a_new_password(a
     assert with_cookie(session.session_key).get("/account").status_code == 200
 
 
+@pytest.mark.both_databases
 def test_sessions_that_have_expired_are_removed_in_the_background(alice: User, bob: User) -> None:
     signed_in(alice)
     Session.objects.update(expire_date=timezone.now() - timedelta(minutes=1))
@@ -59,6 +62,7 @@ def test_sessions_that_have_expired_are_removed_in_the_background(alice: User, b
     assert Session.objects.count() == 1 and open_one.get("/account").status_code == 200
 
 
+@pytest.mark.both_databases
 def test_sessions_from_before_go_on(alice: User) -> None:
     client = signed_in(alice)
     key = str(client.cookies["sessionid"].value)

@@ -88,6 +88,7 @@ def found() -> list[Finding]:
     return examine(timezone.now())
 
 
+@pytest.mark.both_databases
 def test_a_healthy_hub_has_no_findings() -> None:
     assert found() == []
 
@@ -316,6 +317,7 @@ def test_a_proxy_that_does_not_do_its_part_is_found(
     assert len(told) == bool(says) and says in "".join(told)
 
 
+@pytest.mark.both_databases
 def test_the_command_exits_with_1_for_an_error_and_says_it_as_json(tmp_path: Path) -> None:
     def told(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
         own = {**os.environ, "MEMORYHUB_DATA_DIR": str(directory), "DATABASE_URL": ""}

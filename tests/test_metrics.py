@@ -24,7 +24,7 @@ from memoryhub.models import HUB, AuditChain, AuditEntry, CallCount, Door, Memor
 from memoryhub.protocol import kinds
 from tests.fixtures import signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 TOKEN = "a token that nobody guesses"
 
@@ -87,6 +87,7 @@ def in_the_audit() -> Counter[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.both_databases
 def test_after_a_mixed_load_the_metrics_are_the_audits_own_counts(
     store: MemoryStore, key: str, alice: User, superuser: User
 ) -> None:
@@ -181,6 +182,7 @@ def test_with_a_token_every_reader_needs_it_wherever_it_is(client: Client, setti
     assert "memoryhub_stores" in scrape(client, HTTP_AUTHORIZATION=f"Bearer {TOKEN}", **away)
 
 
+@pytest.mark.both_databases
 def test_buckets_are_bounded_from_above_as_prometheus_wants(store: MemoryStore) -> None:
 
     with writing():

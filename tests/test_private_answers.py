@@ -24,6 +24,7 @@ def https(settings: Any) -> None:
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
 
 
+@pytest.mark.both_databases
 def test_no_private_answer_is_kept_by_a_browser_or_its_kind_guessed(store: MemoryStore, alice: User, key: str) -> None:
     client, headers = signed_in(alice), {"authorization": f"Bearer {key}"}
     answers = [
@@ -115,6 +116,7 @@ def test_trusted_proxies_may_be_ranges(settings: Any, proxies: list[str], is_rig
     assert ("memoryhub.E007" not in {message.id for message in checks.environment()}) == is_right
 
 
+@pytest.mark.both_databases
 def test_an_admin_of_a_store_issues_no_key_in_the_name_of_an_agent_that_reaches_all(
     store: MemoryStore, alice: User, agent: Agent, key: str
 ) -> None:

@@ -51,6 +51,7 @@ def posted(client: Client, address: str, email: str = EMAIL, password: str = "wr
     return client.post("/sign-in", {"email": email, "password": password}, REMOTE_ADDR=address)
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_of_many_guesses_at_once_no_more_than_the_limit_are_looked_at(quick: None) -> None:
     new_person("Alice")
@@ -184,6 +185,7 @@ def test_guesses_of_the_current_password_are_limited(somebody: User) -> None:
         assert client.post("/account/password", form | {"current": PASSWORD}).status_code == 429
 
 
+@pytest.mark.both_databases
 def test_at_most_two_passwords_are_hashed_at_once_and_who_would_wait_long_is_sent_away(
     somebody: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +247,7 @@ def test_an_outdated_hash_is_written_anew_at_the_next_sign_in(somebody: User, se
     passwords._any_hash.cache_clear()
 
 
+@pytest.mark.both_databases
 def test_counters_name_nobody_and_are_forgotten(somebody: User) -> None:
     guess("203.0.113.9", email="my secret password")
     assert all("@" not in row.id and "secret" not in row.id and "203" not in row.id for row in TryCounter.objects.all())

@@ -16,8 +16,6 @@ from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, merge
 from tests.long import some
 
-pytestmark = pytest.mark.both_databases
-
 VERBS = frozenset({Verb.EDIT, Verb.DELETE, Verb.RENAME})
 TEXT = "head\nrefund in 5 days\nask above 100 EUR\nnotes\n"
 WHY = "Finance decides about refunds."
@@ -79,6 +77,7 @@ def test_what_changes_them_can_wait_for_a_person(hub: Hub) -> None:
     assert "is now part of proposal #2" in hub.call(**replaced | {"old_str": "7 days", "new_str": "9 days"})[1]
 
 
+@pytest.mark.both_databases
 def test_a_directory_with_protected_lines_is_neither_moved_nor_deleted(hub: Hub) -> None:
     assert writes(hub, TEXT, "/in/b.md")[0] == writes(hub, "x\n", "/in/c.md")[0] == "ok"
     lines = Lines(str(memory(hub, "/in/b.md").head_id), 1, 1)

@@ -215,6 +215,7 @@ def test_flagged_places_are_those_of_the_text_as_it_was_masked() -> None:
     assert finding.line == 2
 
 
+@pytest.mark.both_databases
 def test_a_create_that_overwrites_is_screened_too() -> None:
     hub = hub_with(card="mask")
     hub.call(**FIRST)
@@ -226,6 +227,7 @@ def test_a_create_that_overwrites_is_screened_too() -> None:
     assert where_stored(CARD) == set()
 
 
+@pytest.mark.both_databases
 def test_what_tells_a_call_again_cannot_be_guessed_and_old_ones_are_still_known() -> None:
     hub = hub_with()
     block = hub.block("toolu_1", **FIRST)

@@ -11,7 +11,7 @@ from tests.claude_runs.running import started, worked
 from tests.fixtures import signed_in
 from tests.web.memories.pages import page, write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LOOK = call("t1", command="view", path="/memories")
 EDIT = call("t2", command="str_replace", path="/memories/a.md", old_str="text", new_str="words")
@@ -19,6 +19,7 @@ MOVE = call("t3", command="rename", old_path="/memories/a.md", new_path="/memori
 NEW = call("t4", command="create", path="/memories/new.md", file_text="new\n")
 
 
+@pytest.mark.both_databases
 def test_two_runs_are_compared(store: MemoryStore, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ANTHROPIC_API_KEY = KEY
     monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)

@@ -35,7 +35,7 @@ from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find
 from tests.web.memories.pages import page, write
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 DONE = Turn([say("Done.")])
 
@@ -57,6 +57,7 @@ def ran(store: MemoryStore, person: User, *calls: dict[str, Any], **asked: Any) 
         return worked(api, started(store, person, copies=True, **asked))
 
 
+@pytest.mark.both_databases
 def test_a_run_on_a_copy_leaves_the_store_as_it_is(store: MemoryStore, alice: User) -> None:
     write(store, "/a.md", "one\n")
     before = AuditChain.objects.get(pk=store.id).last_seq
@@ -91,6 +92,7 @@ def test_rules_hold_on_a_copy_and_what_they_hold_back_is_proposed_from_it(store:
         assert "secret" not in str(AuditEntry.objects.of_chain(run.place).get(command="view").message)
 
 
+@pytest.mark.both_databases
 def test_no_list_has_a_copy_and_people_may_only_look_at_it(
     store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User
 ) -> None:
@@ -111,6 +113,7 @@ def test_no_list_has_a_copy_and_people_may_only_look_at_it(
     assert f'name="seq" value="{run.base}"' in again and 'value="copy" id="id_place_1" checked' in again
 
 
+@pytest.mark.both_databases
 def test_a_copy_goes_with_its_run_with_an_erasure_and_for_another_one(
     store: MemoryStore, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +151,7 @@ def test_a_copy_goes_with_its_run_with_an_erasure_and_for_another_one(
     assert not MemoryVersion.objects.exclude(store_id=store.id).exists()
 
 
+@pytest.mark.both_databases
 def test_a_copy_is_of_the_moment_that_a_person_writes(store: MemoryStore, alice: User) -> None:
     client, new = signed_in(alice), f"/stores/{store.id}/claude/new"
     form = ASKED | {"place": "copy"}
@@ -226,6 +230,7 @@ def test_a_copy_goes_with_a_memory_that_is_removed_permanently(
     assert not Proposal.objects.exists() and not MemoryStore.present.filter(copy_of=store.id).exists()
 
 
+@pytest.mark.both_databases
 def test_what_is_only_in_a_copy_is_found_handed_over_and_erased(store: MemoryStore, alice: User) -> None:
     write(store, "/a.md")
     sums = {"command": "create", "path": "/memories/sum.md", "file_text": "Quellenberg paid\n"}

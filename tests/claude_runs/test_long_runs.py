@@ -12,7 +12,7 @@ from tests.claude_runs.running import by, events, started, story, worked
 from tests.fixtures import signed_in
 from tests.web.memories.pages import page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 PROGRESS = "/memories/refactoring_progress.xml"
 FILES = [f"app/module_{number:02}.py" for number in range(20)]
@@ -94,6 +94,7 @@ def test_a_summary_that_is_asked_for_replaces_what_was_before(store: MemoryStore
     ] * 3
 
 
+@pytest.mark.both_databases
 def test_a_summary_needs_a_message_and_one_that_failed_replaces_nothing(store: MemoryStore, alice: User) -> None:
     failed = SUMMARY | {"content": None}
     with claude_api(DONE, Turn([failed]), DONE) as api:

@@ -18,7 +18,7 @@ from tests.fixtures import BY, signed_in
 from tests.web.memories.pages import act, page
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 ASKED = {
     "task": "Answer the ticket.\r\nBe kind.", "model": MODEL, "system": "You are Ada.", "tidy": "on",
@@ -81,6 +81,7 @@ def test_others_find_nothing(store: MemoryStore, alice: User, bob: User, charlie
     assert AuditEntry.objects.filter(chain="hub", command="set_claude_role").count() == 1
 
 
+@pytest.mark.both_databases
 def test_the_hubs_page_says_what_is_missing_and_never_the_key(superuser: User, settings: Any) -> None:
     client = signed_in(superuser)
     html = page(client, "/settings/claude")
@@ -104,6 +105,7 @@ def test_without_a_key_the_pages_explain_what_is_missing(store: MemoryStore, ali
     assert not ClaudeRun.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_the_models_and_what_they_can_do_are_those_of_the_api(store: MemoryStore, alice: User, settings: Any) -> None:
     able = ("clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112")
     with claude_api() as api:
@@ -174,6 +176,7 @@ def test_the_page_follows_a_run(store: MemoryStore, alice: User) -> None:
     assert "I write." not in last and "after=" not in last and "Another message" in last
 
 
+@pytest.mark.both_databases
 def test_stopping_and_continuing(store: MemoryStore, alice: User) -> None:
     run, client = started(store, alice), signed_in(alice)
     assert client.post(home(store, run) + "/stop").status_code == 303
@@ -197,6 +200,7 @@ def test_a_value_that_the_rules_keep_out_is_neither_kept_nor_sent(store: MemoryS
     assert secret not in page(signed_in(alice), home(store, run))
 
 
+@pytest.mark.both_databases
 def test_an_erasure_reaches_runs_and_stops_those_that_go_on(store: MemoryStore, alice: User) -> None:
     with claude_api(Turn([say("Dana Quellenberg asks for a refund.")])) as api:
         done = worked(api, started(store, alice, "Quellenberg writes."))
@@ -217,6 +221,7 @@ def test_an_erasure_reaches_runs_and_stops_those_that_go_on(store: MemoryStore, 
         work.write(going.pk, WORKER, [], BY["at"])
 
 
+@pytest.mark.both_databases
 def test_runs_go_with_their_store_and_after_their_days(store: MemoryStore, alice: User, settings: Any) -> None:
     first, second = finished(store, alice), started(store, alice)
     assert first.ended_at is not None

@@ -12,9 +12,10 @@ from tests.claude_runs.test_pages import ASKED
 from tests.fixtures import signed_in
 from tests.web.memories.pages import act, page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.both_databases
 def test_a_preset_is_saved_changed_used_and_deleted(store: MemoryStore, alice: User, settings: Any) -> None:
     settings.ANTHROPIC_API_KEY = KEY
     client, new = signed_in(alice), f"/stores/{store.id}/claude/new"

@@ -16,7 +16,7 @@ from tests.claude_runs.test_runs import results
 from tests.web.memories.pages import write
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 CARD = "4111 1111 1111 1111"
 DONE = Turn([say("Done.")])
@@ -86,6 +86,7 @@ def test_an_answer_that_broke_off_counts_rather_too_much(
     assert run.problem == "broke_off" and run.tokens == ClaudeDay.objects.get().tokens >= least
 
 
+@pytest.mark.both_databases
 def test_an_answer_that_is_stopped_before_it_begins_counts_what_it_is_made_from(
     store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from tests.fixtures import BY
 from tests.web.memories.pages import write
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 GUIDELINES = "<guidelines>\n- Always address customers by their first name\n</guidelines>\n"
 LOOK, READ = (
@@ -37,6 +37,7 @@ def results(request: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in request["messages"][-1]["content"] if block["type"] == "tool_result"]
 
 
+@pytest.mark.both_databases
 def test_the_customer_service_example(store: MemoryStore, alice: User, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     write(store, "/g.xml", GUIDELINES)
@@ -85,6 +86,7 @@ def test_a_person_has_one_agent_and_one_key_to_a_store(store: MemoryStore, alice
     assert started(store, alice).key != one.key
 
 
+@pytest.mark.both_databases
 def test_a_refused_write_and_a_failing_call_go_back_to_claude(store: MemoryStore, alice: User) -> None:
     with tampering():
         rule = PathRule(Effect.REFUSE, pattern="/policies/", reason="Ask a person.").as_json()
@@ -165,6 +167,7 @@ def test_a_run_stops_before_the_answer_that_would_pass_its_budget(
     assert (run.state, run.budget) == ("finished", 1_750)
 
 
+@pytest.mark.both_databases
 def test_the_budget_of_a_day_is_that_of_all_runs(store: MemoryStore, alice: User, settings: Any) -> None:
     settings.MEMORYHUB_CLAUDE_DAY_TOKENS = 1_000
     with claude_api(Turn([say("Yes.")], 500, 20)) as api:
@@ -187,6 +190,7 @@ def test_without_the_count_of_tokens_the_hub_guesses(store: MemoryStore, alice: 
         assert worked(api, started(store, alice)).state == "finished"
 
 
+@pytest.mark.both_databases
 def test_a_run_is_stopped_and_continued_with_a_message(store: MemoryStore, alice: User) -> None:
     long = Turn([say("This sentence is long enough to be cut in the middle."), LOOK], pauses_at=0)
     with claude_api(long, DONE) as api:
@@ -234,6 +238,7 @@ def test_a_waiting_run_is_stopped_at_once(store: MemoryStore, alice: User) -> No
     assert ClaudeRun.objects.get(pk=run.pk).state == "stopped"
 
 
+@pytest.mark.both_databases
 def test_a_call_that_ran_before_the_worker_was_killed_runs_once(
     store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -309,6 +314,7 @@ def test_edits_of_the_context_summaries_and_thoughts_are_kept(store: MemoryStore
     assert api.betas[0] == "context-management-2025-06-27,compact-2026-01-12"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("reason", "code"),
     [("refusal", "declined"), ("max_tokens", "answer_full"), ("model_context_window_exceeded", "context_full")],

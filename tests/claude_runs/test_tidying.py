@@ -25,7 +25,7 @@ from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page, write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 DONE = Turn([say("I merged the tickets.")])
 
@@ -119,6 +119,7 @@ def test_tidying_a_store_of_60_memories(store: MemoryStore, alice: User, key: st
         call_command("verify_audit", chain=chain, verbosity=0)
 
 
+@pytest.mark.both_databases
 def test_a_continued_run_proposes_anew_and_one_that_was_stopped_when_a_person_wants_it(
     store: MemoryStore, alice: User
 ) -> None:

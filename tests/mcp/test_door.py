@@ -86,6 +86,7 @@ def test_a_key_is_needed_and_opens_its_own_stores_alone(hub: Hub) -> None:
     assert (refused.command, refused.door, refused.ok) == ("refused", "mcp", False)
 
 
+@pytest.mark.both_databases
 def test_a_key_of_several_stores_names_one(hub: Hub) -> None:
     other = new_store()
     _, several = keys_and_roles.issue_key(new_agent(), stores=[hub.store, other], access=Access.WRITE, **BY)
@@ -220,6 +221,7 @@ def test_cookies_mean_nothing_and_none_are_set(hub: Hub, superuser: Any) -> None
     assert not send(hub, PING).headers.keys() & {"set-cookie", "mcp-session-id"}
 
 
+@pytest.mark.both_databases
 def test_a_connection_is_a_session_unless_the_agent_names_one(hub: Hub) -> None:
     begun = {
         "protocolVersion": "2025-11-25",

@@ -38,6 +38,7 @@ COMMANDS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.both_databases
 def test_every_command_is_answered_as_at_the_tools_endpoint(hub: Hub) -> None:
     for version in (AGREED, STATELESS):
         here, there = new_hub(), new_hub()
@@ -72,6 +73,7 @@ def test_a_call_that_is_sent_again_runs_once(hub: Hub) -> None:
     assert send(hub, message("ping"), idempotency_key="ä").status == 400
 
 
+@pytest.mark.both_databases
 def test_a_session_is_named_by_its_header(hub: Hub) -> None:
     called(hub, "memory", COMMANDS[1], memoryhub_session="run-7")
     called(hub, "search", {"query": "one"}, memoryhub_session="run-7")
@@ -176,6 +178,7 @@ def test_history_lists_versions_and_gives_the_text_of_one(hub: Hub) -> None:
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_a_redacted_version_tells_nothing_that_it_held(hub: Hub) -> None:
     for command in COMMANDS[1:4:2]:
         hub.call(**command)
@@ -186,6 +189,7 @@ def test_a_redacted_version_tells_nothing_that_it_held(hub: Hub) -> None:
     assert newest_entry(hub.store.id).command == "redact"  # what is not given is not noted as read
 
 
+@pytest.mark.both_databases
 def test_what_the_store_keeps_out_is_in_no_entry(hub: Hub) -> None:
     set_rules(hub.store, card="block")
     call(hub, "search", query=CARD)
@@ -223,6 +227,7 @@ def test_a_limit_of_calls_is_one_for_all_tools(hub: Hub) -> None:
     assert row_counts() == before
 
 
+@pytest.mark.both_databases
 def test_nothing_here_redacts_and_a_reader_reads(hub: Hub) -> None:
     hub.call(command="create", path="/memories/a.md", file_text="tea")
     reader = Hub(hub.store, new_secret(hub.store, Access.READ))

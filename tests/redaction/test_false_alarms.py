@@ -51,6 +51,7 @@ def test_a_version_read_through_the_api_then_redacted_then_deleted_with_its_stor
     assert verify.verify(hub.store.pk)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_refused_call_that_was_repeated_and_then_redacted_is_no_alarm() -> None:
     """The answer of the second is that of the first, and cannot be tried either when the first is redacted."""
     hub = read_through_the_api()

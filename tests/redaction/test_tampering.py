@@ -261,6 +261,7 @@ LATE_ATTEMPTS = (
 )  # fmt: skip
 
 
+@pytest.mark.both_databases
 def test_a_chain_that_starts_late_is_guarded_as_well(late: MemoryStore) -> None:
     assert problem(late) is None
     assert verify.removed(late.pk).entries == AuditChain.objects.get(pk=late.pk).start_seq

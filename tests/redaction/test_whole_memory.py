@@ -69,6 +69,7 @@ def test_no_text_of_a_removed_memory_is_left(store: MemoryStore, caller: Caller,
     assert removed(store, memory) == 0
 
 
+@pytest.mark.both_databases
 def test_an_admin_removes_it_by_its_name_and_others_do_not(
     store: MemoryStore, caller: Caller, alice: User, bob: User
 ) -> None:

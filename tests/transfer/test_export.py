@@ -36,6 +36,7 @@ def versions_of(store: MemoryStore) -> list[MemoryVersion]:
 
 
 class TestLines:
+    @pytest.mark.both_databases
     def test_they_hold_every_memory_with_every_version(self, history: History) -> None:
         lines = lines_of(export(history.store, "jsonl"))
         assert [line["type"] for line in lines[:2]] == ["header", "store"] and lines[-1]["type"] == "end"
@@ -65,6 +66,7 @@ class TestLines:
                 numbers.append(line["number"])
                 assert line["memory"] == memory and numbers == sorted(numbers)
 
+    @pytest.mark.both_databases
     def test_they_are_the_same_however_few_are_read_at_once(
         self, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -210,6 +212,7 @@ class TestGit:
             assert {"/" + path: text for path, text in repository.tree().items()} == tree_now(history.store)
             repository.git("fsck", "--strict")
 
+    @pytest.mark.both_databases
     def test_each_line_has_the_author_that_the_hub_names(self, tmp_path: Path) -> None:
         store, path = written()
         repository = Repository.of(export(store, "git"), tmp_path / "copy")

@@ -264,6 +264,7 @@ class TestCommand:
 
 
 class TestWhileOthersWrite:
+    @pytest.mark.both_databases
     def test_it_is_as_of_its_entry(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(exporting_rows, "PART", 2)
         monkeypatch.setattr(exporting_rows, "BRIEF", 3)
@@ -357,6 +358,7 @@ def test_every_role_may_export(store: MemoryStore, bob: User) -> None:
         assert archive(posted(bob, store, format="zip"))[0] == {"a.md": "text\n"}
 
 
+@pytest.mark.both_databases
 def test_a_memory_whose_paths_were_redacted_is_exported_without_them(store: MemoryStore, tmp_path: Path) -> None:
     memory = write(store, "/anna.md", "about Anna")
     curation.delete(store.id, "/anna.md", act())

@@ -51,6 +51,7 @@ def entries(job: Import) -> list[AuditEntry]:
     return list(AuditEntry.objects.of_chain(job.store_id).filter(group=job.group).order_by("seq"))
 
 
+@pytest.mark.both_databases
 def test_a_preview_says_what_each_memory_meets_and_changes_nothing(target: MemoryStore) -> None:
     write(target, "/same.md", "same")
     write(target, "/other.md", "other")
@@ -73,6 +74,7 @@ def test_a_preview_says_what_each_memory_meets_and_changes_nothing(target: Memor
     assert texts(target)["/new.md"] == "new"
 
 
+@pytest.mark.both_databases
 def test_every_choice_does_what_it_says_in_one_group(target: MemoryStore, own_checkpoints: Path) -> None:
     for name in ("keep", "replace", "beside", "changed"):
         write(target, f"/{name}.md", "here")
@@ -107,6 +109,7 @@ def test_every_choice_does_what_it_says_in_one_group(target: MemoryStore, own_ch
     trips.require_verified(target, own_checkpoints)
 
 
+@pytest.mark.both_databases
 def test_the_rules_of_the_store_hold_for_every_text_of_a_history(target: MemoryStore, own_checkpoints: Path) -> None:
     key = "sk-ant-api03-" + "aB3dE6gH9-" * 9 + "xyzAA"
     stream = commit(written("old.md", content=key.encode()), written("ok.md", content=b"fine"), head="mark :1\n")
@@ -162,6 +165,7 @@ def test_cancelled_or_forgotten_its_texts_are_gone(target: MemoryStore) -> None:
     assert old.state == "cancelled" and ImportItem.objects.get(job=old).content is None
 
 
+@pytest.mark.both_databases
 def test_an_erasure_finds_and_empties_what_is_about_to_come(target: MemoryStore) -> None:
     stream = commit(written("a.md", content=b"Jane Roe lives here"), head="mark :1\n")
     stream += commit(written("a.md", content=b"nobody lives here"), head="mark :2\n").replace(
@@ -191,6 +195,7 @@ def test_no_digest_of_an_imported_text_is_left_after_its_erasure(target: MemoryS
     trips.require_verified(target, own_checkpoints)
 
 
+@pytest.mark.both_databases
 def test_one_straight_history_of_any_repository_comes_with_its_versions(
     target: MemoryStore, own_checkpoints: Path
 ) -> None:
@@ -273,6 +278,7 @@ def test_the_end_of_the_input_imports_nothing_and_leaves_no_preview(
     assert not Import.objects.filter(state__in=importing.OPEN).exists()
 
 
+@pytest.mark.both_databases
 def test_the_command_shows_asks_and_reports(tmp_path: Path, target: MemoryStore, capsys: Any) -> None:
     write(target, "/a.md", "old")
     source = tmp_path / "project.zip"

@@ -89,6 +89,7 @@ def test_directories_in_two_forms_become_one_where_their_texts_differ(
     assert paths(target) == {f"/{COMPOSED}/a.md", f"/{COMPOSED}/b.md"}
 
 
+@pytest.mark.both_databases
 def test_a_stream_that_renames_a_text_to_its_other_form_keeps_both_histories(
     tmp_path: Path, target: MemoryStore
 ) -> None:

@@ -39,7 +39,7 @@ from tests.web.proposals.proposing import (
     url_of,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 A, B, C = "/policies/a.md", "/policies/b.md", "/policies/c.md"
 
@@ -72,6 +72,7 @@ def states(store: MemoryStore, number: int = 1) -> dict[str, tuple[str | None, s
     return {change.path: (change.then.path, change.problem.value) for change in plan.changes}
 
 
+@pytest.mark.both_databases
 def test_an_open_proposal_comes_back_open(caller: Caller, store: MemoryStore, alice: User, superuser: User) -> None:
     caller.session = "run-8"
     proposes(caller, "create", "/policies/refused.md", file_text="no\n")
@@ -176,6 +177,7 @@ def _written(lines: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
+@pytest.mark.both_databases
 def test_it_obeys_rules_limits_and_choices(caller: Caller, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     caller.session = "run-8"
     proposes(caller, "create", "/policies/mail.md", file_text="Write to ann@example.com\n")
@@ -211,6 +213,7 @@ def test_a_text_that_the_target_masks_is_still_what_the_agent_saw(store: MemoryS
     assert change.then.content == texts(target)[A].replace("one", "1")
 
 
+@pytest.mark.both_databases
 def test_an_agent_that_the_hub_does_not_know_is_unknown(caller: Caller, store: MemoryStore, superuser: User) -> None:
     lines = lines_of(carried(store))
     of_type(lines, "proposal")[0]["agent"] = {"type": "api_actor", "id": "agent_elsewhere", "label": "Elsewhere"}
