@@ -57,10 +57,10 @@ OTHERS = {
     "api/test_redact", "api/test_rules", "api/test_shown_proposals", "api/test_vectors", "claude_runs",
     "doors/test_audited", "doors/test_parity", "doors/test_table", "mcp", "redaction/test_false_alarms",
     "redaction/test_governing_rows", "redaction/test_outside", "redaction/test_redacted_paths",
-    "redaction/test_tampering", "redaction/test_whole_memory", "serving/test_serve", "test_audit_chain",
-    "test_browser_sessions", "test_charlie", "test_doctor", "test_environment", "test_metrics", "test_private_answers",
-    "test_sign_in_limits", "transfer/test_export", "transfer/test_export_doors", "transfer/test_git_tree",
-    "transfer/test_import", "transfer/test_import_places", "transfer/test_proposals",
+    "redaction/test_tampering", "redaction/test_whole_memory", "serving/test_serve", "serving/test_watch",
+    "test_audit_chain", "test_browser_sessions", "test_charlie", "test_doctor", "test_environment", "test_metrics",
+    "test_private_answers", "test_sign_in_limits", "transfer/test_export", "transfer/test_export_doors",
+    "transfer/test_git_tree", "transfer/test_import", "transfer/test_import_places", "transfer/test_proposals",
 }  # fmt: skip
 """Rooms and modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
 MARK = "both_databases"

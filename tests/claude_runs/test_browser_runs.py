@@ -40,7 +40,6 @@ def api(settings: Any) -> Iterator[ClaudeApi]:
         thread.join()
 
 
-@pytest.mark.both_databases
 def test_a_run_is_followed_stopped_continued_and_undone(
     page: Page, live_server: LiveServer, store: MemoryStore, alice: User, api: ClaudeApi
 ) -> None:

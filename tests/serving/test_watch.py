@@ -18,7 +18,7 @@ from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.models import BackgroundTask, MemoryStore
 from tests.serving.watching import busy, for_ever, in_thread, stop_now, stopped
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FOREVER = {
     "sqlite": "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n",
@@ -57,6 +57,7 @@ def test_python_is_stopped_even_where_it_catches_every_exception(watched: Watch)
     in_thread(partial(stopped, watched, whatever_happens))
 
 
+@pytest.mark.both_databases
 def test_a_statement_of_the_database_is_stopped_and_the_thread_gets_another_connection(watched: Watch) -> None:
     results: Results = []
 
@@ -72,6 +73,7 @@ def test_a_statement_of_the_database_is_stopped_and_the_thread_gets_another_conn
     assert results == [0]
 
 
+@pytest.mark.both_databases
 def test_a_transaction_is_rolled_back_and_the_next_one_works(watched: Watch, store: MemoryStore) -> None:
     drivers: Results = []
 
@@ -98,6 +100,7 @@ def _write(store: MemoryStore) -> None:
         assert MemoryStore.objects.filter(pk=store.pk).exists()
 
 
+@pytest.mark.both_databases
 def test_work_that_ends_in_time_is_left_alone(watched: Watch) -> None:
     results: Results = []
 
@@ -111,6 +114,7 @@ def test_work_that_ends_in_time_is_left_alone(watched: Watch) -> None:
     assert results == list(range(300))
 
 
+@pytest.mark.both_databases
 def test_waiting_is_stopped_after_three_times_as_long_where_it_may_be_for_postgresql(watched: Watch) -> None:
     """On SQLite it is for another request or a disk. What waits for its commit there will be committed."""
     results: Results = []
@@ -124,6 +128,7 @@ def test_waiting_is_stopped_after_three_times_as_long_where_it_may_be_for_postgr
     assert results == ([] if connection.vendor == "postgresql" else ["ended"])
 
 
+@pytest.mark.both_databases
 def test_a_thread_that_waits_for_its_turn_is_stopped_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would raise the stop once the thread has the lock, where nothing gives it up."""
     committer_runs = threading.Event()
@@ -209,6 +214,7 @@ def test_no_stop_leaves_a_lock_taken(take: Callable[[Taken], None], monkeypatch:
     in_thread(work)
 
 
+@pytest.mark.both_databases
 def test_a_page_that_releases_a_hold_is_stopped_as_any_other(watched: Watch) -> None:
     """Its view has the name of what releases a lock."""
 
@@ -223,6 +229,7 @@ def test_a_page_that_releases_a_hold_is_stopped_as_any_other(watched: Watch) -> 
     in_thread(partial(stopped, watched, release))
 
 
+@pytest.mark.both_databases
 def test_a_commit_is_not_stopped_and_who_is_stopped_after_it_is_told_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -254,6 +261,7 @@ def test_a_commit_is_not_stopped_and_who_is_stopped_after_it_is_told_so(
     assert BackgroundTask.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_what_was_stopped_is_not_committed_even_if_it_goes_on(store: MemoryStore) -> None:
     watched = Watch()
 
@@ -271,6 +279,7 @@ def test_what_was_stopped_is_not_committed_even_if_it_goes_on(store: MemoryStore
     assert store.description != "half done"
 
 
+@pytest.mark.both_databases
 def test_the_thread_that_commits_goes_on_after_a_stop_while_it_waited(
     watched: Watch, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +301,7 @@ def test_the_thread_that_commits_goes_on_after_a_stop_while_it_waited(
     assert later.error is None and later.result == 0
 
 
+@pytest.mark.both_databases
 def test_an_error_of_the_work_is_its_own(watched: Watch) -> None:
     def fails() -> None:
         raise ValueError("of its own")
@@ -350,6 +360,7 @@ def test_a_request_that_takes_the_memory_is_stopped_and_another_one_that_works_m
         innocent.result(60)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_call_that_takes_too_long_does_not_stop_the_thread_that_commits(
     alone: bool, watched: Watch, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
