@@ -16,7 +16,7 @@ from memoryhub.web.accounts.browsers import name_of
 from tests.fixtures import PASSWORD, signed_in
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:133.0) Gecko/20100101 Firefox/133.0"
 
@@ -35,6 +35,7 @@ def newest() -> AuditEntry:
     return AuditEntry.objects.of_chain(HUB).newest()[0]
 
 
+@pytest.mark.both_databases
 def test_a_person_sees_where_they_are_signed_in_and_signs_out_there(charlie: User, bob: User, superuser: User) -> None:
     here, there = Client(), Client(headers={"user-agent": FIREFOX})
     for client in (here, there):
@@ -59,6 +60,7 @@ def test_everywhere_else_leaves_this_browser(charlie: User) -> None:
     assert AuditEntry.objects.count() == before
 
 
+@pytest.mark.both_databases
 def test_an_administrator_signs_somebody_out(charlie: User, superuser: User, alice: User) -> None:
     one, two, root = signed_in(charlie), signed_in(charlie), signed_in(superuser)
     address = f"/people/{charlie.pk}/browsers"
@@ -72,6 +74,7 @@ def test_an_administrator_signs_somebody_out(charlie: User, superuser: User, ali
     assert newest().actor_id == superuser.pk
 
 
+@pytest.mark.both_databases
 def test_a_pause_and_an_age_end_the_sign_in(charlie: User, moment: Any, settings: Any) -> None:
     settings.MEMORYHUB_SIGN_IN_HOURS, settings.MEMORYHUB_SIGN_IN_IDLE_HOURS = 6, 2
     idle, busy = signed_in(charlie), signed_in(charlie)
@@ -85,6 +88,7 @@ def test_a_pause_and_an_age_end_the_sign_in(charlie: User, moment: Any, settings
     assert not BrowserSession.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_the_use_is_written_down_at_times_and_not_with_each_page(charlie: User, moment: Any) -> None:
     client = signed_in(charlie)
     begun = timezone.now()
@@ -94,6 +98,7 @@ def test_the_use_is_written_down_at_times_and_not_with_each_page(charlie: User, 
     assert is_in(client) and BrowserSession.objects.get().seen_at == timezone.now()
 
 
+@pytest.mark.both_databases
 def test_a_deactivation_a_new_password_and_a_sign_out_end_sessions(charlie: User, bob: User, superuser: User) -> None:
     here, there = signed_in(charlie), signed_in(charlie)
     new = "another wholly new pass phrase"
@@ -107,6 +112,7 @@ def test_a_deactivation_a_new_password_and_a_sign_out_end_sessions(charlie: User
     assert not is_in(client)
 
 
+@pytest.mark.both_databases
 def test_a_cookie_without_the_row_of_its_browser_signs_nobody_in(charlie: User, bob: User) -> None:
     client, others = signed_in(charlie), signed_in(bob)
     session = others.session
@@ -118,6 +124,7 @@ def test_a_cookie_without_the_row_of_its_browser_signs_nobody_in(charlie: User, 
     assert not is_in(client)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("device", "name"),
     [

@@ -224,7 +224,6 @@ def test_deactivating_somebody_shows_the_keys_that_they_made_and_revokes_those_t
     assert AuditEntry.objects.of_chain(HUB).of_command("revoke_key").get().actor_id == superuser.id
 
 
-@pytest.mark.both_databases
 def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
     store: MemoryStore, alice: User, superuser: User
 ) -> None:
@@ -255,7 +254,6 @@ def test_what_each_role_may_do_is_said_where_roles_are_given(store: MemoryStore,
         assert page.count("icon-check") >= 6, "what a role may do is a tick, not a word"
 
 
-@pytest.mark.both_databases
 def test_a_key_that_was_issued_after_the_page_was_opened_is_shown_before_anything_happens(
     store: MemoryStore, superuser: User
 ) -> None:
@@ -293,7 +291,6 @@ def test_removing_an_admin_of_a_store_shows_the_keys_to_it_that_they_made(
     assert [entry["before"] for entry in told(store.id, "set_role")][-1] == "admin"
 
 
-@pytest.mark.both_databases
 def test_keys_beyond_an_admins_own_stores_are_shown_and_left_to_the_administrators_of_the_hub(
     store: MemoryStore, alice: User
 ) -> None:

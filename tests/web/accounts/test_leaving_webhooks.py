@@ -24,7 +24,6 @@ def paused() -> set[str]:
     return set(Webhook.objects.exclude(paused_at=None).values_list("name", flat=True))
 
 
-@pytest.mark.both_databases
 def test_removing_an_admin_of_a_store_shows_their_webhooks_and_pauses_those_that_stay_ticked(
     store: MemoryStore, alice: User
 ) -> None:

@@ -10,7 +10,7 @@ from memoryhub.web.accounts import leaving_keys
 from tests.fixtures import new_person, signed_in
 from tests.web.accounts.test_leaving import by, issued_by, text, works
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def test_keys_beyond_those_that_are_listed_are_said_to_go_on_working(

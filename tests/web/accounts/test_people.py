@@ -72,7 +72,6 @@ def test_wrong_methods_are_refused(superuser: User, bob: User) -> None:
         assert client.put(address).status_code == 405
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "address",
     ["/people/user_x/active", "/people/user_x/password-link", "/people/invitations/x/withdraw", "/people/%00/active"],
@@ -147,7 +146,6 @@ def test_an_administrator_can_be_invited(superuser: User) -> None:
     assert HOSTILE not in html and "&lt;img" in html
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("email", ["", "no address", HOSTILE, "a\x00@example.com", "x" * 300 + "@example.com"])
 def test_a_malformed_invitation_is_none(superuser: User, email: str) -> None:
     response = signed_in(superuser).post("/people/invite", {"email": email})

@@ -39,7 +39,6 @@ def test_a_person_sets_name_zone_theme_and_shortcuts(charlie: User) -> None:
     assert 'data-theme="dark"' in page and 'value="Europe/Berlin"' in page
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -109,7 +108,6 @@ def test_htmx_is_asked_to_load_the_page_again_in_the_other_theme(charlie: User) 
     assert response.headers["HX-Refresh"] == "true"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("theme", ["", "pink", HOSTILE, "\x00"])
 def test_there_are_no_other_themes(charlie: User, theme: str) -> None:
     assert signed_in(charlie).post("/theme", {"theme": theme}).status_code == 400

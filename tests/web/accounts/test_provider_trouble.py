@@ -17,9 +17,10 @@ from tests.web.accounts.conftest import Provider
 from tests.web.accounts.test_single_sign_on import come, is_in
 from tests.write_guard import arranging
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.both_databases
 def test_an_administrator_whom_the_provider_knows_has_no_password_beside_it(
     idp: Provider, superuser: User, settings: Any
 ) -> None:

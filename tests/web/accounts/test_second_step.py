@@ -20,7 +20,7 @@ from tests.fixtures import BY, PASSWORD, signed_in
 from tests.web.common.test_fresh import stale
 from tests.write_guard import arranging
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 NEW = "another wholly new pass phrase"
 
@@ -67,6 +67,7 @@ def newest() -> AuditEntry:
     return AuditEntry.objects.of_chain(HUB).newest()[0]
 
 
+@pytest.mark.both_databases
 def test_codes_are_those_of_the_standard() -> None:
     """RFC 6238, appendix B, the last six digits."""
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
@@ -76,6 +77,7 @@ def test_codes_are_those_of_the_standard() -> None:
     assert totp.step_of(secret, "287082", at, after=0) == 1 and totp.step_of(secret, "287082", at, after=1) is None
 
 
+@pytest.mark.both_databases
 def test_a_password_alone_no_longer_signs_in(charlie: User, app: tuple[str, list[str]], moment: Any) -> None:
     secret, codes = app
     assert len(codes) == authenticators.CODES and newest().command == "add_app"
@@ -94,6 +96,7 @@ def test_a_password_alone_no_longer_signs_in(charlie: User, app: tuple[str, list
     assert verify.verify(HUB)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_recovery_code_works_once(charlie: User, app: tuple[str, list[str]]) -> None:
     for expected in (True, False):
         client, page = first_step(charlie)
@@ -131,6 +134,7 @@ def test_a_new_password_by_a_link_does_not_skip_the_code(charlie: User, app: Any
     assert client.post(f"/invitations/{token}", form).headers["Location"] == "/sign-in" and not is_in(client)
 
 
+@pytest.mark.both_databases
 def test_the_app_is_removed_by_its_person_or_an_administrator_who_prove_themselves(
     charlie: User, superuser: User, app: Any
 ) -> None:

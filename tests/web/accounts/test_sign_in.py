@@ -95,7 +95,6 @@ def test_a_fresh_first_link_ends_the_earlier_one() -> None:
     assert Client().get(later).status_code == 200
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -179,7 +178,6 @@ def test_the_page_of_sign_in_leads_somebody_signed_in_on(charlie: User) -> None:
     assert response.headers["Location"] == "/account"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("email", "password"),
     [

@@ -33,7 +33,7 @@ from tests.web.accounts.identity_provider import CLIENT
 from tests.web.common.test_fresh import INVITES, asked
 from tests.write_guard import arranging
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def newest() -> AuditEntry:
     return AuditEntry.objects.of_chain(HUB).newest()[0]
 
 
+@pytest.mark.both_databases
 def test_a_person_comes_in_by_the_provider_and_gets_the_roles_of_the_groups(
     idp: Provider, store: MemoryStore, settings: Any
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_person_comes_in_by_the_provider_and_gets_the_roles_of_the_groups(
     assert Client().post("/sign-in", {"email": dora.email, "password": ""}).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_removed_group_is_a_removed_role_within_a_minute(
     idp: Provider, store: MemoryStore, superuser: User, settings: Any, moment: Any
 ) -> None:
@@ -159,6 +161,7 @@ def test_what_must_not_be_believed_is_not(idp: Provider, wrong: dict[str, Any]) 
     assert response.status_code == 403 and not is_in(client) and not User.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_configuration_of_another_issuer_and_a_userinfo_of_another_person_are_refused(idp: Provider) -> None:
     idp.says(wrong={"configured": "https://evil.example.com"})
     assert Client().get("/sign-in/provider").status_code == 403
@@ -197,6 +200,7 @@ def test_nobody_is_led_elsewhere_afterwards(idp: Provider, to: str) -> None:
     assert response.headers["Location"] == "/"
 
 
+@pytest.mark.both_databases
 def test_an_address_links_only_what_it_may(idp: Provider, charlie: User, superuser: User) -> None:
     idp.says(person=DORA | {"email": "charlie@example.com", "email_verified": False})
     assert come(idp)[1].status_code == 403, "an address that the provider has not verified"
@@ -212,6 +216,7 @@ def test_an_address_links_only_what_it_may(idp: Provider, charlie: User, superus
     assert is_in(come(idp)[0]) and User.objects.count() == 2, "the subject counts, not the address"
 
 
+@pytest.mark.both_databases
 def test_whoever_made_an_account_for_an_address_does_not_get_what_its_owner_gets(
     idp: Provider, charlie: User, superuser: User, settings: Any, moment: Any
 ) -> None:
@@ -238,6 +243,7 @@ def test_without_a_group_of_the_mapping_nobody_new_comes_in(idp: Provider, store
     assert not User.objects.exists() and not newest().ok
 
 
+@pytest.mark.both_databases
 def test_a_role_in_a_store_outside_the_mapping_is_left_alone(
     idp: Provider, store: MemoryStore, charlie: User, settings: Any
 ) -> None:
@@ -272,6 +278,7 @@ def test_single_sign_on_only_leaves_the_administrators_their_password(
         people.accept(token, email="", name="Eve", password=PASSWORD, at=timezone.now())
 
 
+@pytest.mark.both_databases
 def test_who_came_by_the_provider_proves_there_again_who_they_are(
     idp: Provider, superuser: User, settings: Any
 ) -> None:
@@ -296,6 +303,7 @@ def test_who_came_by_the_provider_proves_there_again_who_they_are(
     assert Invitation.objects.get().is_superuser
 
 
+@pytest.mark.both_databases
 def test_who_is_still_signed_in_at_the_provider_has_proved_nothing_new(
     idp: Provider, superuser: User, settings: Any
 ) -> None:
@@ -340,6 +348,7 @@ def test_without_a_provider_there_is_no_such_page(charlie: User) -> None:
         assert Client().get(path).status_code == signed_in(charlie).get(path).status_code == 404
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("text", ["x", "x=", "=admin@memstore_1", "x=owner@memstore_" + "0" * 26, "x=administrator@y"])
 def test_a_wrong_mapping_is_named(text: str) -> None:
     with pytest.raises(BadMapping):

@@ -93,7 +93,6 @@ def test_looking_writes_nothing(agent: Agent, store: MemoryStore, superuser: Use
     assert AuditEntry.objects.count() == before
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "address",
     ["/agents/x", "/agents/x/edit", "/agents/x/keys/new", "/keys/x/revoke", "/agents/%00", "/keys/%00/revoke"],
@@ -213,7 +212,6 @@ def test_a_malformed_or_taken_name_makes_no_agent(agent: Agent, superuser: User,
     assert Agent.objects.count() == 1
 
 
-@pytest.mark.both_databases
 def test_a_hostile_name_is_shown_and_not_run(superuser: User, store: MemoryStore) -> None:
     client = signed_in(superuser)
     client.post("/agents/new", {"name": HOSTILE, "description": HOSTILE + "\u202e"})
@@ -289,7 +287,6 @@ def test_a_key_ends_after_a_day_of_the_persons_own(agent: Agent, store: MemorySt
     assert end is not None and end.isoformat() == f"{day + timedelta(days=1)}T00:00:00+00:00"
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -342,7 +339,6 @@ def test_an_admin_revokes_no_key_that_reaches_further(
     assert not AuditEntry.objects.filter(command="revoke_key").exists()
 
 
-@pytest.mark.both_databases
 def test_an_admin_of_all_its_stores_may_revoke_a_key(
     agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:

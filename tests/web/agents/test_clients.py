@@ -67,7 +67,6 @@ def test_a_new_key_comes_with_an_address_that_answers_it(
     assert [tool["name"] for tool in answer.json()["result"]["tools"]] == ["memory", "search", "history", "proposals"]
 
 
-@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_an_agents_page_shows_a_placeholder_and_a_store_that_the_person_knows(
     agent: Agent, store: MemoryStore, superuser: User, alice: User, charlie: User

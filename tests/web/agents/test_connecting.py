@@ -11,7 +11,6 @@ pytestmark = pytest.mark.django_db
 WORDS = "Connect a new agent to one of your memory stores:"
 
 
-@pytest.mark.both_databases
 def test_an_admin_of_a_store_is_led_to_the_form_for_a_new_agent(store: MemoryStore, alice: User, bob: User) -> None:
     client = signed_in(alice)
     page = client.get(reverse("agents")).content.decode()

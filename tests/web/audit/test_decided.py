@@ -46,7 +46,6 @@ def approved(caller: Caller, alice: User) -> tuple[Memory, int]:
     return memory, done.seq
 
 
-@pytest.mark.both_databases
 def test_the_versions_say_who_approved_which_when_and_by_which_entry(approved: Any, caller: Caller, bob: User) -> None:
     memory, seq = approved
     caller.replace("/notes/a.md", "one", "two")
@@ -103,7 +102,6 @@ def test_many_decisions_about_one_path_are_found_page_by_page(caller: Caller, al
     assert commands(first) + commands(second) == ["approve"] * 70
 
 
-@pytest.mark.both_databases
 def test_the_entry_of_a_decision_lists_versions_as_links(approved: Any, bob: User) -> None:
     memory, seq = approved
     answer = signed_in(bob).get(reverse("entry", args=[memory.store_id, seq])).content.decode()

@@ -191,7 +191,6 @@ class TestFilters:
         again = page(signed_in(bob), q=words).context["filter"].values
         assert again == {"agent": agent}
 
-    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         "parameters",
         [
@@ -213,7 +212,6 @@ class TestFilters:
         for place in (f"{caller.store.id}:0", f"{caller.store.id}:999999", f"{caller.store.id}:1,{HUB}:1"):
             assert page(signed_in(bob), before=place).context["problem"]
 
-    @pytest.mark.both_databases
     def test_an_agent_of_the_same_name_elsewhere_stands_in_nobodys_way(
         self, twin: Agent, agent: Agent, bob: User, superuser: User
     ) -> None:
@@ -252,7 +250,6 @@ class TestRows:
         whole = json.dumps('Error: "é\u202e\\x" is\nnot there')
         assert 'Error: "é\u202e\\x" is'.startswith(first_line(whole[:cut]))
 
-    @pytest.mark.both_databases
     def test_hostile_text_is_inert(self, caller: Caller, agent: Agent, superuser: User) -> None:
         keys_and_roles.edit_agent(agent, name=HOSTILE, description="", **BY)
         caller.session = "<b>run</b>"
@@ -361,7 +358,6 @@ class TestEntryPage:
         assert response.context["words"] == "created /p.md"
         assert "why not" in response.content.decode()
 
-    @pytest.mark.both_databases
     def test_an_unpaired_surrogate_and_a_nul_can_be_looked_at(self, caller: Caller, bob: User) -> None:
         caller.call("create", path="/memories/a.md", file_text="\ud800\0")
         assert self.entry(caller, bob).context["call"].fits

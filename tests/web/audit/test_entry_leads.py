@@ -56,7 +56,6 @@ def test_a_failed_call_leads_to_the_memory_as_it_was_then(caller: Caller, bob: U
     assert leads(html, "What was there then") == reverse("moment", args=[caller.store.pk, caller.last.seq])
 
 
-@pytest.mark.both_databases
 def test_a_refused_call_leads_to_the_rule_that_refuses_it(caller: Caller, bob: User) -> None:
     caller.create("/notes/a.md", "one\n")
     refuses = PathRule(Effect.REFUSE, "/notes/", reason="Ask: first")
@@ -84,7 +83,6 @@ def test_a_call_that_became_a_proposal_leads_to_its_rule(caller: Caller, bob: Us
     assert "By rule 1, as the rules are now, a person decides about it." in entry_page(signed_in(bob), caller.last)
 
 
-@pytest.mark.both_databases
 def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller, bob: User) -> None:
     caller.create("/team/a.md", "one\n")
     rule(caller.store, PathRule(Effect.HIDE, "/team/"))
@@ -97,7 +95,6 @@ def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller
     assert client.get(leads(html, "Which rule decides?")).context["asked"].verb == "see"
 
 
-@pytest.mark.both_databases
 def test_the_entry_of_an_undo_leads_to_the_session(caller: Caller, alice: User) -> None:
     caller.create("/a.md", "one\n")
     client, session = signed_in(alice), Session.objects.get()

@@ -50,7 +50,6 @@ class TestExport:
         assert objects[1]["at"].endswith("Z")
         assert rows[0]["ok"] == "false"
 
-    @pytest.mark.both_databases
     def test_an_export_tells_proposals_from_errors_and_the_kind_of_an_error(self, caller: Caller, bob: User) -> None:
         holds_back(caller.store)
         caller.create("/a.md", "one\n")
@@ -96,7 +95,6 @@ class TestExport:
         expected = list(range(caller.last.seq, 0, -1))
         assert [row["seq"] for row in json.loads(self.export(bob, format="json"))] == expected
 
-    @pytest.mark.both_databases
     @pytest.mark.parametrize("parameters", [{"format": "xml"}, {"from": "x"}, {"q": "a:b"}, {"agent": "a\0b"}])
     def test_what_cannot_be_read_exports_nothing(self, parameters: dict[str, str], bob: User, caller: Caller) -> None:
         before = AuditEntry.objects.count()
@@ -113,7 +111,6 @@ class TestExport:
         assert (safe_cell("\r=1"), safe_cell("\n=1")) == ("'\r'=1", "'\n'=1")
         assert safe_cell("one\r\n=1+1\n-2\nthree") == "one\r\n'=1+1\n'-2\nthree"
 
-    @pytest.mark.both_databases
     def test_hostile_text_comes_out_as_it_went_in(self, caller: Caller, bob: User, agent: Agent) -> None:
         agent_name = '=HYPERLINK("http://x","y")'
         keys_and_roles.edit_agent(agent, name=agent_name, description="", **BY)

@@ -94,7 +94,6 @@ def test_a_database_that_takes_no_writes_is_verified_all_the_same(
     assert said.splitlines()[-1].endswith("entries are right.")
 
 
-@pytest.mark.both_databases
 def test_an_administrator_asks_for_a_check_and_sees_what_it_found(
     store: MemoryStore, alice: User, superuser: User, own_checkpoints: Path
 ) -> None:

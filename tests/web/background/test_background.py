@@ -45,7 +45,6 @@ def test_every_kind_of_work_has_words() -> None:
     assert WORDS.keys() == background.EVERY.keys()
 
 
-@pytest.mark.both_databases
 def test_it_answers_whether_the_hub_is_healthy(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = page(client)
     for told in ("Is the hub healthy?", 'href="/livez"', 'href="/readyz"', " free of ", "newest migration: 00"):
@@ -80,7 +79,6 @@ def test_of_several_machines_each_has_its_rows(client: Client) -> None:
     assert "Nothing is recorded yet" in page(client)
 
 
-@pytest.mark.both_databases
 def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
     assert client.post(ADDRESS, {"hour": "24"}).status_code == 200
     for _ in range(2):
@@ -94,7 +92,6 @@ def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
     )
 
 
-@pytest.mark.both_databases
 def test_what_is_left_of_a_redaction_is_said_and_can_be_taken_away_now(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,6 @@ def test_a_plan_without_a_passphrase_is_refused(client: Client, tmp_path: Path, 
     assert "A backup needs a passphrase" in client.post(ADDRESS, plan(tmp_path)).content.decode()
 
 
-@pytest.mark.both_databases
 def test_both_pages_say_what_the_last_backup_was_like(client: Client, tmp_path: Path) -> None:
     client.post(ADDRESS, plan(tmp_path))
     last = {"name": "memoryhub-1.backup", "bytes": 5 * 1024 * 1024, "entries": 285, "seconds": 2.5}

@@ -139,7 +139,6 @@ def test_of_very_many_comments_a_page_shows_some_and_links_to_the_others(
     assert "b" * 80 in alone
 
 
-@pytest.mark.both_databases
 def test_an_open_conversation_is_marked_in_the_tree_and_in_lists(memory: Memory, carla: User, bob: User) -> None:
     def tree() -> str:
         return str(signed_in(bob).get(reverse("store", args=[memory.store_id])).content.decode())

@@ -80,7 +80,6 @@ def view(caller: Caller, **more: Any) -> str:
     return caller.call("view", path="/memories/a.md", **more).content
 
 
-@pytest.mark.both_databases
 def test_the_agents_next_view_tells_it_once(caller: Caller, memory: Memory, agent: Agent, carla: User) -> None:
     plain = view(caller)
     assert tell(carla, memory, agent).status_code == 303
@@ -110,7 +109,6 @@ def test_an_error_and_a_listing_tell_nothing(caller: Caller, memory: Memory, age
     assert "euros" in view(caller)
 
 
-@pytest.mark.both_databases
 def test_a_call_that_is_sent_again_is_told_the_same(caller: Caller, memory: Memory, agent: Agent, carla: User) -> None:
     before = view(caller, id="toolu_before")
     tell(carla, memory, agent)

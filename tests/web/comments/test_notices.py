@@ -32,7 +32,6 @@ def put_away(user: User, memory: Memory, thread: str) -> int:
     return signed_in(user).post(reverse("put_away_comment", args=[memory.store_id, thread])).status_code
 
 
-@pytest.mark.both_databases
 def test_who_is_named_finds_the_comment_on_today_until_they_put_it_away(
     memory: Memory, carla: User, bob: User, alice: User
 ) -> None:
@@ -52,7 +51,6 @@ def test_who_is_named_finds_the_comment_on_today_until_they_put_it_away(
     assert "This is for you." not in signed_in(bob).get(conversation).content.decode()
 
 
-@pytest.mark.both_databases
 def test_an_answer_is_told_to_all_who_wrote_there_and_answering_puts_it_away(
     memory: Memory, carla: User, alice: User, bob: User
 ) -> None:
@@ -103,7 +101,6 @@ def test_a_curator_is_offered_the_members_of_the_store_alone(memory: Memory, car
     assert "Root" not in body
 
 
-@pytest.mark.both_databases
 def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
     memory: Memory, carla: User, store: MemoryStore
 ) -> None:
@@ -133,7 +130,6 @@ def test_a_first_name_is_a_word_of_its_own_and_yields_to_whole_names(text: str, 
     assert notices.named_in(text, people) == {*named}
 
 
-@pytest.mark.both_databases
 def test_what_is_assigned_for_review_is_for_the_person(memory: Memory, carla: User, bob: User, alice: User) -> None:
     act = Act(Actor.person(alice), Door.WEB, timezone.now())
     assignments.assign(memory.store_id, memory.pk, carla.pk, act)

@@ -53,7 +53,6 @@ class TestOverview:
         assert "Alice edited /a.md" in text
         assert "Looks at a directory are reads; calls that got an error are neither." in text
 
-    @pytest.mark.both_databases
     def test_an_act_is_told_with_the_person_that_it_concerns(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\n")
         memory = Memory.objects.at("/a.md").get()
@@ -62,7 +61,6 @@ class TestOverview:
         text = text_of(signed_in(alice), "overview")
         assert "Alice assigned the review of /a.md to alice@example.com" in text
 
-    @pytest.mark.both_databases
     def test_a_restored_memory_is_told_with_the_number_of_its_version(self, today: Caller, alice: User) -> None:
         first = today.create("/a.md", "one\n").head_id
         today.replace("/a.md", "one", "two")
@@ -120,7 +118,6 @@ class TestRoles:
         assert signed_in(bob).get(reverse("export_overview")).status_code == 405
 
 
-@pytest.mark.both_databases
 def test_a_read_of_an_older_version_is_no_read_of_the_one_that_awaits_review(today: Caller, alice: User) -> None:
     memory = today.create("/a.md", "one\n")
     today.replace("/a.md", "one", "two")
@@ -133,7 +130,6 @@ def test_a_read_of_an_older_version_is_no_read_of_the_one_that_awaits_review(tod
     assert said in text_of(signed_in(alice), "store_overview", "", today.store.id)
 
 
-@pytest.mark.both_databases
 def test_what_was_never_read_is_on_the_overview_and_all_of_it_in_the_table_of_the_store(
     today: Caller, alice: User
 ) -> None:

@@ -77,7 +77,6 @@ def part_of_page(client: Client, store: MemoryStore) -> str:
     return text_of(client, "store_overview", "", store.id)
 
 
-@pytest.mark.both_databases
 def test_of_many_memories_the_largest_are_shown_and_the_others_together(
     caller: Caller, look: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

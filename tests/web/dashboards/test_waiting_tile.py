@@ -16,7 +16,6 @@ def waiting(user: User) -> tuple[str, str]:
     return tile.shown, str(tile.meta)
 
 
-@pytest.mark.both_databases
 def test_open_proposals_are_named_beside_the_versions(store: MemoryStore, key: str, alice: User) -> None:
     caller = Caller(store, key, session="run-1")
     caller.create("/a.md", "one\n")

@@ -17,7 +17,7 @@ from tests.api.harness import BY
 from tests.fixtures import signed_in
 from tests.web.erasure.erasing import WHERE, everywhere, fields, find, write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def archive(client: Client, html: str, **more: object) -> Mapping[str, bytes]:
@@ -65,6 +65,7 @@ def _counts(html: str) -> list[str]:
     return re.findall(r'row-title break-anywhere"[^>]*>[^<]*</label>\s*<span class="small muted">(\d+) place', html)
 
 
+@pytest.mark.both_databases
 def test_it_says_who_read_it_and_which_lines(store: MemoryStore, other: MemoryStore, alice: User, key: str) -> None:
     block = {"type": "tool_use", "id": "toolu_read", "name": "memory"}
     call = block | {"input": {"command": "view", "path": "/memories/visit.md"}}
@@ -77,6 +78,7 @@ def test_it_says_who_read_it_and_which_lines(store: MemoryStore, other: MemorySt
     assert read["path"] == "/visit.md" and read["number"] == 1 and read["lines"] == [1, 2]
 
 
+@pytest.mark.both_databases
 def test_a_changed_tick_shows_the_list_again_and_writes_no_entry(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:

@@ -346,7 +346,6 @@ def test_an_import_that_waits_and_has_a_text_is_cancelled_and_others_are_not(sto
     assert verify.verify(store.pk, None)[1] is None  # type: ignore[arg-type]
 
 
-@pytest.mark.both_databases
 def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     kept = write(store, "/visit.md", "Quellenberg came\nContact: Luis\n")

@@ -37,7 +37,6 @@ def changed(text: str, **values: object) -> str:
     return json.dumps(document)
 
 
-@pytest.mark.both_databases
 def test_it_says_how_much_and_never_what(receipt: Receipt, alice: User) -> None:
     html = page(signed_in(alice), address(receipt))
     assert "The texts are erased, and this hub signed the receipt." in html and receipt.pk in html

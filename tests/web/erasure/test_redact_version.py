@@ -37,7 +37,6 @@ def test_the_page_names_what_goes_what_stays_and_asks_for_the_name(memory: Memor
     assert version(memory).content == f"{SUBJECT} called\n"
 
 
-@pytest.mark.both_databases
 def test_no_digest_of_what_was_redacted_is_left(store: MemoryStore, alice: User) -> None:
     memory = write(store, "/people/zq.md", f"{SUBJECT} called\n")
     client = signed_in(alice)

@@ -18,7 +18,6 @@ from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.both_databases
 def test_stores_that_share_a_saved_view_are_all_erased(store: MemoryStore, other: MemoryStore, superuser: User) -> None:
     client = signed_in(superuser)
     client.post(reverse("save_view"), {"page": "search", "query": "q=Quellenberg", "name": "Quellenberg"})
@@ -59,7 +58,6 @@ def test_a_private_view_of_the_store_is_emptied_and_shown_to_no_one_else(
     assert "Erased from 1 memory store" in letter and SavedView.objects.get().query == ""
 
 
-@pytest.mark.both_databases
 def test_the_name_of_a_session_of_several_stores_is_left_to_administrators_of_the_hub(
     store: MemoryStore, other: MemoryStore, agent: Agent, alice: User, superuser: User
 ) -> None:

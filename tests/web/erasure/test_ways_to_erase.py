@@ -16,7 +16,6 @@ def palette(client: Client, **parameters: str) -> str:
     return client.get(reverse("palette"), parameters, headers={"hx-request": "true"}).content.decode()
 
 
-@pytest.mark.both_databases
 def test_a_deletion_leads_to_the_removal_for_good_or_says_whom_to_ask(store: MemoryStore, alice: User) -> None:
     memory = write(store, "/a/b.md")
     curator = signed_in(new_curator(store))
@@ -48,7 +47,6 @@ def test_what_follows_the_act_is_the_text_to_erase(store: MemoryStore, alice: Us
     assert "Erase “" in palette(signed_in(alice), q="forget northwind")
 
 
-@pytest.mark.both_databases
 def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, charlie: User) -> None:
     write(store, "/a.md", "Jane Doe called\n")
     curator = signed_in(new_curator(store))
@@ -64,7 +62,6 @@ def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, c
     assert "Ada, Bea, Cleo" in palette(curator, q="erase")
 
 
-@pytest.mark.both_databases
 def test_without_an_admin_of_the_store_those_of_the_hub_are_named(store: MemoryStore, superuser: User) -> None:
     memory = write(store, "/a.md", "Jane Doe called\n")
     curator = signed_in(new_curator(store))
@@ -74,7 +71,6 @@ def test_without_an_admin_of_the_store_those_of_the_hub_are_named(store: MemoryS
     assert named in palette(curator, q="erase", store=store.pk)
 
 
-@pytest.mark.both_databases
 def test_the_address_of_an_administrator_of_the_hub_is_not_shown(store: MemoryStore) -> None:
     people.create_user("root@example.com", name="", password="correct horse battery", is_superuser=True, **BY)
     write(store, "/a.md", "Jane Doe called\n")

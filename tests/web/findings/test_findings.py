@@ -86,7 +86,6 @@ def test_signs_of_poisoning_are_shown_and_not_masked(caller: Caller, bob: User) 
     assert 'badge-poison">poison<' in html
 
 
-@pytest.mark.both_databases
 def test_the_filter_finds_by_kind_group_store_and_path(caller: Caller, bob: User) -> None:
     with_card(caller)
     caller.create("/notes/a.md", POISON)

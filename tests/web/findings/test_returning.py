@@ -32,7 +32,6 @@ def newest(store: MemoryStore) -> AuditEntry:
     return AuditEntry.objects.of_chain(store.pk).of_command("undo").newest()[0]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("is_new", [True, False])
 def test_after_the_undo_of_an_undo_the_finding_is_the_sessions_again(is_new: bool, caller: Caller, alice: User) -> None:
     if is_new:
@@ -71,7 +70,6 @@ def test_a_finding_whose_first_text_is_gone_gets_the_place_of_the_restore(caller
     assert (after.state, after.version_id, after.line) == ("open", memory.head_id, 3)
 
 
-@pytest.mark.both_databases
 def test_the_page_of_a_version_says_which_open_findings_are_in_it(caller: Caller, alice: User) -> None:
     memory = caller.create("/a.md", "one\n")
     second = caller.replace("/a.md", "one", f"one\n{CARD}")

@@ -187,7 +187,6 @@ class TestViewed:
         assert html.count(" data-viewed>") == len(marked)
         return marked
 
-    @pytest.mark.both_databases
     def test_a_mark_is_for_its_person_and_ends_when_the_memory_changes_again(
         self, caller: Caller, after: int, look: Client, alice: User
     ) -> None:

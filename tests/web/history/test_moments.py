@@ -112,7 +112,6 @@ def test_the_path_that_a_memory_had_leads_to_it(caller: Caller, look: Client) ->
     assert response["Location"] == at(caller.store, seq, f"memories/{memory.pk}")
 
 
-@pytest.mark.both_databases
 def test_a_memory_that_was_not_there_is_said_to_be_in_the_trash_or_not_yet_there(caller: Caller, look: Client) -> None:
     memory = Memory.objects.get(path="/b.md")
     deleted = get(look, at(caller.store, caller.last.seq, f"memories/{memory.pk}"))
@@ -264,7 +263,6 @@ def test_a_memory_of_another_store_is_not_found(caller: Caller, bob: User, look:
     assert get(look, url, 302)["Location"] == at(other, 1)
 
 
-@pytest.mark.both_databases
 def test_hostile_names_and_texts_are_shown_as_text(store: MemoryStore, key: str, look: Client) -> None:
     caller = Caller(store, key)
     memory = caller.create("/<b>&'\".md", HOSTILE)

@@ -111,7 +111,6 @@ def test_a_deleted_memory_goes_elsewhere_where_its_place_is_taken(
     assert (memory.path, memory.is_live) == ("/old/a.md", True)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", ["", "/", "/../x", "/a/", "/a\u202eb", "/a.md/b", "/" + "x" * 2000, "/\0"])
 def test_a_deleted_memory_goes_nowhere_that_is_no_path(
     path: str, memory: Memory, curator: Client, caller: Caller

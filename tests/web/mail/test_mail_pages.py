@@ -24,7 +24,7 @@ from memoryhub.models import HUB, AuditEntry, Digest, Invitation, Mail, MailKind
 from tests.fixtures import BY, signed_in
 from tests.web.accounts.test_sign_in import OTHER, sign_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +58,7 @@ def newest(command: str) -> AuditEntry:
 # ------------------------------------------------------------------------------------------------ invitations
 
 
+@pytest.mark.both_databases
 def test_an_invitation_arrives_with_its_stores_and_its_link_works(superuser: User, store: MemoryStore) -> None:
     form = {"email": "dora@example.com", "role": Role.CURATOR, "stores": [store.pk], "form": "x"}
     answer = signed_in(superuser).post(reverse("invite_person"), form)
@@ -75,6 +76,7 @@ def test_an_invitation_arrives_with_its_stores_and_its_link_works(superuser: Use
     assert not Mail.objects.exclude(nonce="").exists()
 
 
+@pytest.mark.both_databases
 def test_a_withdrawn_invitation_is_not_sent_and_the_database_has_no_token(superuser: User, alice: User) -> None:
     client = signed_in(superuser)
     for user in ("eve@example.com", "eva@example.com"):
@@ -190,6 +192,7 @@ def test_a_person_chooses_what_they_get(bob: User, alice: User, superuser: User)
     assert Client().get(address).status_code == 302
 
 
+@pytest.mark.both_databases
 def test_one_press_ends_one_kind_of_messages_without_a_sign_in(bob: User) -> None:
     link = reverse("end_mail", args=[choices.link_to_end(bob, MailKind.MENTION)])
     client = Client(enforce_csrf_checks=True)
@@ -222,6 +225,7 @@ def test_a_forged_link_ends_nothing(bob: User, charlie: User) -> None:
 # ------------------------------------------------------------------------------------------------ the outbox
 
 
+@pytest.mark.both_databases
 def test_an_administrator_sees_the_server_and_sends_a_test_message(superuser: User, alice: User, settings: Any) -> None:
     client, address = signed_in(superuser), reverse("hub_mail")
     assert "mail.example.com:587" in client.get(address).content.decode()

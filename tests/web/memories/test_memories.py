@@ -148,7 +148,6 @@ def test_a_memory_is_created_with_a_note(client: Client, curator: User, store: M
     assert (entry.command, entry.note, entry.actor_id, entry.door) == ("create", "because", curator.id, Door.WEB)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(("path", "said"), [
     ("", "required"), ("/", "is already at"), ("/a.md", "is already at"), ("/dir", "is already at"),
     ("/a.md/x", "/a.md is a memory"), ("/new/", "must not end with /"), ("/../x", "lead out"), ("/x\0", "Null"),

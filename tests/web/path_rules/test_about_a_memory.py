@@ -11,7 +11,6 @@ from tests.web.path_rules.test_path_rules import editor, form, listed, patterns,
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.both_databases
 def test_the_page_of_a_memory_names_the_rules_that_limit_agents_there(
     store: MemoryStore, key: str, alice: User
 ) -> None:

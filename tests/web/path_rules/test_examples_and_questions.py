@@ -38,7 +38,6 @@ def add(client: Client, store: MemoryStore, act: str) -> Any:
     return client.post(reverse("edit_path_rules", args=[store.pk]), data)
 
 
-@pytest.mark.both_databases
 def test_a_ready_example_adds_its_rules_and_says_how_many_memories_they_match(store: MemoryStore, alice: User) -> None:
     for path in ("/team/a.md", "/team/deep/b.md", "/teams.md"):
         write(store, path)

@@ -49,7 +49,6 @@ def test_a_question_says_that_a_rule_hides_whatever_else_matches(store: MemorySt
     ]  # fmt: skip
 
 
-@pytest.mark.both_databases
 def test_a_replay_counts_the_calls_that_would_have_found_nothing(hub: Hub, alice: User) -> None:
     for input in (
         {"command": "create", "path": "/memories/a/1.md", "file_text": "1"},
@@ -69,7 +68,6 @@ def test_a_replay_counts_the_calls_that_would_have_found_nothing(hub: Hub, alice
     assert "2 calls about memories that rule 1 hides" in shown
 
 
-@pytest.mark.both_databases
 def test_a_rule_ends_with_its_last_day(hub: Hub, alice: User) -> None:
     client, today = signed_in(alice), timezone.now().date()
     for days, answer, badge in ((-1, "ok", ">over<"), (1, "err", ">refuses<")):

@@ -30,7 +30,6 @@ def undo(client: Client, store: MemoryStore, seq: int, **given: str) -> int:
     return newest(store).seq
 
 
-@pytest.mark.both_databases
 def test_an_undone_merge_says_so_keeps_its_text_and_is_merged_again(
     proposal: Caller, store: MemoryStore, curator: Client
 ) -> None:
@@ -71,7 +70,6 @@ def test_a_merge_that_was_undone_in_part_says_of_how_many_memories(
     assert "undone in 3 of 4 memories" in shown(curator, store)
 
 
-@pytest.mark.both_databases
 def test_a_refused_proposal_can_be_opened_and_merged_again(
     proposal: Caller, store: MemoryStore, curator: Client, bob: User
 ) -> None:
@@ -89,7 +87,6 @@ def test_a_refused_proposal_can_be_opened_and_merged_again(
     assert state(store) == ("merged", "")
 
 
-@pytest.mark.both_databases
 def test_a_proposal_whose_merge_is_wholly_undone_can_be_opened_and_decided_again(
     proposal: Caller, store: MemoryStore, curator: Client
 ) -> None:
@@ -117,7 +114,6 @@ def test_a_proposal_whose_merge_is_in_force_in_part_is_not_opened_again(
     assert "opened it again" in curator.post(url_of(store), {"decision": "reopen"}, follow=True).content.decode()
 
 
-@pytest.mark.both_databases
 def test_a_redaction_of_what_was_merged_before_reaches_a_proposal_that_is_open_again(
     proposal: Caller, store: MemoryStore, curator: Client, alice: User
 ) -> None:

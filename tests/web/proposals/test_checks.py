@@ -32,7 +32,6 @@ def shown(client: Client, store: MemoryStore, number: int = 1) -> str:
     return str(client.get(url_of(store, number)).content.decode())
 
 
-@pytest.mark.both_databases
 def test_the_rule_that_held_it_back_is_named_as_it_was_then(store: MemoryStore, key: str, curator: Client) -> None:
     caller = begun(store, key, "/policies/a.md")
     replaces(caller, "/policies/a.md", "two", "2")
@@ -62,7 +61,6 @@ def test_other_open_proposals_about_a_memory_are_named(store: MemoryStore, key: 
     assert "Other proposals" not in shown(curator, store, 4)
 
 
-@pytest.mark.both_databases
 def test_what_the_agent_had_read_before_is_named(store: MemoryStore, key: str, curator: Client) -> None:
     caller = begun(store, key, "/policies/a.md", "/notes/b.md")
     proposes(caller, "create", "/policies/new.md", file_text="x")

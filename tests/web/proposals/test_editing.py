@@ -55,7 +55,6 @@ def written(page: Any, memory: str) -> str:
     return found[1]
 
 
-@pytest.mark.both_databases
 def test_the_text_of_a_person_is_merged_in_place_of_the_proposed_one(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:

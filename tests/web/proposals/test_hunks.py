@@ -65,7 +65,6 @@ def test_a_memory_with_several_hunks_has_a_tick_for_each(two: Caller, store: Mem
     assert "Place 1 of 2" in html and "Place 2 of 2" in html
 
 
-@pytest.mark.both_databases
 def test_what_is_not_ticked_is_left_out_and_the_page_says_so(two: Caller, store: MemoryStore, curator: Client) -> None:
     page = send_without(curator, store, hunk(A, 1)).content.decode()
     assert texts(store) == {A: LINES.replace("six", "6"), B: LINES.replace("two", "2")}

@@ -57,7 +57,6 @@ def test_a_selection_is_held_for_one_case_and_released_together(client: Client, 
     assert newest(store).command == "release" and newest(store).note == "settled"
 
 
-@pytest.mark.both_databases
 def test_what_is_held_for_the_case_already_is_not_held_again(client: Client, store: MemoryStore) -> None:
     first, second = write(store, "/a.md"), write(store, "/b.md")
     address = url("selection", store.pk)

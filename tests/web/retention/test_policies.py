@@ -215,7 +215,6 @@ def test_a_draft_in_the_address_is_only_what_the_form_begins_with(client: Client
 
 
 class TestRehearsalPage:
-    @pytest.mark.both_databases
     def test_tells_what_the_saved_policies_do_now_and_later(self, client: Client, store: MemoryStore) -> None:
         assert "There is nothing to rehearse yet" in page(client, url("rehearsal", store.pk))
         some(store, 2)

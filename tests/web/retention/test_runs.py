@@ -141,7 +141,6 @@ class TestUndo:
         assert "archived" in post(client, "undo_run", run.pk) and Memory.objects.live().count() == 12
 
 
-@pytest.mark.both_databases
 def test_what_was_left_alone_says_why(client: Client, store: MemoryStore, many: list[Memory]) -> None:
     run = begun(store)
     curation.edit(store.pk, many[0].pk, "new", many[0].sha256, act()._replace(at=timezone.now()))

@@ -98,7 +98,6 @@ def test_the_pages_together_are_every_decision_once(
     assert found == [memory.path for memory in reversed(made)]
 
 
-@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("verb", ["approve", "revert"])
 def test_one_decision_of_several_is_undone_alone(caller: Caller, store: MemoryStore, alice: User, verb: str) -> None:
     made = [caller.create(f"/{name}.md", "one\n") for name in "abc"]

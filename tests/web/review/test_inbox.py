@@ -140,7 +140,6 @@ def test_hostile_paths_and_texts_stay_what_they_are(caller: Caller, alice: User)
     assert "/x &lt;b&gt;.md" in html
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "place", ["x", "a:b:c", "0" * 26 + ":1", "memstore_1:1:1", ":" * 3, "0" * 26 + ":9999999999999999999:"]
 )
@@ -149,7 +148,6 @@ def test_a_place_that_no_page_has_given_gets_a_sentence(caller: Caller, alice: U
     assert "Start again" in inbox(signed_in(alice), at=place).context["problem"]
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_the_pages_together_are_everything_once(
     caller: Caller, agent: Agent, alice: User, order: str, monkeypatch: pytest.MonkeyPatch

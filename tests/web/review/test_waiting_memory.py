@@ -141,7 +141,6 @@ def test_a_directory_says_that_something_in_it_awaits_review_or_was_found(caller
     assert "in it<" not in body_of(client, store)
 
 
-@pytest.mark.both_databases
 def test_older_versions_that_still_wait_are_not_forgotten_after_a_restore(caller: Caller, alice: User) -> None:
     memory = caller.create("/notes/a.md", "one\n")
     made = [memory.head, *(caller.replace("/notes/a.md", *pair) for pair in (("one", "two"), ("two", "three")))]

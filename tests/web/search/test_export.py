@@ -31,7 +31,6 @@ def exports(store: MemoryStore) -> list[dict[str, str]]:
     return [json.loads(str(entry.input)) for entry in found]
 
 
-@pytest.mark.both_databases
 def test_each_line_that_was_found_is_a_row_and_the_store_has_an_entry(
     store: MemoryStore, key: str, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

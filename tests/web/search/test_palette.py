@@ -108,7 +108,6 @@ def test_pages_and_sessions_are_found_and_memories_can_always_be_searched(
     assert 'href="/search?q=%3Cb%3E%26"' in groups(bob, q="<b>&")
 
 
-@pytest.mark.both_databases
 def test_other_stores_are_looked_through_where_this_one_has_few(store: MemoryStore, superuser: User) -> None:
     other = new_store()
     write(other, "/elsewhere.md")
@@ -118,7 +117,6 @@ def test_other_stores_are_looked_through_where_this_one_has_few(store: MemorySto
     assert "Paths of" not in groups(superuser, q="elsewhere", store=store.id)
 
 
-@pytest.mark.both_databases
 def test_paths_alone_when_asked_for(store: MemoryStore, alice: User) -> None:
     write(store, "/support.md")
     html = groups(alice, q="support", only="paths")

@@ -68,7 +68,6 @@ class TestSaving:
         assert "shared the view “Refused”" in page(signed_in(bob), reverse("store_audit", args=[store.id]))
         assert names(charlie) == [] and "Refused" not in page(signed_in(charlie), VIEWS)
 
-    @pytest.mark.both_databases
     def test_a_view_of_a_stores_page_stays_in_that_store(self, carol: User, store: MemoryStore) -> None:
         other = stores.create_store(stores.StoreSettings(name="Other"), **BY)
         keys_and_roles.set_role(other, carol, Role.CURATOR, **BY)
@@ -130,14 +129,12 @@ class TestSaving:
         save(bob)
         assert names(bob) == ["Errors"]
 
-    @pytest.mark.both_databases
     def test_charlie_learns_nothing_of_the_store(self, charlie: User, store: MemoryStore) -> None:
         given = {"page": "trash", "query": "", "name": "x", "store": store.id}
         for store_id in (store.id, "memstore_" + "0" * 26, "a\0"):
             assert signed_in(charlie).post(reverse("save_view"), given | {"store": store_id}).status_code == 404
         assert "errorlist" in save(charlie, share=store.id)
 
-    @pytest.mark.both_databases
     def test_a_person_has_only_so_many(self, carol: User, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(saved_views, "MOST_OWN", 2)
         for name in ("One", "Two", "Three"):
@@ -211,7 +208,6 @@ class TestChanging:
         assert self.rename(carol, view, "Other") == 200
         assert (sorted(names(carol)), newest(store).seq) == (["Other", "Shared"], before)
 
-    @pytest.mark.both_databases
     def test_two_who_delete_it_at_once_are_both_answered(
         self, view: SavedView, carol: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
