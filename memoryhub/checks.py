@@ -199,6 +199,12 @@ def _claude() -> Iterator[CheckMessage]:
                 hint="See docs/runs.md; leave it out for the default.",
                 id="memoryhub.E033",
             )
+    if unknown := set(settings.MEMORYHUB_EXPERIMENTAL) - {"dreams"}:
+        yield Error(
+            f"MEMORYHUB_EXPERIMENTAL names what this release does not have: {', '.join(sorted(unknown))}.",
+            hint="It has `dreams`; see docs/runs.md.",
+            id="memoryhub.E050",
+        )
 
 
 def _database() -> Iterator[CheckMessage]:

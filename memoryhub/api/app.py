@@ -9,6 +9,7 @@ from memoryhub.api import (
     audit,
     blame,
     diff,
+    dreams,
     export,
     memories,
     memory_versions,
@@ -35,6 +36,7 @@ ROUTERS: tuple[tuple[ModuleType, str], ...] = (
     (restore, "Restore"),
     (proposals, "Proposals"),
     (sessions, "Sessions"),
+    (dreams, "Dreams"),
     (audit, "Audit"),
     (export, "Export"),
 )

@@ -33,6 +33,7 @@ TAGS = {
     "Restore": "Restores memory versions and archived memory stores.",
     "Proposals": "Changes by your agent that a path rule has held back until a person decides about them.",
     "Sessions": "The runs of your agent, in the shape of Anthropic's sessions.",
+    "Dreams": "Claude reads past sessions and reorganises a memory store. Experimental.",
     "Audit": "Audit entries: who did what, and when.",
     "Export": "Downloads a memory store with its history.",
     "This document": "The OpenAPI document.",
@@ -60,6 +61,7 @@ IDS: dict[str, Json] = {
     "memory_id": _id("mem", "The id of a memory."),
     "memory_version_id": _id("memver", "The id of a memory version."),
     "session_id": _id("sesn", "The id of a session."),
+    "dream_id": _id("drm", "The id of a dream."),
     "proposal_number": {
         "description": "The number of a proposal, counted by memory store.",
         "pattern": "^[0-9]{1,18}$",

@@ -20,11 +20,11 @@ _MOMENT = re.compile(
 )  # fmt: skip
 
 
-def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
-    """Return {name: value} of the parameters that a model knows.
+def parsed(query: str, model: type[BaseModel]) -> dict[str, str | list[str]]:
+    """Return {name: value} of the parameters that a model knows; the value of one whose name ends with `[]` is a list.
 
     Raises Problem (400) if the query is not UTF-8 or has more than 100 parameters, or if a known parameter is repeated
-    or has a NUL.
+    that is no list, or has a NUL.
     """
     if not query or query == "beta=true":
         return {}
@@ -36,15 +36,18 @@ def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
     except ValueError as error:  # a wrong encoding is a ValueError too
         what = "is not UTF-8" if isinstance(error, UnicodeError) else "has more than 100 parameters"
         raise Problem.invalid(f"The query {what}.") from None
-    values: dict[str, str] = {}
+    values: dict[str, str | list[str]] = {}
     for name, value in pairs:
         if name not in known:
             continue
-        if name in values:
-            raise Problem.invalid(f"The query parameter `{name}` is repeated.")
         if "\0" in value:
             raise Problem.invalid(f"The query parameter `{name}` has a NUL character.")
-        values[name] = value
+        if name.endswith("[]"):
+            values[name] = [*values.get(name, ()), value]
+        elif name in values:
+            raise Problem.invalid(f"The query parameter `{name}` is repeated.")
+        else:
+            values[name] = value
     return values
 
 

@@ -32,17 +32,17 @@ def list_sessions(request: HttpRequest, query: Query[ListSessions]) -> Json:
     first. Those of other agents are not among them. A session begins with its first recorded request under a name in
     the header `Memoryhub-Session`."""
     caller = call_of(request).caller
-    reached = _reached(caller)
+    stores = reached(caller)
     filters = query.model_dump(exclude={"limit", "page"}, mode="json")
     key = cursors.decode("sessions", filters, query.page, (str,))
-    sessions = _matching(caller, reached, query)
+    sessions = _matching(caller, stores, query)
     if key is not None:
         sessions = sessions.filter(pk__gt=key[0]) if query.order == "asc" else sessions.filter(pk__lt=key[0])
     found = list(sessions.order_by("pk" if query.order == "asc" else "-pk")[: query.limit + 1])
     shown = found[: query.limit]
     more = len(found) > query.limit
     return {
-        "data": [as_json(session, caller, reached) for session in shown],
+        "data": [as_json(session, caller, stores) for session in shown],
         "next_page": cursors.encode("sessions", filters, [shown[-1].pk]) if more else None,
     }
 
@@ -55,14 +55,15 @@ def retrieve_session(request: HttpRequest, session_id: str) -> Json:
     """One session of the key's agent, with the memory stores in which it has done something and that the key
     reaches."""
     caller = call_of(request).caller
-    reached = _reached(caller)
-    session = _own(caller, reached).filter(pk=session_id).first()
+    stores = reached(caller)
+    session = _own(caller, stores).filter(pk=session_id).first()
     if session is None:
         raise Problem.not_found("There is no such session of this key's agent in a memory store that the key reaches.")
-    return as_json(session, caller, reached)
+    return as_json(session, caller, stores)
 
 
-def _reached(caller: Caller) -> MemoryStoreQuerySet:
+def reached(caller: Caller) -> MemoryStoreQuerySet:
+    """Return the memory stores that a key reaches."""
     is_all = keys_and_roles.reaches_all(caller)
     return MemoryStore.objects.all() if is_all else MemoryStore.objects.reached_by(caller.key)
 

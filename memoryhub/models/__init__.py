@@ -7,6 +7,7 @@ from memoryhub.models.background import BackgroundTask, Installation, StreamCurs
 from memoryhub.models.browsers import BrowserSession
 from memoryhub.models.claude_presets import ClaudePreset
 from memoryhub.models.claude_runs import (
+    GOING_ON,
     ClaudeDay,
     ClaudeEvent,
     ClaudeEventKind,
@@ -32,7 +33,7 @@ from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
 __all__ = [
-    "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
+    "GOING_ON", "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
     "Authenticator", "AuthenticatorKind", "BackgroundTask", "BrowserSession", "CallCount", "CallWindow", "Claim",
     "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel", "ClaudePreset", "ClaudeRun", "ClaudeRunState",
     "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures", "Finding",

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from memoryhub import ids
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, PlainJSONField
 from memoryhub.models.stores import MemoryStore
@@ -33,6 +34,10 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         """Return the runs that wait for a worker or that one works on."""
         return self.filter(state__in=GOING_ON)
 
+    def dreams(self) -> ClaudeRunQuerySet:
+        """Return the dreams: the ids say which they are, so the others are not read."""
+        return self.filter(pk__gt=ids.DREAM, pk__lt=ids.DREAM + "~")
+
     def silent_since(self, at: datetime) -> ClaudeRunQuerySet:
         """Return the running runs whose worker has not been seen since a moment."""
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
@@ -53,6 +58,10 @@ class ClaudeRun(models.Model):
     `base` is the number of the store's entry from which the run goes out. A run on a throw-away copy has the copy's id
     in `copy`, which has the memories as they were after `base`; `copied` is the last entry of the copy that made them
     (null: not all are there yet). What a run that `proposes` made of its copy becomes a proposal.
+
+    A run that an agent started is a dream: `dream` has the ids of the `sessions` that Claude reads, and `updates`,
+    whether its result is for the store itself and not for a new one. `agent` and `key` then are those of the agent, and
+    `task` is what it wants of the dream. `archived_at` is when it was taken from the list of dreams.
     """
 
     id = IdField(primary_key=True)
@@ -76,6 +85,8 @@ class ClaudeRun(models.Model):
     turns = models.BigIntegerField(default=0)
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
+    cache_written = models.BigIntegerField(default=0)
+    cache_read = models.BigIntegerField(default=0)
     tokens = models.BigIntegerField(default=0)
     held = models.BigIntegerField(default=0)
     budget = models.BigIntegerField(null=True)
@@ -84,6 +95,8 @@ class ClaudeRun(models.Model):
     copy = IdField(null=True)
     copied = models.BigIntegerField(null=True)
     proposes = models.BooleanField(default=False)
+    dream = PlainJSONField(null=True)
+    archived_at = models.DateTimeField(null=True)
 
     objects = ClaudeRunQuerySet.as_manager()
 
@@ -104,6 +117,10 @@ class ClaudeRun(models.Model):
     def place(self) -> str:
         """Return the id of the memory store on which Claude works: the copy, if there is one."""
         return str(self.copy or self.store_id)
+
+    @property
+    def is_dream(self) -> bool:
+        return self.dream is not None
 
     @property
     def is_going_on(self) -> bool:

@@ -166,8 +166,11 @@ OPERATIONS: dict[str, Callable[[Hub], None]] = {
     "create_memory_store": no_matter, "list_memory_stores": no_matter, "retrieve_memory_store": no_matter,
     "update_memory_store": no_matter, "archive_memory_store": no_matter, "unarchive_memory_store": no_matter,
     "delete_memory_store": no_matter, "list_sessions": no_matter, "retrieve_session": no_matter,
+    "create_dream": no_matter, "list_dreams": no_matter, "retrieve_dream": no_matter, "cancel_dream": no_matter,
+    "archive_dream": no_matter,
 }  # fmt: skip
-"""What each operation of the API shows of something hidden. The proposals of an agent are in a test of their own."""
+"""What each operation of the API shows of something hidden. The proposals of an agent are in a test of their own, and
+no key dreams of a store that has something hidden from it."""
 
 
 def test_every_operation_of_the_api_is_in_the_table() -> None:

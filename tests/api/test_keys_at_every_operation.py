@@ -61,7 +61,7 @@ def address(one: Declared, at: Hub, of: Hub) -> str:
     parts = {"memory_store_id": at.store.pk, "memory_id": memory.pk, "memory_version_id": version.pk}
     seq = "999999" if at is not of else "1"
     query = "?query=store" if one.name == "search_memories" else ""
-    return "/v1" + one.path.format(**parts, proposal_number=number, seq=seq) + query
+    return "/v1" + one.path.format(**parts, proposal_number=number, seq=seq, session_id="x", dream_id="x") + query
 
 
 def statuses(one: Declared, key: str, at: Hub, of: Hub) -> Iterator[int]:

@@ -1,21 +1,26 @@
 """What the hub's settings say about Claude runs: whether there is a key, the models, the budgets, and who may run."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.sight import sight_in
 from memoryhub.actions.core.transactions import writing
 from memoryhub.conversation.options import SUMMARIZE
-from memoryhub.models import ClaudeModel, HubSettings, MemoryStore, Role, User
+from memoryhub.models import Access, ClaudeModel, HubSettings, Key, MemoryStore, Role, User
 
 USUAL = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-haiku-4-5", "claude-opus-4-5")
 """Models that the API is known to have."""
 
 ROLES = ("", Role.CURATOR.value, Role.ADMIN.value)
 """The lowest roles that the hub can let start runs; "": no one may."""
+
+DREAMS = "dreams"
+"""The name of dreams in the setting for what is experimental."""
 
 
 def is_configured() -> bool:
@@ -64,6 +69,21 @@ def role_may_run(role: Role | None) -> bool:
     """Return whether a role in a store is enough to start Claude runs on it."""
     least = least_role()
     return least is not None and role is not None and role.includes(least)
+
+
+def has_dreams() -> bool:
+    """Return whether agents may start dreams: the hub has them, and lets at least some people run Claude."""
+    return DREAMS in settings.MEMORYHUB_EXPERIMENTAL and least_role() is not None
+
+
+def may_dream(key_id: str, store_id: str, at: datetime, *, updates: bool) -> bool:
+    """Return whether a key may dream of a store: it manages the store, or all stores if a new one is to be made, and no
+    path rule hides something from it."""
+    key = Key.objects.usable(at).filter(pk=key_id, access=Access.MANAGE).select_related("agent").first()
+    if key is None or not has_dreams():
+        return False
+    reaches = key.all_stores or (updates and key.stores.filter(pk=store_id).exists())
+    return reaches and sight_in(store_id, audit.Actor.key(key.pk, key.agent), at) is None
 
 
 def set_role(role: str, act: Act) -> bool:

@@ -75,12 +75,13 @@ def cut(run: ClaudeRun) -> None:
 
 def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
     """End a run, whose row is locked. An answer that was being made breaks off, and the tokens held for it count as
-    used: no one knows how many of them it took."""
+    used: no one knows how many of them it took. A dream that was interrupted waits again."""
     cut(run)
+    waits = run.is_dream and state == ClaudeRunState.INTERRUPTED
     ClaudeRun.objects.filter(pk=run.pk).update(
-        state=state,
+        state=ClaudeRunState.WAITING if waits else state,
         problem=problem,
-        ended_at=at,
+        ended_at=None if waits else at,
         worker="",
         stop_asked=False,
         tokens=F("tokens") + F("held"),

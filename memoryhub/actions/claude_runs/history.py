@@ -3,16 +3,17 @@
 What was redacted or erased in the audit is no longer a part of the conversation.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memoryhub.actions.claude_runs import transcripts
+from memoryhub.actions.claude_runs.transcripts import input_of
 from memoryhub.actions.memories import calls
+from memoryhub.conversation import guidance
 from memoryhub.conversation.messages import Said, messages
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun
 from memoryhub.protocol import results
 from memoryhub.protocol.kinds import is_no_error
-from memoryhub.text import keeping
 
 Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
 """{id of a call: its input, its answer, whether that is an error}, as they were, for the calls of this process."""
@@ -20,7 +21,14 @@ Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
 
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:
     """Return the messages to send for the next answer; with `before`, those before the event with this number."""
-    return messages(run.task, _said(run, exact, before))
+    return messages(_task_of(run), _said(run, exact, before))
+
+
+def _task_of(run: ClaudeRun) -> str:
+    dream: Any = run.dream
+    if dream is None:
+        return run.task
+    return guidance.dream(run.task, transcripts.transcripts(run.store_id, dream["sessions"]))
 
 
 def _said(run: ClaudeRun, exact: Exact, before: int | None) -> Iterator[Said]:
@@ -51,12 +59,4 @@ def _call(event: ClaudeEvent, entries: Mapping[int, AuditEntry], exact: Exact) -
         return Said(event.kind, block, results.redacted())
     ok, answer = calls.answer_of(entry.chain, entry.seq)
     note = f"\n{entry.note}" if entry.note else ""
-    return Said(event.kind, block | {"input": _input_of(entry)}, answer + note, not (ok or is_no_error(answer)))
-
-
-def _input_of(entry: AuditEntry) -> dict[str, Any]:
-    """Return the input of a call as the audit keeps it: redacted, or in part, if that is so."""
-    if entry.input is None:
-        return {"command": entry.command, "path": "[redacted]"}
-    given, _ = keeping.parts(json.loads(entry.input))
-    return given if isinstance(given, dict) else {}
+    return Said(event.kind, block | {"input": input_of(entry)}, answer + note, not (ok or is_no_error(answer)))

@@ -64,12 +64,13 @@ class Proposed:
 def made_of(run: ClaudeRun) -> list[Made]:
     """Return what a run made of its copy, in the order of the paths. A memory that it deleted and created again at the
     same path counts as changed. Raises CopyGone."""
-    _require_copy(run)
+    require_copy(run)
     return sorted(_made(run), key=lambda one: one.path) if run.copied is not None else []
 
 
-def _require_copy(run: ClaudeRun) -> None:
-    if not MemoryStore.present.filter(pk=run.copy).exists():
+def require_copy(run: ClaudeRun) -> None:
+    """Raise CopyGone if the copy of a run has been deleted, or is a memory store of its own by now."""
+    if not MemoryStore.present.filter(pk=run.copy, copy_of=run.store_id).exists():
         raise CopyGone
 
 
@@ -124,7 +125,7 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
     made, agent = made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.TOOL, at)
     with tree.locked(run.store_id, act) as store, work.own(run_id, worker) as own:
-        _propose(store, own, made)
+        propose_in(store, own, made)
         events.end(own, ClaudeRunState.FINISHED, at)
 
 
@@ -138,11 +139,11 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
         own = ClaudeRun.objects.select_for_update().filter(pk=run_id).first()
         if own is None or own.revision != run.revision or own.is_going_on:
             raise NotNow
-        _require_copy(run)  # an erasure or a redaction may have deleted it, with the texts that were read from it
-        return _propose(store, own, made)
+        require_copy(run)  # an erasure or a redaction may have deleted it, with the texts that were read from it
+        return propose_in(store, own, made)
 
 
-def _propose(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
+def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
     """Open the proposal, in place of an earlier one of the run that is still open, and write the event of it."""
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
@@ -161,7 +162,7 @@ def _propose(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
 
 
 def _open(store: Tree, run: ClaudeRun, wanted: Sequence[tuple[Made, Wanted]], proposed: Proposed) -> None:
-    session = Session.objects.filter(agent=run.agent, name=run.session_name).values_list("pk", flat=True).first()
+    session = session_of(run)
     store.act = store.act._replace(session=session) if store.act.actor.kind == ActorKind.KEY else store.act
     told = ClaudeEvent.objects.of_run(run.pk).filter(kind=ClaudeEventKind.PROPOSAL)
     contents: list[Any] = list(told.values_list("content", flat=True))
@@ -174,6 +175,11 @@ def _open(store: Tree, run: ClaudeRun, wanted: Sequence[tuple[Made, Wanted]], pr
     proposed.number, proposed.changes = proposal.number, len(wanted)
     details = {"run": run.pk, "proposal": proposal.pk, "number": proposal.number, "changes": len(wanted)}
     tree.commit(store, Record(COMMAND, input=audit.to_json(details)))
+
+
+def session_of(run: ClaudeRun) -> str | None:
+    """Return the id of the session of a run's calls, or None if it made none yet."""
+    return Session.objects.filter(agent=run.agent, name=run.session_name).values_list("pk", flat=True).first()
 
 
 def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:

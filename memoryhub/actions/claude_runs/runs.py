@@ -57,7 +57,7 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
     tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
-        copy = _copy(store, asked) if asked.copies else None
+        copy = new_copy(store, proposes=asked.proposes) if asked.copies else None
         newest = store.head.last_seq
         agent = _agent_for(user, act)
         run = ClaudeRun.objects.create(
@@ -83,7 +83,8 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
 
 
 def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: bool = False) -> None:
-    """Continue a run that has ended, with another message or, if Claude is to answer anyway, without one ("").
+    """Continue a run that has ended, with another message or, if Claude is to answer anyway, without one (""). A dream
+    is never continued.
 
     If it `summarizes`, the API first replaces what was before the message by a summary.
 
@@ -92,8 +93,8 @@ def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: boo
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
-        run = _locked(store, run_id)
-        if run.is_going_on or not (message.strip() or run.state != ClaudeRunState.FINISHED):
+        run = locked_run(store, run_id)
+        if run.is_dream or run.is_going_on or not (message.strip() or run.state != ClaudeRunState.FINISHED):
             raise NotNow
         if run.copy and not MemoryStore.present.filter(pk=run.copy).exists():
             raise CopyGone
@@ -120,14 +121,19 @@ def stop(run_id: str, store_id: str, act: Act) -> None:
     Raises NoSuchRun, NotNow and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
-        run = _locked(store, run_id)
+        run = locked_run(store, run_id)
         if not run.is_going_on or run.stop_asked:
             raise NotNow
-        if run.state == ClaudeRunState.WAITING:
-            events.end(run, ClaudeRunState.STOPPED, act.at)
-        else:
-            ClaudeRun.objects.filter(pk=run_id).update(stop_asked=True, revision=run.revision + 1)
-        tree.commit(store, Record("stop_claude_run", input=audit.to_json({"run": run_id, "model": run.model})))
+        tree.commit(store, stopping(store, run))
+
+
+def stopping(store: Tree, run: ClaudeRun) -> Record:
+    """Stop a locked run that goes on, and return the record of its entry."""
+    if run.state == ClaudeRunState.WAITING:
+        events.end(run, ClaudeRunState.STOPPED, store.at)
+    else:
+        ClaudeRun.objects.filter(pk=run.pk).update(stop_asked=True, revision=run.revision + 1)
+    return Record("stop_claude_run", input=audit.to_json({"run": run.pk, "model": run.model}))
 
 
 def stop_erased(store: Tree) -> list[str]:
@@ -155,8 +161,8 @@ def _copies_of(store: Tree) -> list[str]:
     return list(found.values_list("pk", flat=True))
 
 
-def _copy(store: Tree, asked: Asked) -> str:
-    """Make a throw-away copy of a locked store, and room for it."""
+def new_copy(store: Tree, *, proposes: bool) -> str:
+    """Make a throw-away copy of a locked store, and room for it. Raises TooManyCopies."""
     there = _copies_of(store)
     ended = ClaudeRun.objects.of_store(store.store).filter(copy__in=there, ended_at__isnull=False).order_by("ended_at")
     too_many = len(there) - MOST_COPIES + 1
@@ -165,10 +171,11 @@ def _copy(store: Tree, asked: Asked) -> str:
         raise TooManyCopies
     for copy in oldest:
         delete.delete_copy(str(copy), store.act)
-    return copies.make(store, proposes=asked.proposes)
+    return copies.make(store, proposes=proposes)
 
 
-def _locked(store: Tree, run_id: str) -> ClaudeRun:
+def locked_run(store: Tree, run_id: str) -> ClaudeRun:
+    """Lock a run of a locked store, and return it. Raises NoSuchRun."""
     run = ClaudeRun.objects.of_store(store.store).select_for_update().filter(pk=run_id).first()
     if run is None:
         raise NoSuchRun

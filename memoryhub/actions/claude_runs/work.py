@@ -96,7 +96,10 @@ def is_stopped(run_id: str, worker: str) -> bool:
 
 
 def may_go_on(run: ClaudeRun) -> bool:
-    """Return whether the person who started the run may still run Claude there."""
+    """Return whether the person who started the run may still run Claude there; of a dream, whether its key may."""
+    dream: Any = run.dream
+    if dream is not None:
+        return configuration.may_dream(run.key, run.store_id, timezone.now(), updates=dream["updates"])
     return run.started_by is not None and configuration.may_run(run.started_by, run.store)
 
 
@@ -159,6 +162,8 @@ def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any]
             turns=F("turns") + 1,
             input_tokens=F("input_tokens") + turn["context"],
             output_tokens=F("output_tokens") + usage["output_tokens"],
+            cache_written=F("cache_written") + (usage.get("cache_creation_input_tokens") or 0),
+            cache_read=F("cache_read") + (usage.get("cache_read_input_tokens") or 0),
             context=turn["context"],
         )
 

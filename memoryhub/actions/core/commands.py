@@ -93,13 +93,19 @@ _ALL = (
         event="proposal.withdrawn", by_agents=True, did=_("withdrew its proposal"),
     ),
     # Claude runs
-    Command("start_claude_run", _("started the Claude run %(run)s with %(model)s"), did=_("started a Claude run")),
+    Command("start_claude_run", _("started the Claude run %(run)s with %(model)s"),
+            _("tried to start a Claude run with %(model)s"), did=_("started a Claude run")),
     Command("continue_claude_run", _("continued the Claude run %(run)s"), did=_("continued a Claude run")),
     Command("stop_claude_run", _("stopped the Claude run %(run)s"), did=_("stopped a Claude run")),
     Command(
         "propose_claude_run", _("proposed what the Claude run %(run)s made of a copy, as #%(number)s"),
         by_agents=True, did=_("proposed what a Claude run made of a copy"),
     ),
+    Command("archive_dream", _("archived the dream %(run)s"), did=_("archived a dream")),
+    Command("keep_dream", _("made what the dream %(run)s made of a copy the memory store “%(name)s”"),
+            did=_("made a memory store of a dream")),
+    Command("keep_copy", _("made this throw-away copy a memory store of its own, “%(name)s”"),
+            did=_("made a copy a memory store of its own")),
     Command("save_claude_preset", _("saved version %(number)s of the preset “%(name)s” of Claude runs")),
     Command("delete_claude_preset", _("deleted the preset “%(name)s” of Claude runs")),
     Command(

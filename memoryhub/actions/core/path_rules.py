@@ -1,6 +1,6 @@
 """Path rules: what agents may change. Every verb checks them before its first write; people are never refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -11,7 +11,19 @@ from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import NO_RULES, NONE_MET, Condition, Doer, Lines, Met, PathRule, PathRules, Verb
+from memoryhub.path_rules import (
+    NO_RULES,
+    NONE_MET,
+    Condition,
+    Decision,
+    Doer,
+    Effect,
+    Lines,
+    Met,
+    PathRule,
+    PathRules,
+    Verb,
+)
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import RefusedByRule, ToolError
@@ -42,19 +54,11 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
     Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, or allows its
     session no further proposal, and ToolError if there are too many paths for these rules.
     """
-    actor = store.act.actor
-    if store.path_rules == NO_RULES or actor.kind != ActorKind.KEY:
+    if store.path_rules == NO_RULES or store.act.actor.kind != ActorKind.KEY:
         return None
-    rules, doer = path_rules.of_text(store.path_rules, day_of(store.at)), Doer(str(actor.id), str(actor.author_id))
-    decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
-    met = _Met(store, doer, verb, changes, rules)
     opened = cache(lambda: proposing.opened_before(store))
     holds_back = None
-    for change in changes:
-        try:
-            decision = decide(doer, verb, change.path, met.by(change))
-        except TooMuchWork:
-            raise ToolError(results.too_many_for_rules(len(changes))) from None
+    for change, decision in _decisions(store, verb, changes):
         if decision.rule is not None and decision.is_refusal:
             raise RefusedByRule(results.refused_by_rule(change.path, WORDS[verb], decision.rule.reason))
         if decision.rule is not None and decision.is_proposal:
@@ -67,6 +71,25 @@ def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | No
 def _too_often(store: Tree, verb: str, path: str, opened: int, rule: PathRule) -> RefusedByRule:
     said = results.proposed_too_often(path, verb, opened, rule.reason, has_session=store.act.session is not None)
     return RefusedByRule(said)
+
+
+def allow(store: Tree, verb: Verb, changes: Sequence[Change]) -> bool:
+    """Return whether a rule of the store allows each of the changes to the acting agent: it is not enough that no rule
+    is against it. Raise ToolError if there are too many paths for these rules."""
+    rules = [decision.rule for _, decision in _decisions(store, verb, changes)]
+    return all(rule is not None and rule.effect is Effect.ALLOW for rule in rules)
+
+
+def _decisions(store: Tree, verb: Verb, changes: Sequence[Change]) -> Iterator[tuple[Change, Decision]]:
+    actor = store.act.actor
+    rules, doer = path_rules.of_text(store.path_rules, day_of(store.at)), Doer(str(actor.id), str(actor.author_id))
+    decide = rules.decide if len(changes) == 1 else ManyPaths(rules).decide
+    met = _Met(store, doer, verb, changes, rules)
+    for change in changes:
+        try:
+            yield change, decide(doer, verb, change.path, met.by(change))
+        except TooMuchWork:
+            raise ToolError(results.too_many_for_rules(len(changes))) from None
 
 
 def hidden_place(path: str) -> RefusedByRule:

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from memoryhub import ids, path_rules
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.roles import write_role
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.models import Door, Finding, Memory, MemoryStore, MemoryVersion, WebhookCursor
+from memoryhub.models import Door, Finding, Member, Memory, MemoryStore, MemoryVersion, Role, WebhookCursor
 
 MOST_MEMORIES, MOST_BYTES = 50, 256 * 1024
 """The most memories and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""
@@ -67,6 +68,21 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
         details = {"count": len(copied)}
         tree.commit(store, Record("copy_memories", versions=tuple(store.made), input=audit.to_json(details)))
     return None
+
+
+def keep(store: Tree, copy_id: str, name: str) -> None:
+    """Make a throw-away copy of a locked store a memory store of its own, which the same people may use as its
+    original. What happened in it before is told to no webhook. Raises NoSuchStore."""
+    original = MemoryStore.objects.get(pk=store.store)
+    copy = tree.lock(copy_id, store.act._replace(session=None))
+    rows = MemoryStore.present.filter(pk=copy_id)
+    rows.update(copy_of=None, name=name, path_rules=original.path_rules, updated_at=store.at)
+    members = list(Member.objects.filter(store=original).select_related("user").order_by("pk"))
+    for member in members:
+        write_role(rows.get(), member.user, Role(member.role), store.at)
+    WebhookCursor.objects.filter(chain=copy_id).update(seq=copy.head.last_seq)
+    details = {"copy_of": original.pk, "name": name, "members": len(members)}
+    tree.commit(copy, Record("keep_copy", input=audit.to_json(details)))
 
 
 def _copy_findings(store: Tree, original: str, copied: Mapping[str, tuple[str, str]]) -> None:

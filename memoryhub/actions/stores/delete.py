@@ -85,14 +85,16 @@ def delete_store(store_id: str, *, act: Act) -> int:
 
 
 def delete_copy(copy_id: str, act: Act) -> None:
-    """Delete a throw-away copy. If its original is changed too, lock that first. The entries of the copy go at once: no
-    one could erase a text from them later."""
+    """Delete a throw-away copy, and nothing else. If its original is changed too, lock that first. The entries of the
+    copy go at once: no one could erase a text from them later."""
     act = act._replace(session=None, token=None, note=None)
     with writing():
         try:
             last = tree.lock(copy_id, act).head.last_seq
         except NoSuchStore:
             return
+        if MemoryStore.objects.filter(pk=copy_id).exists():
+            return  # what Claude made of it was kept as a memory store
         while removal.remove_entries(copy_id, last, act, of_copy=True):
             pass
         delete_store(copy_id, act=act)

@@ -7,13 +7,15 @@ is its token, so one that is run again after a crash gets the answer of the firs
 import logging
 import threading
 import time
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
 from memoryhub import tool
-from memoryhub.actions.claude_runs import history, made, work
+from memoryhub.actions.claude_runs import dreamed, history, made, work
 from memoryhub.actions.claude_runs.runs import CopyGone
 from memoryhub.actions.claude_runs.work import LostRun, OverBudget, Part
 from memoryhub.actions.core.disk_space import DiskFull
@@ -72,25 +74,32 @@ class Turns:
         self.api = Api(key, address, TICK)
         self.inputs: dict[str, dict[str, Any]] = {}
         self.exact: dict[str, tuple[dict[str, Any], str, bool]] = {}
-        self.proposes = False
+        self.finish: Callable[[str, str, datetime], None] | None = None
         self.seen = time.monotonic()
         self.looked = 0.0
 
     def work(self) -> None:
         """Work on the run until it ends; never raise an error."""
         try:
-            state, problem = self._outcome()
-            if state == ClaudeRunState.FINISHED and not problem and self.proposes:
-                try:
-                    made.finish(self.run_id, self.worker, timezone.now())
-                    return
-                except DiskFull:
-                    state, problem = ClaudeRunState.FAILED, "disk_full"
-            work.end(self.run_id, self.worker, state, timezone.now(), problem)
+            self._end(*self._outcome())
         except (LostRun, NoSuchStore, CopyGone):
             pass
         except Exception:
             logger.exception("The Claude run %s could not be ended", self.run_id)
+
+    def _end(self, state: ClaudeRunState, problem: str) -> None:
+        if state != ClaudeRunState.FINISHED or problem or self.finish is None:
+            work.end(self.run_id, self.worker, state, timezone.now(), problem)
+            return
+        try:
+            self.finish(self.run_id, self.worker, timezone.now())
+        except (LostRun, NoSuchStore, CopyGone):
+            raise
+        except DiskFull:
+            work.end(self.run_id, self.worker, ClaudeRunState.FAILED, timezone.now(), "disk_full")
+        except Exception:
+            logger.exception("Nothing could be made of the Claude run %s", self.run_id)
+            work.end(self.run_id, self.worker, ClaudeRunState.FAILED, timezone.now(), "hub_error")
 
     def work_in_thread(self) -> None:
         """Work on the run in a thread of its own."""
@@ -131,7 +140,7 @@ class Turns:
             raise LostRun(self.run_id)
         if not work.may_go_on(run):
             raise _Failure("not_allowed")
-        self.proposes = run.proposes
+        self.finish = dreamed.finish if run.is_dream else made.finish if run.proposes else None
         self._copy(run)
         self._run_calls(run)
         if work.is_answered(self.run_id):

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub.conversation.options import Options
-from memoryhub.models import ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore, MemoryVersion
+from memoryhub.models import ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore, MemoryVersion, User
 from memoryhub.text.diffs import REQUEST_WORK, Diff, shortened
 from memoryhub.text.matching import Work
 from memoryhub.web.claude_runs import rows
@@ -21,6 +21,7 @@ from memoryhub.web.claude_runs.access import run_of, who_may_run
 from memoryhub.web.claude_runs.forms import StartForm
 from memoryhub.web.claude_runs.rows import Item, Listed
 from memoryhub.web.common import masking, pages
+from memoryhub.web.common.access import person
 from memoryhub.web.common.pictures import number
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import text_of
@@ -89,14 +90,14 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
         raise Http404
     shown: dict[str, object] = {"run": run, "row": rows.listed(run), "others": [rows.listed(one) for one in others]}
     if other is not None:
-        sides = [_side(store, run), _side(store, other)]
+        sides = [_side(store, one, person(request)) for one in (run, other)]
         shown |= {"other": other, "both": sides, "facts": list(_facts(*sides)), "calls": list(_aligned(*sides))}
         shown |= {"made": _made(*sides)}
     return render(request, "claude_runs/compare.html", pages.context(request, store, **shown))
 
 
-def _side(store: MemoryStore, run: ClaudeRun) -> Side:
-    place = rows.place_of(store, run)
+def _side(store: MemoryStore, run: ClaudeRun, user: User) -> Side:
+    place = rows.place_of(store, run, user)
     calls = [item for item in rows.items(place, run, 0) if item.event.kind == ClaudeEventKind.CALL]
     texts = ClaudeEvent.objects.of_run(run.pk).filter(kind=ClaudeEventKind.TEXT, is_cut=False)
     last = texts.values_list("number", flat=True).last()

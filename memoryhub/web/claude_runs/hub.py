@@ -57,6 +57,7 @@ def page(request: Request) -> HttpResponse:
         "of_day": settings.MEMORYHUB_CLAUDE_DAY_TOKENS,
         "of_run": settings.MEMORYHUB_CLAUDE_RUN_TOKENS,
         "days": settings.MEMORYHUB_CLAUDE_DAYS,
+        "has_dreams": configuration.has_dreams(),
         "section": "settings",
     }
     return render(request, "claude_runs/hub.html", shown)

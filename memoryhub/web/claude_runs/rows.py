@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 
 from memoryhub import sensitive
 from memoryhub.actions.claude_runs import events as stored
-from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore
+from memoryhub.actions.claude_runs.problems import problem_words
+from memoryhub.models import Agent, AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.claude_runs import words
 from memoryhub.web.common import markdown
@@ -26,10 +27,11 @@ MOST = 300
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run in a list or in the head of its page."""
+    """A run in a list or in the head of its page. `by` is the name of who started it, "" if that is not known."""
 
     run: ClaudeRun
     title: str
+    by: str
     state: str
     tone: str
     why: str
@@ -66,9 +68,19 @@ class Item:
 def listed(run: ClaudeRun) -> Listed:
     title = next((line.strip() for line in run.task.splitlines() if line.strip()), run.task)
     title = title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE].rstrip() + "…"
+    title = _Masking(run.store_id)(title)
+    if run.is_dream:
+        title = _("Dream: %(title)s") % {"title": title} if title else _("Dream")
     return Listed(
-        run, _Masking(run.store_id)(title), words.state_words(run), words.TONES[run.state], words.interrupted_words(run)
+        run, title, _starter_of(run), words.state_words(run), words.TONES[run.state], words.interrupted_words(run)
     )
+
+
+def _starter_of(run: ClaudeRun) -> str:
+    """Return the name of the person who started a run, or of the agent that started a dream."""
+    if run.is_dream:
+        return Agent.objects.filter(pk=run.agent).values_list("name", flat=True).first() or ""
+    return str(run.started_by or "")
 
 
 def masking_of(store: MemoryStore) -> Callable[[str], str]:
@@ -94,9 +106,13 @@ def masked_system(run: ClaudeRun) -> str:
     return _Masking(run.store_id)(run.system)
 
 
-def place_of(store: MemoryStore, run: ClaudeRun) -> MemoryStore | None:
-    """Return the store on which Claude works: the copy, if there is one. None: the copy has been deleted."""
-    return MemoryStore.present.filter(pk=run.copy).first() if run.copy else store
+def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | None:
+    """Return the store on which Claude works: the copy, if there is one. None: the copy has been deleted, or it is a
+    memory store by now in which the person has no role."""
+    if not run.copy:
+        return store
+    copy = MemoryStore.present.filter(pk=run.copy).first()
+    return copy if copy is not None and user.role_in(copy) else None
 
 
 def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
@@ -123,7 +139,7 @@ def _item(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking, place: 
     if event.kind == ClaudeEventKind.TURN:
         return _turn(event)
     if event.kind == ClaudeEventKind.PROBLEM:
-        return Item(event, words=words.problem_words(content["code"]), detail=mask(content.get("detail", "")))
+        return Item(event, words=problem_words(content["code"]), detail=mask(content.get("detail", "")))
     return _said(event, mask)
 
 

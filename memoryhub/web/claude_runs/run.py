@@ -1,6 +1,7 @@
 """The page of a Claude run, which follows it while it goes on; and stopping and continuing it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -17,7 +18,7 @@ from memoryhub.web.claude_runs.access import run_of, who_may_run
 from memoryhub.web.claude_runs.forms import MessageForm
 from memoryhub.web.claude_runs.picture import picture_of
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act
+from memoryhub.web.common.access import act, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
@@ -42,7 +43,9 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
 
 
 def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, object]:
-    place = rows.place_of(store, run)
+    place = rows.place_of(store, run, person(request))
+    is_kept = run.is_dream and place is not None and place.copy_of is None
+    dream: Any = run.dream or {"sessions": []}
     items = rows.items(place, run, after)
     count = _complete(items, run)
     complete, growing = items[:count], items[count:]
@@ -61,7 +64,9 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         earlier=max(0, after - rows.MOST),
         later=after + rows.MOST if after + rows.MOST < run.events else None,
         session=session,
-        copy=place if run.copy else None,
+        copy=place if run.copy and not is_kept else None,
+        kept=place if is_kept else None,
+        read=Session.objects.filter(pk__in=dream["sessions"]).order_by("pk"),
         base=pages.entries(store, run.base).get(run.base or 0) if run.copy else None,
         is_copy_gone=place is None,
         agent=Agent.objects.filter(pk=run.agent).first(),

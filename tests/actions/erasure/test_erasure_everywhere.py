@@ -58,7 +58,7 @@ OF_MACHINES: dict[str, str] = {
             "Proposal.session", "ProposedChange.proposal", "ProposedChange.memory", "ProposedChange.base",
             "ClaudeRun.agent", "ClaudeRun.key", "ClaudeRun.model", "ClaudeRun.state", "ClaudeRun.problem",
             "ClaudeRun.worker", "ClaudeEvent.kind", "HubSettings.claude_role", "ClaudeModel.name",
-            "ClaudeModel.edits", "ClaudeRun.copy", "MemoryStore.copy_of",
+            "ClaudeModel.edits", "ClaudeRun.copy", "ClaudeRun.dream", "MemoryStore.copy_of",
             "Comment.thread", "Comment.agent", "Comment.proposal", "Comment.change",
             "Comment.base", "SavedView.page", "Webhook.events",
             "Webhook.paused_for", "Webhook.problem", "Delivery.chain", "Delivery.event", "Delivery.payload",

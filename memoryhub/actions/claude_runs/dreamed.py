@@ -1,0 +1,88 @@
+"""What becomes of the copy of a dream when Claude is done: a new memory store, or a proposal for the memory store.
+
+A person decides about the proposal. It is merged at once only if path rules allow the agent each of its changes and
+nothing conflicts: that no rule is against them is not enough.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.claude_runs import dreams, events, made, work
+from memoryhub.actions.claude_runs.made import Made, Proposed
+from memoryhub.actions.core import audit, path_rules, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.path_rules import Change
+from memoryhub.actions.core.plans import PlanChanged, TooMuch
+from memoryhub.actions.core.tree import NoSuchStore, Tree
+from memoryhub.actions.proposals import decide
+from memoryhub.actions.proposals.decide import AlreadyDecided
+from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.stores import copies
+from memoryhub.models import Agent, ClaudeRun, ClaudeRunState, Door, MemoryStore, Proposal
+from memoryhub.path_rules import Verb
+from memoryhub.protocol.errors import ToolError
+
+_LONGEST_NAME = 200
+
+
+def finish(run_id: str, worker: str, at: datetime) -> None:
+    """End a dream of a worker, and make its result of its copy. If it was canceled, nothing becomes of it. Raises
+    LostRun, CopyGone and NoSuchStore."""
+    run = ClaudeRun.objects.get(pk=run_id)
+    found, agent = made.made_of(run), Agent.objects.get(pk=run.agent)
+    act = Act(Actor.key(run.key, agent), Door.API, at, session=made.session_of(run))
+    proposed, problem = Proposed(), ""
+    with tree.locked(run.store_id, act) as store, work.own(run_id, worker) as own:
+        if own.stop_asked:
+            events.end(own, ClaudeRunState.STOPPED, at)
+            return
+        made.require_copy(own)
+        if dreams.updates(own):
+            proposed = made.propose_in(store, own, found)
+            problem = "not_proposed" if proposed.error else ""
+        else:
+            _keep(store, own)
+        events.end(own, ClaudeRunState.FINISHED, at, problem=problem)
+    if proposed.number is not None and not proposed.left_out:
+        _merge(run.store_id, proposed.number, found, act)
+
+
+def _keep(store: Tree, run: ClaudeRun) -> None:
+    """Make the copy a memory store of its own."""
+    original = MemoryStore.objects.get(pk=store.store)
+    name = _("%(name)s, dreamt on %(day)s") % {"name": original.name[:_LONGEST_NAME], "day": f"{store.at:%Y-%m-%d}"}
+    copies.keep(store, str(run.copy), name)
+    tree.commit(store, Record("keep_dream", input=audit.to_json({"run": run.pk, "copy": run.copy, "name": name})))
+
+
+def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
+    """Merge the proposal if rules allow each of the changes and nothing needs a choice; else a person decides."""
+    try:
+        with tree.locked(store_id, act) as store:
+            proposal = Proposal.objects.of_store(store_id).get(number=number)
+            plan = proposal_plan(proposal)
+            if not plan.is_empty and not plan.has_problems and _are_allowed(store, found):
+                decide.merge(store_id, number, {}, plan.digest, act)
+    except (ToolError, TooMuch, PlanChanged, AlreadyDecided, NoSuchStore):
+        pass
+
+
+def _are_allowed(store: Tree, found: Sequence[Made]) -> bool:
+    return all(path_rules.allow(store, verb, [change]) for one in found for verb, change in _changes(store, one))
+
+
+def _changes(store: Tree, one: Made) -> Sequence[tuple[Verb, Change]]:
+    memory = tree.memory_by_id(store, one.memory) if one.memory is not None else None
+    if memory is None:
+        return [(Verb.CREATE, Change(one.new_path or one.path))]
+    if one.deletes:
+        return [(Verb.DELETE, Change(memory.path, memory))]
+    changes = []
+    if one.content is not None:
+        text = one.content
+        changes.append((Verb.EDIT, Change(memory.path, memory, lambda: text)))
+    if one.new_path is not None:
+        changes += [(Verb.RENAME, Change(memory.path, memory)), (Verb.CREATE, Change(one.new_path, memory))]
+    return changes

@@ -1,0 +1,45 @@
+"""Why a Claude run ended, in words for people and for programs."""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+PROBLEMS: Mapping[str, str | Promise] = {
+    "no_key": gettext_lazy("The hub has no key for Claude’s API. Its administrator sets ANTHROPIC_API_KEY."),
+    "not_allowed": gettext_lazy("Who started it may no longer run Claude in this memory store."),
+    "wrong_key": gettext_lazy(
+        "Claude’s API does not accept the hub’s key. Its administrator checks ANTHROPIC_API_KEY."
+    ),
+    "forbidden": gettext_lazy("The hub’s key may not do this at Claude’s API."),
+    "no_model": gettext_lazy("Claude’s API does not know this model, or the hub’s key may not use it."),
+    "bad_request": gettext_lazy("Claude’s API refused the request."),
+    "too_large": gettext_lazy("The conversation is too large for Claude’s API."),
+    "rate_limited": gettext_lazy("Claude’s API answered several times that the hub’s key sends too much for now."),
+    "overloaded": gettext_lazy("Claude’s API is overloaded: it said so several times."),
+    "api_error": gettext_lazy("Claude’s API failed several times."),
+    "unreachable": gettext_lazy("Claude’s API could not be reached. The hub’s administrator checks the network."),
+    "timed_out": gettext_lazy("Claude’s API did not answer in time."),
+    "broke_off": gettext_lazy("The connection to Claude’s API broke off in the middle of an answer."),
+    "unreadable": gettext_lazy("Claude’s answer could not be read: a part of it is no JSON."),
+    "over_run_budget": gettext_lazy("The next answer could have passed the tokens that a run may use."),
+    "over_day_budget": gettext_lazy(
+        "The next answer could have passed the tokens that all runs of this hub may use in a day (UTC)."
+    ),
+    "declined": gettext_lazy("Claude declined to go on."),
+    "answer_full": gettext_lazy(
+        "The answer reached the most tokens of one answer. Ask Claude to go on, with another message."
+    ),
+    "context_full": gettext_lazy("The conversation fills the context of the model. Clear or summarize more of it."),
+    "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new one."),
+    "audit_full": gettext_lazy("The audit of this memory store has reached its limit, so no call can run."),
+    "erased": gettext_lazy("A text was erased from this memory store, which the run might still have known."),
+    "not_proposed": gettext_lazy("What it made of the copy could not become a proposal; the run says why."),
+    "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
+    "hub_error": gettext_lazy("An error of the hub itself; its log has the details."),
+}
+
+
+def problem_words(code: str) -> str:
+    """Return what a problem means; "" for none."""
+    return str(PROBLEMS.get(code, PROBLEMS["hub_error"])) if code else ""

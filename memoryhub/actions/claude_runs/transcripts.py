@@ -1,0 +1,74 @@
+"""What agents did in sessions, as a dream reads it: made from the audit each time, so what was redacted there is gone.
+
+The hub knows of a session what it did with memories, and not what else was said in it.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from memoryhub.models import AuditEntry, Session
+from memoryhub.models.audit import ActorKind
+from memoryhub.text import keeping
+
+MOST_CHARACTERS = 100_000
+"""The most characters of all transcripts of a dream: about 30,000 tokens, of which each answer is made."""
+MOST_CALLS = 1_000
+"""The newest calls of a session that its transcript may have."""
+MOST_OF_CALL = 4_000
+
+
+def transcripts(store_id: str, session_ids: Sequence[str]) -> str:
+    """Return what sessions did in a memory store, the oldest session first. Long ones lose their oldest calls."""
+    sessions = Session.objects.filter(pk__in=session_ids).select_related("agent").order_by("pk")
+    found = [(session, _calls(store_id, session.pk)) for session in sessions]
+    room = _room([sum(map(len, calls)) for _, calls in found])
+    return "\n\n".join(_transcript(session, calls, room) for session, calls in found)
+
+
+def _transcript(session: Session, calls: Sequence[str], room: int) -> str:
+    head = json.dumps({"session": session.pk, "agent": session.agent.name, "name": session.name}, ensure_ascii=False)
+    kept = _newest(calls, room)
+    left_out = len(calls) - len(kept)
+    note = [f"(earlier calls left out: {left_out})"] if left_out else []
+    return "\n".join([head, *note, *kept])
+
+
+def _calls(store_id: str, session_id: str) -> list[str]:
+    entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
+    return [_call(entry) for entry in reversed(entries.newest()[:MOST_CALLS])]
+
+
+def _call(entry: AuditEntry) -> str:
+    given = json.dumps(
+        {name: value for name, value in input_of(entry).items() if name != "command"}, ensure_ascii=False
+    )
+    given = given if len(given) <= MOST_OF_CALL else given[:MOST_OF_CALL] + "…"
+    return f"{entry.at:%Y-%m-%d %H:%M} {entry.command} {given}{'' if entry.ok else ' (refused)'}"
+
+
+def _room(lengths: Sequence[int]) -> int:
+    """Return how many characters each transcript may have: the short ones leave the others more."""
+    left = MOST_CHARACTERS
+    for number, length in enumerate(sorted(lengths)):
+        share = left // (len(lengths) - number)
+        if length > share:
+            return share
+        left -= length
+    return MOST_CHARACTERS
+
+
+def _newest(calls: Sequence[str], room: int) -> Sequence[str]:
+    for number, call in enumerate(reversed(calls)):
+        room -= len(call)
+        if room < 0:
+            return calls[len(calls) - number :]
+    return calls
+
+
+def input_of(entry: AuditEntry) -> dict[str, Any]:
+    """Return the input of a call as the audit keeps it: redacted, or in part, if that is so."""
+    if entry.input is None:
+        return {"command": entry.command, "path": "[redacted]"}
+    given, _ = keeping.parts(json.loads(entry.input))
+    return given if isinstance(given, dict) else {}
