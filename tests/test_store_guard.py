@@ -19,6 +19,7 @@ from tests.write_guard import tampering
 
 SMALL = {
     "AuditChain": "one row a store",
+    "ClaudeEvaluation": "at most 100 a store are kept",
     "ClaudePreset": "people save few of them",
     "ClaudeRun": "people start them one by one, and old ones are deleted; their events go by the run",
     "Delivery": "belongs to a webhook, and names the chain only to tell which entry it is about",

@@ -5,6 +5,7 @@ from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, Idempotent
 from memoryhub.models.authenticators import Authenticator, AuthenticatorKind
 from memoryhub.models.background import BackgroundTask, Installation, StreamCursor
 from memoryhub.models.browsers import BrowserSession
+from memoryhub.models.claude_evaluations import ClaudeEvaluation
 from memoryhub.models.claude_presets import ClaudePreset
 from memoryhub.models.claude_runs import (
     GOING_ON,
@@ -35,11 +36,11 @@ from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, W
 __all__ = [
     "GOING_ON", "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
     "Authenticator", "AuthenticatorKind", "BackgroundTask", "BrowserSession", "CallCount", "CallWindow", "Claim",
-    "ClaudeDay", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel", "ClaudePreset", "ClaudeRun", "ClaudeRunState",
-    "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures", "Finding",
-    "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Identity", "Import",
-    "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice", "MailKind",
-    "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
+    "ClaudeDay", "ClaudeEvaluation", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel", "ClaudePreset", "ClaudeRun",
+    "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures",
+    "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Identity",
+    "Import", "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice",
+    "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
     "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow",
     "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
     "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed", "Webhook",

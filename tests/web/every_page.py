@@ -75,6 +75,7 @@ def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     names = (
         "store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash",
         "store_overview", "store_sessions", "try_call", "limits", "delete_store", "claude_runs", "new_claude_run",
+        "claude_evaluations",
     )  # fmt: skip
     for name in names:
         yield page(name, store_id=store.id)

@@ -106,6 +106,8 @@ _ALL = (
             did=_("made a memory store of a dream")),
     Command("keep_copy", _("made this throw-away copy a memory store of its own, “%(name)s”"),
             did=_("made a copy a memory store of its own")),
+    Command("evaluate_memory", _("evaluated how %(model)s keeps memories: %(passed)s of %(count)s cases passed"),
+            did=_("evaluated how a model keeps memories")),
     Command("save_claude_preset", _("saved version %(number)s of the preset “%(name)s” of Claude runs")),
     Command("delete_claude_preset", _("deleted the preset “%(name)s” of Claude runs")),
     Command(

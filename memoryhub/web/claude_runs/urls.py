@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from memoryhub.web.claude_runs import compare, hub, listing, presets, run
+from memoryhub.web.claude_runs import compare, evaluations, hub, listing, presets, run
 
 urlpatterns = [
     path("stores/<slug:store_id>/claude", listing.page, name="claude_runs"),
     path("stores/<slug:store_id>/claude/new", listing.new, name="new_claude_run"),
+    path("stores/<slug:store_id>/claude/evaluations", evaluations.page, name="claude_evaluations"),
     path("stores/<slug:store_id>/claude/presets/<slug:claude_preset_id>", presets.page, name="claude_preset"),
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>", run.page, name="claude_run"),
     path("stores/<slug:store_id>/claude/<slug:claude_run_id>/stop", run.stop, name="stop_claude_run"),

@@ -23,6 +23,7 @@ PLACES = {
     "comments": ("guide", "comments"),
     "sessions": ("guide", "who-has-seen-it"),
     "claude_runs": ("runs", "start-a-run"),
+    "claude_runs.evaluations": ("runs", "evaluate-memory"),
     "undo": ("guide", "taking-it-back-undo"),
     "tried": ("guide", "trying-a-call"),
     "search": ("guide", "finding-things"),
