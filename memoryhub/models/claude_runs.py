@@ -43,7 +43,12 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
     def newest(self) -> ClaudeRunQuerySet:
-        return self.select_related("started_by").order_by("-id")
+        """Return the runs, newest first. The ids do not say it: those of dreams sort after the others."""
+        return self.select_related("started_by").order_by("-created_at", "-id")
+
+    def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:
+        """Return the runs that follow one in the order of `newest`."""
+        return self.filter(models.Q(created_at__lt=run.created_at) | models.Q(created_at=run.created_at, pk__lt=run.pk))
 
 
 class ClaudeRun(models.Model):

@@ -34,7 +34,7 @@ from memoryhub.path_rules import Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_secret, new_store
 from tests.api.test_path_rules import set_rules
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
-from tests.claude_runs.running import MODEL, by, worked
+from tests.claude_runs.running import MODEL, by, started, worked
 from tests.fixtures import signed_in
 from tests.web.memories.pages import page
 
@@ -233,6 +233,18 @@ def test_a_dream_that_was_interrupted_goes_on_by_itself_and_one_without_its_key_
     ran(dream.id)
     failed = other.retrieve(dream.id)
     assert failed.status == "failed" and failed.error is not None and failed.error.type == "not_allowed"
+
+
+def test_a_dream_and_a_later_run_of_a_person_are_listed_and_taken_in_their_order(
+    store: MemoryStore, alice: User, manager: Anthropic, session: str
+) -> None:
+    dream = manager.beta.dreams.create(inputs=inputs(store, session), model=MODEL)
+    run, listed = started(store, alice, "A later task."), f"/stores/{store.pk}/claude"
+    html = page(signed_in(alice), listed)
+    assert html.index("A later task.") < html.index(dream.id)
+    older = page(signed_in(alice), f"{listed}?before={run.pk}")
+    assert dream.id in older and "A later task." not in older
+    assert [work.claim(f"worker-{at}", timezone.now(), 9) for at in range(2)] == [dream.id, run.pk]
 
 
 @pytest.mark.parametrize("access", [Access.READ, Access.WRITE])

@@ -58,7 +58,8 @@ def own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
 def claim(worker: str, at: datetime, most: int) -> str | None:
     """Take the waiting run that was started first, unless `most` are running; return its id."""
     running = ClaudeRun.objects.filter(state=ClaudeRunState.RUNNING).count()
-    waiting = ClaudeRun.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None).order_by("pk")
+    waiting = ClaudeRun.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
+    waiting = waiting.order_by("created_at", "pk")
     first = waiting.values_list("pk", flat=True).first() if running < most else None
     if first is None:
         return None

@@ -29,9 +29,9 @@ PAGE = 30
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """List the runs, newest first; `before` is the id of one."""
-    before = request.GET.get("before", "").replace("\0", "")
     newest = ClaudeRun.objects.of_store(store.pk).newest()
-    found = list((newest.filter(pk__lt=before) if before else newest)[: PAGE + 1])
+    before = newest.filter(pk=request.GET.get("before", "").replace("\0", "")).first()
+    found = list((newest.before(before) if before else newest)[: PAGE + 1])
     shown = [rows.listed(run) for run in found[:PAGE]]
     older = found[PAGE - 1].pk if len(found) > PAGE else None
     more = {"rows": shown, "before": before, "older": older, "is_configured": configuration.is_configured()}
