@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0064_dreams'),
+        ('memoryhub', '0055_dreams'),
     ]
 
     operations = [
