@@ -33,6 +33,12 @@ PHRASES = {
     "changes": ("command", WRITING), "all changes": ("command", WRITING),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
+    "since today": ("when", "today"), "since this week": ("when", "this-week"),
+    "since this month": ("when", "this-month"), "since yesterday": ("when", "since-yesterday"),
+    "since last week": ("when", "since-last-week"), "since last month": ("when", "since-last-month"),
+    "before today": (f"{NOT}when", "today"), "before this week": (f"{NOT}when", "this-week"),
+    "before this month": (f"{NOT}when", "this-month"), "before yesterday": (f"{NOT}when", "since-yesterday"),
+    "before last week": (f"{NOT}when", "since-last-week"), "before last month": (f"{NOT}when", "since-last-month"),
 }  # fmt: skip
 """The phrases without a name or a number, and the filters that they mean."""
 

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-NAMED = ("today", "yesterday", "this-week", "last-week", "this-month", "last-month")
+NAMED = (
+    "today", "yesterday", "since-yesterday", "this-week", "last-week", "since-last-week", "this-month", "last-month",
+    "since-last-month",
+)  # fmt: skip
 """Weeks begin on Mondays."""
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
@@ -41,11 +44,15 @@ def _days(today: date) -> Mapping[str, tuple[date, date]]:
     """Return {name of a period: its first and its last day}."""
     day = timedelta(days=1)
     monday, first = today - today.weekday() * day, today.replace(day=1)
+    first_before = (first - day).replace(day=1)
     return {
         "today": (today, today),
         "yesterday": (today - day, today - day),
+        "since-yesterday": (today - day, today),
         "this-week": (monday, monday + 6 * day),
         "last-week": (monday - 7 * day, monday - day),
+        "since-last-week": (monday - 7 * day, today),
         "this-month": (first, (first + 31 * day).replace(day=1) - day),
-        "last-month": ((first - day).replace(day=1), first - day),
+        "last-month": (first_before, first - day),
+        "since-last-month": (first_before, today),
     }

@@ -46,6 +46,9 @@ def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, 
         ("refund older than a week", ["refund"], {"-when": "1w"}),
         ("older than 30 days in /tickets", [], {"-when": "30d", "path": "/tickets"}),
         ("not older than 2 weeks", [], {"when": "2w"}),
+        ("refund since yesterday", ["refund"], {"when": "since-yesterday"}),
+        ("Since last week by bot", [], {"when": "since-last-week", "agent": "bot"}),
+        ("before yesterday", [], {"-when": "since-yesterday"}),
         ("since 2026-01-31 before 2026-02-02", [], {"from": "2026-01-31", "to": "2026-02-01"}),
     ],
 )
@@ -84,6 +87,8 @@ def test_a_quoted_text_is_one_plain_word_again() -> None:
     ("value", "start", "end"),
     [
         ("today", "2026-03-04", "2026-03-05"), ("yesterday", "2026-03-03", "2026-03-04"),
+        ("since-yesterday", "2026-03-03", "2026-03-05"), ("since-last-week", "2026-02-23", "2026-03-05"),
+        ("since-last-month", "2026-02-01", "2026-03-05"),
         ("this-week", "2026-03-02", "2026-03-09"), ("last-week", "2026-02-23", "2026-03-02"),
         ("this-month", "2026-03-01", "2026-04-01"), ("last-month", "2026-02-01", "2026-03-01"),
         ("2026-01-31", "2026-01-31", "2026-02-01"),

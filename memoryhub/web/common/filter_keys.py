@@ -32,9 +32,11 @@ Choices = Sequence[tuple[str, str]]
 """Values and their labels."""
 
 _PERIODS: Mapping[str, str | Promise] = {
-    "today": gettext_lazy("today"), "yesterday": gettext_lazy("yesterday"), "this-week": gettext_lazy("this week"),
-    "last-week": gettext_lazy("last week"), "this-month": gettext_lazy("this month"),
-    "last-month": gettext_lazy("last month"),
+    "today": gettext_lazy("today"), "yesterday": gettext_lazy("yesterday"),
+    "since-yesterday": gettext_lazy("since yesterday"), "this-week": gettext_lazy("this week"),
+    "last-week": gettext_lazy("last week"), "since-last-week": gettext_lazy("since last week"),
+    "this-month": gettext_lazy("this month"), "last-month": gettext_lazy("last month"),
+    "since-last-month": gettext_lazy("since last month"),
 }  # fmt: skip
 _MARKS: Mapping[str, str | Promise] = {
     UNREVIEWED: gettext_lazy("awaiting review"), FLAGGED: gettext_lazy("flagged"), PINNED: gettext_lazy("pinned"),
