@@ -31,6 +31,7 @@ PHRASES = {
     "by several agents": ("is", SEVERAL_AGENTS), "several agents": ("is", SEVERAL_AGENTS),
     "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
     "changes": ("command", WRITING), "all changes": ("command", WRITING),
+    "refused": ("outcome", "error"), "failed": ("outcome", "error"), "errors": ("outcome", "error"),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
     "since today": ("when", "today"), "since this week": ("when", "this-week"),

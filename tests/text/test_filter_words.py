@@ -8,7 +8,7 @@ import pytest
 from memoryhub.text.filter_words import Term, is_understood, quoted, understood, words_in
 from memoryhub.text.periods import period
 
-KEYS = frozenset(("agent", "person", "path", "is", "when", "from", "to"))
+KEYS = frozenset(("agent", "person", "path", "is", "when", "from", "to", "outcome"))
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)  # a Wednesday
 
 
@@ -46,6 +46,7 @@ def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, 
         ("refund older than a week", ["refund"], {"-when": "1w"}),
         ("older than 30 days in /tickets", [], {"-when": "30d", "path": "/tickets"}),
         ("not older than 2 weeks", [], {"when": "2w"}),
+        ("refused by bot", [], {"outcome": "error", "agent": "bot"}),
         ("refund since yesterday", ["refund"], {"when": "since-yesterday"}),
         ("Since last week by bot", [], {"when": "since-last-week", "agent": "bot"}),
         ("before yesterday", [], {"-when": "since-yesterday"}),
