@@ -16,6 +16,7 @@ from memoryhub.models import Agent, Key, MemoryStore, Session, User
 from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents.forms import AgentForm
 from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows
+from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, see_other
@@ -70,6 +71,7 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
         "agent": found,
         "store": store,
         "clients": clients(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
+        "snippets": snippets(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
         "rows": rows,
         "is_cut": len(rows) == ROWS,
         "last_used": max((row.key.last_used_at for row in rows if row.key.last_used_at), default=None),

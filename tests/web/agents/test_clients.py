@@ -77,6 +77,7 @@ def test_an_agents_page_shows_a_placeholder_and_a_store_that_the_person_knows(
     for person in (superuser, alice):
         html = signed_in(person).get(page).content.decode()
         assert f"/mcp/{store.id}" in html and "YOUR-KEY" in html and secret not in html
+        assert f"/v1/memory_stores/{store.id}/tool_calls" in html and "More ways to connect" in html
     assert signed_in(charlie).get(page).status_code == 404
     keys_and_roles.revoke_key(key, **BY)
     assert "mcp-client" not in signed_in(alice).get(page).content.decode()
