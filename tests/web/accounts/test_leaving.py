@@ -80,6 +80,7 @@ LOSSES: dict[str, Loss] = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_the_invitation_of_somebody_who_is_no_admin_any_more_gives_no_role(
     store: MemoryStore, alice: User, superuser: User, loss: Loss
