@@ -212,6 +212,7 @@ def test_versions_without_a_text_are_empty_or_not_compared(managed: Hub) -> None
     assert row_counts() == before
 
 
+@pytest.mark.both_databases
 def test_each_line_is_told_with_the_version_that_brought_it(managed: Hub) -> None:
     one, two, three = (version(managed, number) for number in (1, 2, 3))
     value = get(managed, f"memories/{one.memory_id}/blame").value
