@@ -321,7 +321,6 @@ def test_the_sum_of_places_is_named_as_such_for_several_spellings(store: MemoryS
     assert " in all" not in find(signed_in(alice), "Mirabellen")
 
 
-@pytest.mark.both_databases
 def test_an_import_that_waits_and_has_a_text_is_cancelled_and_others_are_not(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     write(store, "/visit.md", "Quellenberg came\n")

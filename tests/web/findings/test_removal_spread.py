@@ -93,7 +93,6 @@ def test_who_read_a_line_that_gives_no_orders_is_not_to_be_flagged(
     assert [each.path for each in spread.readers[0].written] == ["/paid.md"] and not spread.ticks.flag
 
 
-@pytest.mark.both_databases
 def test_one_press_takes_the_line_out_and_undoes_and_flags_what_is_ticked(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:
@@ -147,7 +146,6 @@ def test_a_tick_that_was_not_shown_is_shown_first(caller: Caller, store: MemoryS
     assert "here is what changes with what you ticked" in page.content.decode() and texts(store) == before
 
 
-@pytest.mark.both_databases
 def test_a_finding_that_an_undo_closes_is_said_before_and_after(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:

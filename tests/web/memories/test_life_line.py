@@ -65,7 +65,6 @@ def shown(client: Client, url: str) -> str:
     return answer.content.decode()
 
 
-@pytest.mark.both_databases
 def test_the_line_has_the_reads_and_versions_of_this_memory_alone(caller: Caller, bob_sees: Client) -> None:
     memory = full_life(caller)
     assert names(shown(bob_sees, url_of(memory))) == [
@@ -149,7 +148,6 @@ def test_strangers_learn_nothing(caller: Caller, charlie: User) -> None:
     assert signed_in(charlie).post(reverse("export_life_line", args=[caller.store.id, memory.pk])).status_code == 404
 
 
-@pytest.mark.both_databases
 def test_a_long_life_is_drawn_from_a_part_of_it_in_as_many_queries(
     caller: Caller, bob_sees: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +192,6 @@ def test_a_read_after_a_move_between_two_drawn_versions_is_drawn(
     assert sum(mark.made["agents"] for mark in life.marks) == 21
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", ["/a.md", "/b.md"], ids=["a path that stays", "a path that is redacted too"])
 def test_a_redaction_leaves_the_reads_of_the_version(path: str, caller: Caller) -> None:
     memory = caller.create("/a.md", "secret\n")

@@ -224,7 +224,6 @@ class TestAny:
             assert "The selected items no longer exist" in html and "secret" not in html
         assert live(other) == {"/secret.md"}
 
-    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         "id", ["mem_", "mem_\0", "x' or 1=1", "mem_" + "é" * 26, "dir_" + "0" * 26, "\ud7ff", "?0"]
     )
@@ -236,7 +235,6 @@ class TestAny:
         html = ask(client, store, act=wanted, id=[one.id, id])
         assert "1 of the selected items no longer exists here" in words(html)
 
-    @pytest.mark.both_databases
     @pytest.mark.parametrize("place", ["/../x", "no slash", "/a\0", "/nowhere", "/" + "x" * 3000])
     def test_a_malformed_place_is_no_error(self, client: Client, store: MemoryStore, place: str) -> None:
         one = write(store, "/a/1.md")

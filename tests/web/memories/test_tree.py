@@ -192,7 +192,6 @@ def test_a_path_where_nothing_is_says_so(client: Client, store: MemoryStore) -> 
     assert f"/stores/{store.id}/tree/notes" in answer.content.decode()
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", ["a%00b", "/a", "%ff", "..", "a" * 3000, "%2e%2e/x"])
 def test_a_malformed_path_is_not_found(client: Client, store: MemoryStore, path: str) -> None:
     write(store, "/a/b.md")
@@ -253,7 +252,6 @@ def test_the_root_is_neither_renamed_nor_deleted(client: Client, store: MemorySt
     assert Memory.objects.live().count() == 1
 
 
-@pytest.mark.both_databases
 def test_in_an_archived_store_directories_can_only_be_deleted(client: Client, store: MemoryStore) -> None:
     write(store, "/a/1.md")
     stores.set_archived(store, True, **BY)

@@ -52,7 +52,6 @@ def test_each_condition_ends_the_sentence(store: MemoryStore, alice: User, condi
     assert f"No agent may change any memory under /a/ {words}" in page
 
 
-@pytest.mark.both_databases
 def test_a_question_says_whether_the_condition_is_met_now(hub: Hub, alice: User) -> None:
     hub.call(command="create", path="/memories/a.md", file_text="x")
     curation.create(hub.store.id, "/b.md", "x", Act(**BY))

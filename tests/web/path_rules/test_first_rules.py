@@ -81,7 +81,6 @@ def test_without_calls_a_trial_says_so_and_a_question_is_answered_before_saving(
     assert client.get(listed(store)).context["rules"] == [], "nothing was saved"
 
 
-@pytest.mark.both_databases
 def test_a_rule_can_name_an_agent_that_has_no_key_yet(store: MemoryStore, alice: User, root: User) -> None:
     agent = keys_and_roles.create_agent(name="keyless", description="", **BY)
     assert "keyless" in signed_in(root).get(editor(store), {"protect": "/"}).content.decode()

@@ -62,7 +62,6 @@ def test_what_names_no_lines_is_refused(hub: Hub, alice: User, wrong: str) -> No
     assert rules_of(hub.store) == []
 
 
-@pytest.mark.both_databases
 def test_a_rule_may_name_far_more_lines_than_there_are(hub: Hub, alice: User) -> None:
     client, most = signed_in(alice), 999_999_999
     chosen = lines_of(hub, 2, most)

@@ -320,7 +320,6 @@ def test_a_replay_agrees_with_what_then_happens_call_by_call(hub: Hub, alice: Us
         assert (outcome.proposed if rule.effect is Effect.PROPOSE else outcome.refused) == refused > 0, rule
 
 
-@pytest.mark.both_databases
 def test_a_replay_is_bounded_and_says_so(hub: Hub, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         hub.call(command="create", path=f"/memories/{number}.md", file_text="")

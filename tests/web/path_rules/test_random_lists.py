@@ -24,7 +24,7 @@ from tests.fixtures import signed_in
 from tests.long import LONG, tried
 from tests.test_path_rules import decided, is_hidden, random_rule
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 CALLS = 4
 

@@ -17,7 +17,7 @@ from tests.web.proposals.proposing import begun, listed, newest, proposes, refus
 from tests.web.proposals.test_inbox import rows
 from tests.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -47,6 +47,7 @@ def numbers(client: Client, store: MemoryStore, query: str) -> list[int]:
     return [row.proposal.number for row, *_ in client.get(listed(store, query)).context["rows"]]
 
 
+@pytest.mark.both_databases
 def test_one_takes_a_proposal_and_gives_it_back(caller: Caller, store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     answer = assign(client, store, "me", htmx=True).content.decode()
@@ -97,6 +98,7 @@ def test_a_closed_proposal_is_assigned_to_no_one_new(caller: Caller, store: Memo
     assert newest(store).command == "refuse_proposal"
 
 
+@pytest.mark.both_databases
 def test_the_audit_seals_who_has_it(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     assign(signed_in(alice), store, "me")
     assert verify.verify(store.pk)[1] is None
@@ -123,6 +125,7 @@ def test_who_decides_while_somebody_is_looking_is_asked_once(
     assert verify.verify(store.pk)[1] is None, "no seal covers the mark"
 
 
+@pytest.mark.both_databases
 def test_the_mark_ends(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     signed_in(bob).post(reverse("claim_proposal", args=[store.pk, 1]))
     proposal = Proposal.objects.get(number=1)

@@ -59,7 +59,6 @@ def conversation(client: Client, comment: Comment) -> str:
     return str(client.get(reverse("comment", args=[comment.store_id, comment.pk])).content.decode())
 
 
-@pytest.mark.both_databases
 def test_a_comment_alone_leaves_the_proposal_open(curator: Client, store: MemoryStore, bob: User) -> None:
     assert "The comment is published." in publish(curator, store, "Is 2 a word?").content.decode()
     body = shown(signed_in(bob), store)
@@ -74,7 +73,6 @@ def test_a_comment_alone_leaves_the_proposal_open(curator: Client, store: Memory
     assert verify.verify(store.pk)[1] is None
 
 
-@pytest.mark.both_databases
 def test_a_comment_is_published_with_the_decision_in_its_entry(curator: Client, store: MemoryStore) -> None:
     send(curator, store, comment="Thanks, well spotted.")
     assert state(store) == ("merged", "")
@@ -109,7 +107,6 @@ def test_an_empty_comment_is_none(curator: Client, store: MemoryStore) -> None:
     assert not Comment.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_a_conversation_goes_on_on_a_page_of_its_own(curator: Client, store: MemoryStore, alice: User) -> None:
     publish(curator, store, "Is 2 a word?")
     first = last()
@@ -145,7 +142,6 @@ def test_whoever_is_named_finds_it_on_today(curator: Client, store: MemoryStore,
     assert "named you" not in reader.get(reverse("today")).content.decode()
 
 
-@pytest.mark.both_databases
 def test_the_agent_reads_only_what_it_is_told(curator: Client, store: MemoryStore, key: str) -> None:
     publish(curator, store, "Between us.")
     publish(curator, store, "Write numbers as words.", tell="yes")
@@ -174,7 +170,6 @@ def test_what_the_agent_is_told_is_one_line(curator: Client, store: MemoryStore)
     assert not Comment.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_an_erasure_finds_and_masks_them(curator: Client, store: MemoryStore, alice: User) -> None:
     publish(curator, store, "Jane Doe asked for it.", tell="yes")
     act = Act(Actor.person(alice), Door.WEB, AT + timedelta(days=1))
@@ -262,7 +257,6 @@ def test_an_editor_leaves_no_lines_to_comment_on(curator: Client, store: MemoryS
     assert "Typed</textarea>" in page
 
 
-@pytest.mark.both_databases
 def test_the_agent_is_told_the_line_of_its_text(
     caller: Caller, curator: Client, store: MemoryStore, key: str, alice: User
 ) -> None:

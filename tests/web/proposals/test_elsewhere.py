@@ -12,7 +12,7 @@ from tests.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, listed, proposes, send, url_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 RULE = "Refunds are paid within 14 days after the goods came back."
 

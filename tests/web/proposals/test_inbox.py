@@ -15,7 +15,7 @@ from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, form_with, holds_back, proposes, refuse, send, state, texts, url_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 A, B = "/policies/a.md", "/policies/b.md"
 INBOX = "/review"
@@ -59,6 +59,7 @@ def test_proposals_and_versions_are_one_list_by_age(caller: Caller, curator: Cli
     assert "/policies/new-x.md" in html and "proposal #1, 1 memory" in html and "Support bot" in html
 
 
+@pytest.mark.both_databases
 def test_every_page_goes_on_where_the_one_before_ended(
     caller: Caller, curator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ from tests.web.proposals.proposing import (
     url_of,
 )  # fmt: skip
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 A, B = "/policies/a.md", "/policies/b.md"
 
@@ -136,6 +136,7 @@ def test_what_later_edits_overlap_is_not_taken_back(
     assert "zwei" in texts(store)[A] and "/policies/faq/x.md" not in texts(store)
 
 
+@pytest.mark.both_databases
 def test_several_are_refused_with_one_reason_and_opened_again_with_one_press(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:

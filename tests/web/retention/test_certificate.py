@@ -22,7 +22,7 @@ from tests.actions.retention.stores import act as done_by
 from tests.fixtures import signed_in
 from tests.web.memories.pages import act, page, write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LONG_AGO = timedelta(days=40)
 
@@ -56,6 +56,7 @@ def live_and_older(store: MemoryStore, than: datetime) -> set[str]:
         return {str(path) for (path,) in cursor.fetchall() if path.startswith("/tickets/")}
 
 
+@pytest.mark.both_databases
 def test_what_is_overdue_is_counted_and_after_a_run_nothing_is(
     old: MemoryStore, alice: User, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

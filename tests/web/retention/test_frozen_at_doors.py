@@ -73,7 +73,6 @@ def test_a_frozen_text_is_refused_with_its_reason_and_nothing_changed(
     assert rows() == before and Hold.objects.count() == 1
 
 
-@pytest.mark.both_databases
 def test_the_inbox_and_the_findings_offer_nothing_that_the_hold_refuses(
     store: MemoryStore, key: str, alice: User
 ) -> None:

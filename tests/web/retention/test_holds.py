@@ -29,7 +29,6 @@ def place(client: Client, store: MemoryStore, place: str, kind: str = "pin", **f
     return str(answer.content.decode())
 
 
-@pytest.mark.both_databases
 def test_a_directory_that_is_not_there_yet_can_be_pinned(client: Client, store: MemoryStore) -> None:
     write(store, "/notes/a.md")
     assert "/later/ is pinned. Nothing is there yet." in place(client, store, "/later/")

@@ -83,7 +83,6 @@ class TestStorePage:
         ):  # fmt: skip
             assert words in html, words
 
-    @pytest.mark.both_databases
     def test_the_last_run_is_told_policy_by_policy(self, client: Client, store: MemoryStore) -> None:
         policy(store, expire_unread_days=90)
         some(store, 2)
@@ -98,7 +97,6 @@ class TestStorePage:
             html = page(client, address)
             assert "<b onmouse" not in html and "<img src=x" not in html and "14" not in html.partition("add:")[0][-5:]
 
-    @pytest.mark.both_databases
     def test_the_hub_has_its_own(self, store: MemoryStore, superuser: User) -> None:
         root = signed_in(superuser)
         assert "Nothing expires" in page(root, url("hub_retention"))

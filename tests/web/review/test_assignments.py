@@ -60,7 +60,6 @@ def test_a_colleague_is_asked_and_sees_it_as_theirs(caller: Caller, alice: User,
     assert "b.md" not in found and "1 memory found" in " ".join(found.split())
 
 
-@pytest.mark.both_databases
 def test_what_somebody_has_to_review_is_found_by_address_and_by_id(caller: Caller, alice: User, bob: User) -> None:
     _, made = two(caller)
     caller.create("/b.md", "b\n")
@@ -132,7 +131,6 @@ def test_it_ends_with_the_last_decision_and_with_the_role(
     assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 3)]
 
 
-@pytest.mark.both_databases
 def test_it_holds_again_when_the_decision_that_ended_it_is_undone(caller: Caller, alice: User, bob: User) -> None:
     _, made = two(caller)
     assign(signed_in(alice), made[0], "other", to=bob.pk)
@@ -155,7 +153,6 @@ def test_it_does_not_hold_again_beside_a_later_one(caller: Caller, alice: User, 
     assert shown(inbox(signed_in(alice), q="is:mine")) == [("/a.md", 1), ("/a.md", 2), ("/a.md", 3)]
 
 
-@pytest.mark.both_databases
 def test_who_is_deactivated_has_nothing_to_review(caller: Caller, alice: User, bob: User, superuser: User) -> None:
     _, made = two(caller)
     assign(signed_in(alice), made[0], "other", to=bob.pk)
@@ -163,7 +160,6 @@ def test_who_is_deactivated_has_nothing_to_review(caller: Caller, alice: User, b
     assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 1), ("/a.md", 2)]
 
 
-@pytest.mark.both_databases
 def test_links_above_the_list_keep_the_other_filters(caller: Caller, alice: User) -> None:
     two(caller)
     page = inbox(signed_in(alice), q="is:mine is:unreviewed")

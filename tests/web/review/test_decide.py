@@ -53,7 +53,6 @@ def test_approving_without_script_leads_back_with_a_banner(caller: Caller, alice
     assert reverse("undo_decision", args=[caller.store.id, caller.last.seq]) in page.content.decode()
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("htmx", [True, False])
 def test_approving_again_what_one_has_approved_is_no_conflict(caller: Caller, alice: User, htmx: bool) -> None:
     _, made = two(caller)
@@ -133,7 +132,6 @@ def test_taking_back_without_script(caller: Caller, alice: User) -> None:
     assert "Nothing was undone" in messages(client.post(address, follow=True))
 
 
-@pytest.mark.both_databases
 def test_a_revert_that_later_changes_met_leads_to_the_preview(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     caller.replace("/a.md", "two", "three")
@@ -348,7 +346,6 @@ def test_a_version_of_another_store_is_not_found(caller: Caller, alice: User, su
     assert signed_in(alice).post(reverse("decide", args=[other.id]), data).status_code == 404
 
 
-@pytest.mark.both_databases
 def test_the_audit_says_it_in_words(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     client = signed_in(alice)

@@ -13,7 +13,7 @@ from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back, replaces
 from tests.web.sessions.reads import readers, view
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -62,6 +62,7 @@ def test_a_session_counts_and_shows_them(wrote: list[AuditEntry], store: MemoryS
     assert (row.session.name, row.reads, row.writes) == ("reader", 1, 3)
 
 
+@pytest.mark.both_databases
 def test_a_session_knew_what_it_wrote(wrote: list[AuditEntry], bob: User) -> None:
     pieces = session_page(bob).context["known"].pieces
     assert [(piece.version.path, piece.own) for piece in pieces] == [

@@ -180,7 +180,6 @@ def test_what_a_session_wrote_afterwards_is_listed_and_nothing_from_before(
     assert reverse("session", args=[victim.session.pk]) in body
 
 
-@pytest.mark.both_databases
 def test_what_a_session_wrote_in_other_stores_is_shown_to_those_who_may_see_them(
     caller: Caller, store: MemoryStore, agent: Agent, bob: User, superuser: User
 ) -> None:

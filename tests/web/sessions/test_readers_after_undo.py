@@ -19,7 +19,6 @@ def caller(store: MemoryStore, key: str) -> Caller:
 
 
 @pytest.mark.parametrize("of_session", [False, True], ids=["a revert", "the undo of a session"])
-@pytest.mark.both_databases
 def test_a_line_that_an_undo_took_back_keeps_its_writer_and_its_readers(
     caller: Caller, store: MemoryStore, alice: User, bob: User, of_session: bool
 ) -> None:

@@ -29,7 +29,6 @@ def redact(memory: Memory, *numbers: int) -> None:
         redaction.redact_version(memory.store_id, version.pk, act())
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("later", ["", "/b.md"], ids=["a path that stays", "a path that is redacted too"])
 def test_a_redaction_leaves_who_had_seen_the_version(later: str, caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "a\nsecret\n")
@@ -66,7 +65,6 @@ def test_a_redacted_version_between_others_is_searched_for_a_line(caller: Caller
     assert (read, 2) in seen(bob, memory, version=3, line=1)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("door", [Door.API, Door.MCP])
 def test_a_read_of_an_old_version_is_found_however_late_it_came(door: Door, caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
@@ -85,7 +83,6 @@ def test_a_read_of_an_old_version_is_found_however_late_it_came(door: Door, call
     assert {(late, 2), (repeated, 2)} <= seen(bob, memory, version=2, line=1)
 
 
-@pytest.mark.both_databases
 def test_reads_by_id_of_several_versions_are_paged_in_order(
     caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +100,6 @@ def test_reads_by_id_of_several_versions_are_paged_in_order(
 # ------------------------------------------------------------------------------------------ searches and exports
 
 
-@pytest.mark.both_databases
 def test_a_search_that_showed_the_text_is_told_with_its_lines(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\npoison\nthree\npoison again\n")
     caller.create("/b.md", "poison too\n")
@@ -119,7 +115,6 @@ def test_a_search_that_showed_the_text_is_told_with_its_lines(caller: Caller, bo
     assert "No one has seen" not in body
 
 
-@pytest.mark.both_databases
 def test_a_search_counts_for_the_version_that_it_found(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "poison\n")
     first = caller.search("poison").seq
@@ -144,7 +139,6 @@ def test_of_many_searches_the_newest_are_examined_and_the_page_says_so(
     assert f"The searches up to entry {first} were not examined" in body
 
 
-@pytest.mark.both_databases
 def test_a_search_whose_query_is_kept_in_part_may_have_shown_any_line(caller: Caller, alice: User, bob: User) -> None:
     memory = caller.create("/a.md", f"{POISON}\nprevious\n")
     caller.session = "finder"
@@ -191,7 +185,6 @@ def test_exports_and_reveals_are_told(caller: Caller, alice: User, bob: User) ->
     assert "No one is known to have seen this version" in readers(bob, other).content.decode()
 
 
-@pytest.mark.both_databases
 def test_what_a_session_found_in_a_search_it_knew(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\npoison\n")
     caller.session = "finder"

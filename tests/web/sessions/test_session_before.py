@@ -18,7 +18,6 @@ def page_of(user: User, name: str) -> Any:
     return response
 
 
-@pytest.mark.both_databases
 def test_a_session_is_compared_with_the_one_before_it_in_the_store(store: MemoryStore, key: str, bob: User) -> None:
     caller = Caller(store, key, session="run-1")
     caller.create("/a.md", "one\n")

@@ -21,7 +21,6 @@ def caller(store: MemoryStore, key: str) -> Caller:
     return Caller(store, key, session="run-1")
 
 
-@pytest.mark.both_databases
 def test_a_decided_write_says_by_whom_when_and_by_which_entry(caller: Caller, alice: User, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
     act = Act(Actor.person(alice), Door.WEB, caller.at)

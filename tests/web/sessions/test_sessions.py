@@ -44,7 +44,6 @@ class TestList:
         body = response.content.decode()
         assert "Support bot" in body and reverse("session", args=[found().pk]) in body
 
-    @pytest.mark.both_databases
     def test_a_session_that_wrote_an_open_finding_is_marked(self, caller: Caller, bob: User) -> None:
         caller.create("/a.md", "one\n")
         caller.session = "run-2"

@@ -71,7 +71,6 @@ class TestWords:
         assert re.search(r'class="story-passage" start="2"><li><code>two</code></li><li><code>three</code></li>', html)
         assert "two<ins> and more</ins>" in html
 
-    @pytest.mark.both_databases
     def test_a_long_change_and_a_long_passage_show_their_beginning(
         self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:

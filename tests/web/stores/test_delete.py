@@ -73,7 +73,6 @@ def test_with_its_name_typed_the_store_is_gone_and_its_audit_closed(
     assert called.status_code == 404
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("typed", ["", "support", "Support!", HOSTILE, "a\0b", None])
 def test_another_name_deletes_nothing(superuser: User, store: MemoryStore, url: str, typed: str | None) -> None:
     answer = signed_in(superuser).post(url, {} if typed is None else {"name": typed})

@@ -156,7 +156,6 @@ class TestMeters:
         assert "<b>4</b> of 5" in shown
         assert "Near a limit" not in page(admin, "/stores?q=Fuller")
 
-    @pytest.mark.both_databases
     def test_the_list_says_to_those_who_administer_a_store_how_full_it_is_and_today_what_is_near(
         self, admin: Client, bob: User, store: MemoryStore
     ) -> None:
@@ -210,7 +209,6 @@ class TestTheLimitsOfTheHub:
         assert "changed the hub’s limits: Calls a minute: default → 120" in page(client, "/audit")
         assert client.get("/audit?q=command:set_limits").content.decode().count("changed the hub’s limits") == 1
 
-    @pytest.mark.both_databases
     def test_the_way_there_is_in_the_menu_of_superusers(self, superuser: User, alice: User) -> None:
         assert 'href="/settings/limits"' in page(signed_in(superuser), "/")
         assert 'href="/settings/limits"' not in page(signed_in(alice), "/")

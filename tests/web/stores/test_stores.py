@@ -44,7 +44,6 @@ def test_the_list_tells_the_last_change_and_by_whom(alice: User, store: MemorySt
     assert "Alice" in html
 
 
-@pytest.mark.both_databases
 def test_an_import_is_a_change_of_its_own_time(alice: User, store: MemoryStore) -> None:
     source = trips.new_store()
     curation.create(source.id, "/a.md", "text", trips.act(1))
@@ -55,7 +54,6 @@ def test_an_import_is_a_change_of_its_own_time(alice: User, store: MemoryStore) 
     assert row.changed_at == trips.act(60 * 24 * 20).at
 
 
-@pytest.mark.both_databases
 def test_the_list_tells_how_each_store_is(alice: User, store: MemoryStore, key: str) -> None:
     caller = Caller(store, key, at=timezone.now() - timedelta(minutes=30))
     caller.create("/a.md", "one\n")

@@ -113,7 +113,6 @@ def test_the_page_of_a_new_key_waits_for_the_first_call_and_shows_it(alice: User
     assert reverse("entry", args=[store.pk, first.seq]) in html
 
 
-@pytest.mark.both_databases
 def test_the_page_of_a_new_key_stays_when_the_sign_in_ends_and_leads_to_the_agent(
     alice: User, store: MemoryStore
 ) -> None:
@@ -164,7 +163,6 @@ def invite(client: Client, **given: str | list[str]) -> Any:
     return client.post(reverse("invite_person"), form)
 
 
-@pytest.mark.both_databases
 def test_a_reviewer_is_invited_with_address_store_and_role_in_one_form(root: Client, store: MemoryStore) -> None:
     assert "Curator: also reviews what agents write" in root.get(reverse("people")).content.decode()
     invite(root, stores=store.pk, role="curator")

@@ -1,14 +1,11 @@
 """The empty home page of a person who is new says where they have which role."""
 
-import pytest
-
 from memoryhub.models import MemoryStore, User
 from tests.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import page
 
 
-@pytest.mark.both_databases
 def test_an_empty_today_names_the_stores_and_roles(store: MemoryStore, key: str, bob: User, superuser: User) -> None:
     html = page(signed_in(bob), "/")
     line = html.partition("Your memory stores:")[2].partition("</p>")[0]

@@ -184,7 +184,6 @@ def test_what_awaits_review_stands_by_session_with_open_findings_first(caller: C
     assert shown(inbox(signed_in(alice), session=groups[1].entry.session)) == [("/a.md", 1), ("/a.md", 2)]
 
 
-@pytest.mark.both_databases
 def test_each_group_leads_to_exactly_its_versions(caller: Caller, alice: User) -> None:
     caller.create("/a.md", "one\n")
     caller.session = None

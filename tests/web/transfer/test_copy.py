@@ -79,7 +79,6 @@ def test_what_was_dismissed_stays_dismissed_in_the_copy_and_the_rest_is_open(
     assert verify.verify(made.pk)[1] is None
 
 
-@pytest.mark.both_databases
 def test_the_pages_of_a_copy_name_who_wrote_its_memories(
     caller: Caller, store: MemoryStore, agent: Agent, superuser: User
 ) -> None:
@@ -99,7 +98,6 @@ def test_the_pages_of_a_copy_name_who_wrote_its_memories(
     assert f" by {written}" in page.partition('class="page-lead"')[2].partition("</div>")[0]
 
 
-@pytest.mark.both_databases
 def test_without_history_the_copy_has_the_newest_versions_alone(
     caller: Caller, store: MemoryStore, superuser: User
 ) -> None:

@@ -131,7 +131,6 @@ def test_the_preview_goes_page_by_page(store: MemoryStore, carol: User) -> None:
     assert "/0000.md" in text_of(browser, job, "?after=x&show=nothing")
 
 
-@pytest.mark.both_databases
 def test_who_may_and_what_is_refused(
     store: MemoryStore, carol: User, alice: User, bob: User, charlie: User, superuser: User
 ) -> None:

@@ -47,7 +47,6 @@ def with_json(client: Client, store: MemoryStore, input: object, **fields: Any) 
     return trying(client, store, command=JSON, input=json.dumps(input), **fields)
 
 
-@pytest.mark.both_databases
 def test_a_try_answers_as_the_tool_does_and_changes_nothing(hub: Hub, alice: User) -> None:
     client, who = signed_in(alice), key_of(hub).pk
     before = dump()

@@ -62,7 +62,6 @@ def differences(response: Any) -> dict[str, list[str]]:
     return {call.entry.command: [reason.words for reason in call.reasons] for call in calls if call.reasons}
 
 
-@pytest.mark.both_databases
 def test_a_replay_on_the_store_before_the_session_answers_the_same(hub: Hub, alice: User) -> None:
     response = replayed(hub, alice)
     replay = response.context["replay"]
@@ -78,7 +77,6 @@ def test_a_replay_on_the_store_of_now_says_what_the_session_itself_changed(hub: 
     assert found["create"] == ["The session itself has changed it since."]
 
 
-@pytest.mark.both_databases
 def test_a_rule_of_today_is_the_reason(hub: Hub, alice: User) -> None:
     set_rules(hub.store, PathRule(Effect.REFUSE, "/notes/"), PathRule(Effect.PROPOSE, "/old.md"))
     response = replayed(hub, alice)
@@ -100,7 +98,6 @@ def test_what_was_refused_then_and_is_not_now_says_so(hub: Hub, alice: User) -> 
     }  # fmt: skip
 
 
-@pytest.mark.both_databases
 def test_who_wrote_while_the_session_ran_is_named(hub: Hub, alice: User) -> None:
     other = Hub(
         hub.store, keys_and_roles.issue_key(keys_and_roles.create_agent("Rival", **BY), stores=[hub.store], **BY)[1]
@@ -115,7 +112,6 @@ def test_who_wrote_while_the_session_ran_is_named(hub: Hub, alice: User) -> None
     assert now["create"] == ["Rival has changed it since."]
 
 
-@pytest.mark.both_databases
 def test_who_erased_texts_since_is_named(store: MemoryStore, key: str, alice: User) -> None:
     hub = Hub(store, key)
     hub.call(command="create", path="/memories/customers.md", file_text="Northwind Traders Limited\n" * 300)

@@ -109,7 +109,6 @@ def test_who_read_the_lines_is_told_with_what_they_wrote(bad: Session, store: Me
     assert 'name="then-' not in html, "a viewer ticks nothing"
 
 
-@pytest.mark.both_databases
 def test_what_a_reader_wrote_through_the_api_is_undone_too(
     bad: Session, caller: Caller, store: MemoryStore, curator: Client
 ) -> None:

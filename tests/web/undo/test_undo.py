@@ -121,7 +121,6 @@ def test_who_wrote_later_is_told_with_the_version(
     assert [option.value for option in row.options] == ["keep", "before"]
 
 
-@pytest.mark.both_databases
 def test_the_session_is_undone_and_what_is_later_stays(
     bad: Session, later: None, store: MemoryStore, curator: Client
 ) -> None:

@@ -86,7 +86,6 @@ def test_admins_of_the_store_and_nobody_else(
     assert {client.post(address).status_code for address in (pages[0], pages[2], pages[5])} == {405}
 
 
-@pytest.mark.both_databases
 def test_those_of_the_hub_are_for_superusers(client: Client, superuser: User, store: MemoryStore) -> None:
     own = webhook(None, "http://127.0.0.1:9/hook", at=timezone.now())
     for name in ("webhooks", "new_webhook"):
@@ -199,7 +198,6 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert "was deleted" in post(client, "delete_webhook", hook.pk) and not Webhook.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook) -> None:
     failed = tried(hook, Answer(410, "status"))
     manage.resume(hook.pk, act())
