@@ -80,7 +80,11 @@ class Replay:
 
     @property
     def same(self) -> int:
-        return sum(call.now is not None and not call.differs for call in self.calls)
+        return sum(call.now is not None and not call.differs and not call.skipped for call in self.calls)
+
+    @property
+    def uncompared(self) -> int:
+        return sum(call.now is not None and bool(call.skipped) for call in self.calls)
 
     @property
     def different(self) -> int:

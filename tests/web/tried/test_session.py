@@ -142,6 +142,12 @@ def test_a_redacted_call_is_not_run_and_a_redacted_answer_not_compared(hub: Hub,
     assert differences(response)["view"] == ["An earlier call of the session could not be run again."]
 
 
+def test_an_answer_that_was_not_compared_does_not_count_as_the_same() -> None:
+    gone = replaying.Replayed(AuditEntry(), None, None, replaying.Answer("x", is_error=False), skipped="redacted")
+    outcome = replaying.Replay([gone], None, (), 0)
+    assert (outcome.same, outcome.uncompared, outcome.skipped) == (0, 1, 0)
+
+
 def test_a_long_session_goes_on_from_where_a_replay_ended(
     hub: Hub, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
