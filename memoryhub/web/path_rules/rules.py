@@ -16,12 +16,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub import ids
-from memoryhub.actions.core.path_rules import of_agent, of_memories
+from memoryhub.actions.core.path_rules import WORDS, of_agent, of_memories
 from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, Role
 from memoryhub.path_rules import Condition, Decision, Doer, Lines, Met, PathRule, PathRules, Verb, of_json
+from memoryhub.protocol import results
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
@@ -194,7 +195,20 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
         replace(one, why=_why(one.number, decision, mismatch), decides=one.number == decision.number)
         for one, mismatch in zip(_shown(store, rules, names), mismatches, strict=True)
     ]
-    return {"rules": shown, "decision": decision, "sees": verb is None, "barred": _barred(store, asked)}
+    told = _told(store, decision, asked)
+    return {"rules": shown, "decision": decision, "sees": verb is None, "barred": _barred(store, asked), "told": told}
+
+
+def _told(store: MemoryStore, decision: Decision, asked: Asked) -> str:
+    """Return what the agent gets as the answer to a change that a rule refuses or makes a proposal, or ""."""
+    verb = _VERBS[asked.verb]
+    if decision.rule is None or decision.hides or verb is None:
+        return ""
+    if decision.is_refusal:
+        return results.refused_by_rule(asked.path, WORDS[verb], decision.rule.reason)
+    if decision.is_proposal:
+        return results.proposed("…", decision.rule.reason, is_error=not store.proposes_without_error)
+    return ""
 
 
 def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:

@@ -73,6 +73,7 @@ def test_without_calls_a_trial_says_so_and_a_question_is_answered_before_saving(
     for path, words in (
         ("/tickets/1.md", "Rule 1 allows it."),
         ("/customers/a.md", "Rule 2 makes it a proposal, which a person decides about."),
+        ("/customers/b.md", "Not written: this change is now part of proposal #…. It is not visible yet."),
         ("no/slash", "A path begins with a slash"),
     ):
         rows = [row("/tickets/", effect="allow"), row("/", effect="propose")]
