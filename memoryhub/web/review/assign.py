@@ -1,13 +1,16 @@
 """Assigning the review of a memory, or of a proposal: to oneself, to a colleague, or to no one."""
 
 import json
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext as _
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
+from memoryhub import ids
 from memoryhub.actions.review import assignments
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import MemoryStore, Proposal, User
@@ -17,6 +20,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import version_of
 from memoryhub.web.proposals.rows import rows_of
 from memoryhub.web.review.decide import answer_of, item_of
+from memoryhub.web.review.parts import Part
 
 
 @require_POST
@@ -59,6 +63,23 @@ def assign_proposal(request: Request, store: MemoryStore, number: int) -> HttpRe
         return see_other(next_of(request, "review"))
     shown = {"heading": heading, "here": next_of(request, "review"), "problem": problem, "may_assign": proposal.is_open}
     return render(request, "review/_assigned_proposal.html", shown)
+
+
+def assign_several(request: Request, parts: Sequence[Part]) -> HttpResponse:
+    """Assign the reviews of several memories by the same form, and show the page from which they were selected."""
+    doing, to = act(request, group=ids.new_id(ids.GROUP, timezone.now())), _to(request)
+    done = 0
+    for part in parts:
+        try:
+            done += sum(assignments.assign(part.store.pk, memory, to, doing) is not None for memory in part.memories)
+        except assignments.NoReviewer:
+            messages.warning(request, f"{part.store.name}: {_no_reviewer()}")
+    if done:
+        said = ngettext("%(count)s review was assigned.", "%(count)s reviews were assigned.", done)
+        messages.success(request, said % {"count": done})
+    elif not parts:
+        messages.info(request, _("Nothing was done, because nothing was selected. Select something first."))
+    return see_other(next_of(request, "review"))
 
 
 def _to(request: Request) -> str | None:

@@ -26,6 +26,7 @@ from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.review import acts, pieces
+from memoryhub.web.review.assign import assign_several
 from memoryhub.web.review.decide import with_links
 from memoryhub.web.review.decided import written
 from memoryhub.web.review.filters import Filter, resolved
@@ -48,7 +49,12 @@ class Chosen:
 @require_POST
 @signed_in
 def decide_many(request: Request) -> HttpResponse:
-    """Decide about several versions, with one audit entry per store; ask for confirmation first if necessary."""
+    """Decide about several versions, with one audit entry per store; ask for confirmation first if necessary.
+
+    If the form names a person instead, assign the reviews of the selected ones.
+    """
+    if "who" in request.POST or "to" in request.POST:
+        return assign_several(request, parts_of(_named(request).ids, VERBS["approve"], person(request)))
     verb = VERBS.get(request.POST.get("all") or request.POST.get("decision", ""))
     if verb is None or verb not in OF_SEVERAL:
         return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))
@@ -95,6 +101,10 @@ def _chosen(request: Request) -> Chosen:
         target = resolved(wanted, stores, now=now, zone=zone, user=user.pk)
         found = page(target, size=MOST, walk=WALK_ALL)
         return Chosen([row.id for row in found.rows], found.next is not None)
+    return _named(request)
+
+
+def _named(request: Request) -> Chosen:
     named = request.POST.get("these", "").split(",") if request.POST.get("these") else request.POST.getlist("version")
     clean = list(dict.fromkeys(id for id in named if id.startswith(ids.MEMORY_VERSION) and "\0" not in id))
     return Chosen(clean[:MOST], len(clean) > MOST)

@@ -78,6 +78,7 @@ def review(request: Request) -> HttpResponse:
             "news": wanted.query(since=str(int(loaded_at.timestamp() * 1000) + 1)),
             "is_first": not request.GET.get("at"),
             "may_decide": any(item.may_decide for item in items),
+            "colleagues": sorted({one for item in items for one in item.reviewers}, key=str),
             "here": f"{request.path}?{wanted.query()}" if further else request.get_full_path(),
             **_switches(wanted),
         },

@@ -10,7 +10,7 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion, Role, User
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
-from tests.web.review.reviewing import decide, inbox, shown, two
+from tests.web.review.reviewing import decide, inbox, shown, two, versions
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +43,22 @@ def test_one_takes_a_review_and_gives_it_back(caller: Caller, alice: User) -> No
     assert shown(inbox(client, q="is:unassigned")) == [] == shown(inbox(client, q="-is:mine"))
     assign(client, made[1], "nobody")
     assert "Assign to me" in inbox(client).content.decode() and shown(inbox(client, q="is:mine")) == []
+
+
+@pytest.mark.both_databases
+def test_selected_reviews_are_assigned_together(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    (other,) = versions(caller.create("/b.md", "b\n"))
+    client = signed_in(alice)
+    assert f'name="to" value="{bob.pk}"' in inbox(client).content.decode()
+    chosen = {"version": [made[1].pk, other.pk]}
+    told = client.post(reverse("decide_many"), {**chosen, "to": bob.pk}, follow=True).content.decode()
+    assert "2 reviews were assigned." in told
+    assert shown(inbox(signed_in(bob), q="is:mine")) == [("/a.md", 1), ("/a.md", 2), ("/b.md", 1)]
+    assert "does not review" in client.post(reverse("decide_many"), {**chosen, "to": "x"}, follow=True).content.decode()
+    assert "Select something first" in client.post(reverse("decide_many"), {"who": "me"}, follow=True).content.decode()
+    client.post(reverse("decide_many"), {**chosen, "who": "nobody"})
+    assert shown(inbox(signed_in(bob), q="is:mine")) == []
 
 
 def test_a_colleague_is_asked_and_sees_it_as_theirs(caller: Caller, alice: User, bob: User) -> None:
