@@ -200,7 +200,7 @@ document.addEventListener("review:decided", (event) => {
 });
 
 // On the way to another page, remembers the focused item and those after it; the first of them that still waits gets the
-// focus when the person comes back to this inbox.
+// focus when the person comes back to this inbox. What was done there is then said right above it, where it is seen.
 const ROWS = `review-rows:${location.pathname}${location.search}`;
 
 window.addEventListener("pagehide", () => {
@@ -213,7 +213,16 @@ function goOn() {
   const rows = sessionStorage.getItem(ROWS)?.split(" ") ?? [];
   sessionStorage.removeItem(ROWS);
   const id = rows.find((row) => document.getElementById(row));
-  if (id) focusOn(document.getElementById(id));
+  if (!id) return;
+  const item = document.getElementById(id);
+  const said = document.querySelector("main .banners .banner")?.closest(".banners");
+  if (said) {
+    const place = item.parentElement.insertBefore(document.createElement("li"), item);
+    place.className = "review-said";
+    place.append(said);
+  }
+  focusOn(item);
+  said?.parentElement.scrollIntoView({ block: "nearest" });
 }
 
 if (inbox()) document.addEventListener("DOMContentLoaded", goOn); // then htmx hears the claim, too

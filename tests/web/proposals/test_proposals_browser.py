@@ -92,13 +92,15 @@ def test_from_the_call_of_an_agent_to_the_merge_it_takes_two_presses(
     call = {"command": "create", "path": "/memories/policies/refunds.md", "file_text": "Refunds take 14 days.\n"}
     with pytest.raises(ToolError, match="part of proposal #1"):
         tool.call(call)
+    tool.call({"command": "create", "path": "/memories/next.md", "file_text": "a line\n" * 90})
     sign_in_as(page.context, alice, live_server.url)
     page.goto(f"{live_server.url}/review")
     press(page, "o")
     expect(page.get_by_text("Refunds take 14 days.")).to_be_visible()
     press(page, "a")
-    expect(page.get_by_text("Merged proposal #1.")).to_be_visible()
-    assert texts(store) == {"/policies/refunds.md": "Refunds take 14 days.\n"}
+    expect(page.get_by_text("Merged proposal #1.")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="/next.md")).to_be_focused()
+    assert texts(store)["/policies/refunds.md"] == "Refunds take 14 days.\n"
 
 
 def test_a_hunk_is_left_out_by_keys(
