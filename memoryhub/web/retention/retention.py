@@ -99,6 +99,9 @@ def hub_page(request: Request) -> HttpResponse:
             "new_url": new_url,
             "drafts": _drafts(new_url),
             "times": times,
+            "with_own": MemoryStore.objects.filter(
+                pk__in=RetentionPolicy.objects.exclude(store=None).values("store")
+            ).by_name(),
             "runs": [runs_rows.summary(run) for run in Run.objects.of_store(None).newest()[:5]],
         },
     )
