@@ -66,6 +66,11 @@ def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
     return [*(one for one in policies if one.id != policy.id), policy]
 
 
+def with_pattern(store_id: str | None, pattern: str, other_than: str = "") -> RetentionPolicy | None:
+    """Return the policy of a store, or of the hub, that has a pattern. A pattern belongs to one policy."""
+    return RetentionPolicy.objects.filter(store_id=store_id, pattern=pattern).exclude(pk=other_than).first()
+
+
 def save_policy(
     store_id: str | None, settings: PolicySettings, act: Act, *, policy_id: str | None = None
 ) -> RetentionPolicy:
@@ -111,7 +116,7 @@ def _policy(store_id: str | None, policy_id: str | None, act: Act) -> RetentionP
 
 
 def _require_unique(store_id: str | None, pattern: str, policy_id: str) -> None:
-    if RetentionPolicy.objects.filter(store_id=store_id, pattern=pattern).exclude(pk=policy_id).exists():
+    if with_pattern(store_id, pattern, policy_id):
         raise ValidationError({"pattern": _("Another policy has this pattern already.")})
 
 

@@ -20,6 +20,7 @@ from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import MemoryStore, RetentionPolicy, Role
 from memoryhub.retention_rules import DEFAULT_GRACE_DAYS, Policy
+from memoryhub.templatetags.visible import visible
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, superuser_only
 from memoryhub.web.common.pages import see_other
@@ -94,6 +95,11 @@ def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy |
     if not form.is_valid():
         return _page(request, store, policy, form)
     settings = form.settings()
+    if other := policies.with_pattern(store.pk if store else None, settings.pattern, policy.pk if policy else ""):
+        link = '{} <a href="{}"><bdi>{}</bdi></a>'
+        said = _("Another policy has this pattern already. Change that one instead:")
+        form.add_error("pattern", format_html(link, said, reverse("policy", args=[other.pk]), visible(other.name)))
+        return _page(request, store, policy, form)
     if request.POST.get("act") != SAVE or request.POST.get("seen") != _digest(settings, policy):
         return _page(request, store, policy, form, settings, asks=request.POST.get("act") == SAVE)
     try:
