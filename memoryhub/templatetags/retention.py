@@ -27,6 +27,12 @@ def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 
+@register.simple_tag
+def held_in(store: MemoryStore, path: str) -> list[str]:
+    """Return what legal holds keep in a directory, so that it cannot be deleted."""
+    return retention_due.held_in(store.pk, path, timezone.now())
+
+
 @register.simple_tag(takes_context=True)
 def kept_in_trash(context: template.Context, memory: Memory) -> Kept:
     """Return what keeps a memory in the trash, and until when.
