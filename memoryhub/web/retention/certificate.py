@@ -53,7 +53,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         "rows": [_row(told, saved[told["id"]]) for told in state["policies"] if told["id"] in saved],
         "rest": {name: _moment(told) for name, told in state["rest"].items()},
         "agents": Agent.objects.filter(pk__in=Key.objects.for_store(store).usable(at).values("agent")).order_by("name"),
-        "members": Member.objects.filter(store=store).select_related("user").order_by("user__name"),
+        "members": Member.objects.filter(store=store, user__is_active=True)
+        .select_related("user")
+        .order_by("user__name"),
         "grace": DEFAULT_GRACE_DAYS,
         "host": request.get_host(),
     }

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryhub.actions.accounts import people
 from memoryhub.actions.core.holds import place
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import runs
@@ -19,7 +20,7 @@ from memoryhub.actions.retention.policies import PolicySettings, save_policy
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RetentionPolicy, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.actions.retention.stores import act as done_by
-from tests.fixtures import signed_in
+from tests.fixtures import BY, signed_in
 from tests.web.memories.pages import act, page, write
 
 pytestmark = pytest.mark.django_db
@@ -114,8 +115,15 @@ def test_what_a_deleted_policy_left_in_the_trash_is_not_said_to_be_kept(old: Mem
     assert (told["overdue"], told["policies"], told["without_policy"]) == (1, [], {"trash": 1, "overdue": 1})
 
 
-def test_without_a_policy_it_promises_nothing(store: MemoryStore, alice: User) -> None:
-    shown = page(signed_in(alice), reverse("retention_certificate", args=[store.id]))
+def test_without_a_policy_it_promises_nothing_and_it_names_nobody_who_left(
+    store: MemoryStore, alice: User, bob: User, superuser: User
+) -> None:
+    address = reverse("retention_certificate", args=[store.id])
+    assert f"{bob.name} (" in page(signed_in(alice), address)
+    people.set_active(bob, False, **BY)
+    shown = page(signed_in(alice), address)
+    assert f"{bob.name} (" not in shown and f"{alice.name} (" in shown
+    assert f'href="{reverse("receipts", args=[store.id])}#check"' in shown
     assert "No policy applies." in shown and "Nothing is overdue" not in shown
 
 
