@@ -57,7 +57,8 @@ LIMITS = {
             _("Characters that an agent gets in one view. It reads the rest in further views."),
         ),
         Limit(  # an agent that works without a pause makes five a second
-            "calls", 1_200, _("Calls a minute"), _("Tool calls of one key in any 60 seconds."),
+            "calls", 1_200, _("Calls a minute"),
+            _("Tool calls of each key in any 60 seconds. No agent or key has a limit of its own."),
             variable="MEMORYHUB_CALLS",
             meter=_("Calls a minute, busiest key"), full=_("Further calls of that key are refused until "
                                                            "the calls are a minute old."),
