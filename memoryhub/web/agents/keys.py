@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Access, Agent, AuditEntry, Key, MemoryStore, User
+from memoryhub.models import Access, Agent, AuditEntry, Key, KeyStore, MemoryStore, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.agents.clients import clients
 from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
@@ -76,13 +76,17 @@ def issued(request: Request, key: Key, secret: str) -> HttpResponse:
 @require_safe
 def every_key(request: Request) -> HttpResponse:
     """List all keys of the hub, newest first, in pages; `q` is a part of the name of an agent or of the person who
-    issued the key, a part of this person's e-mail address, or the end of a key."""
+    issued the key, a part of this person's e-mail address, a part of the name of a memory store, “all memory
+    stores”, or the end of a key."""
     query, before = asked(request, "q").strip(), asked(request, "before")
     found = Key.objects.select_related("agent", "created_by").order_by("-pk")
     if query:
         named = Q(agent__folded_name__contains=keys_and_roles.fold_name(query))
         issued_by = Q(created_by__email__contains=fold_email(query)) | Q(created_by__name__icontains=query)
-        found = found.filter(named | issued_by | Q(hint=ending_of(query) or None))
+        reaching = Q(pk__in=KeyStore.objects.filter(store__in=MemoryStore.objects.named_like(query)).values("key"))
+        if str(_("all memory stores")).startswith(query.casefold()):
+            reaching |= Q(all_stores=True)
+        found = found.filter(named | issued_by | reaching | Q(hint=ending_of(query) or None))
     page = list((found.filter(pk__lt=before) if before else found)[: ROWS + 1])
     shown = {
         "rows": key_rows(page[:ROWS], person(request), timezone.now()),

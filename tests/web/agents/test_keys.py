@@ -24,6 +24,11 @@ def test_administrators_of_the_hub_see_all_keys(store: MemoryStore, agent: Agent
     for query in ("IMPORTER", f"mh_…{key.hint}"):
         html = text(signed_in(superuser).get("/keys", {"q": query}))
         assert f"mh_…{key.hint}" in html and f"mh_…{first.hint}" not in html
+    html = text(signed_in(superuser).get("/keys", {"q": "salar"}))
+    assert f"mh_…{key.hint}" in html and f"mh_…{first.hint}" not in html
+    everywhere, _ = keys_and_roles.issue_key(agent, all_stores=True, **BY)
+    html = text(signed_in(superuser).get("/keys", {"q": "All memory stores"}))
+    assert f"mh_…{everywhere.hint}" in html and f"mh_…{key.hint}" not in html
     of_alice = issue(agent, store, created_by=alice)
     for query in (alice.name.upper(), alice.email):
         html = text(signed_in(superuser).get("/keys", {"q": query}))
