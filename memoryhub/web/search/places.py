@@ -46,6 +46,7 @@ SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
     "hub_retention": gettext_lazy("Retention"), "webhooks": gettext_lazy("Webhooks"),
     "hub_claude": gettext_lazy("Claude runs"), "hub_mail": gettext_lazy("E-mail"),
     "hub_backups": gettext_lazy("Backups"), "hub_background": gettext_lazy("Health"),
+    "erase_everywhere": gettext_lazy("Erase"),
 }  # fmt: skip
 SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
     "edit_store": gettext_lazy("General"), "members": gettext_lazy("Members"), "store_keys": gettext_lazy("Keys"),
@@ -75,6 +76,7 @@ ALSO: dict[str, str | Promise] = {
     "hub_retention": gettext_lazy("expire expiry policies cleanup ttl"),
     "rules": gettext_lazy("secrets pii masking privacy"),
     "hub_rules": gettext_lazy("secrets pii masking privacy"),
+    "erase_everywhere": gettext_lazy("privacy personal data subject access request archive stored"),
     "audit": gettext_lazy("log history entries"),
     "store_audit": gettext_lazy("log history entries"),
     "holds": gettext_lazy("legal hold pin freeze case"),
@@ -83,7 +85,7 @@ ALSO: dict[str, str | Promise] = {
     "store_sessions": gettext_lazy("replay undo runs"),
     "edit_store": gettext_lazy("archive copy delete rename"),
     "try_call": gettext_lazy("test tool by hand dry run"),
-    "account": gettext_lazy("password profile theme time zone sign out"),
+    "account": gettext_lazy("password theme zone sign out authenticator passkey 2fa"),
 }  # fmt: skip
 """Other words with which people look for a page; its name does not contain them."""
 
