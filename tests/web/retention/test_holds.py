@@ -51,6 +51,7 @@ def test_what_is_held_on_the_same_terms_is_not_held_twice(client: Client, store:
     write(store, "/notes/a.md")
     case = {"kind": "hold", "case_number": "C-1"}
     assert "/notes/a.md is on legal hold." in place(client, store, "/notes/a.md", **case)
+    assert "Case <bdi>C-1</bdi>" in page(client, url("memory", store.pk, Memory.objects.get().pk))
     told = place(client, store, "/notes/a.md", **case)
     assert "/notes/a.md is on this legal hold already: nothing was changed." in told and Hold.objects.count() == 1
     assert "is on legal hold." in place(client, store, "/notes/a.md", kind="hold", case_number="C-2")
