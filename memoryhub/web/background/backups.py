@@ -21,6 +21,8 @@ HOURS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 168)
 
 
 def _hours(count: int) -> str:
+    if count > 24:
+        return ngettext_lazy("%(count)d day", "%(count)d days", count // 24) % {"count": count // 24}
     return ngettext_lazy("%(count)d hour", "%(count)d hours", count) % {"count": count}
 
 
