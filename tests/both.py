@@ -43,9 +43,9 @@ FILES = {
 """Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
 ASKING = {
     "audit/test_filters", "audit/test_gaps", "audit/test_paging", "review/test_inbox_filters",
-    "search/test_completions", "search/test_finder", "search/test_scan", "search/test_search", "stores/test_members",
+    "search/test_completions", "search/test_finder", "search/test_scan", "search/test_search",
 }  # fmt: skip
-"""Modules of `tests/web` about how rows are found (filters, searches, further pages of lists), and about members."""
+"""Modules of `tests/web` about how rows are found: filters, searches, further pages of lists."""
 OTHERS = {
     "actions/comments/test_comments", "actions/core/test_background", "actions/findings/test_findings",
     "actions/findings/test_settling", "actions/mail/test_outbox", "actions/mail/test_server",

@@ -82,6 +82,7 @@ def test_the_list_shows_members_with_their_roles(store: MemoryStore, alice: User
     assert '<option value="viewer" selected>' in html
 
 
+@pytest.mark.both_databases
 def test_a_long_list_goes_on(store: MemoryStore, alice: User) -> None:
     for number in range(105):
         keys_and_roles.set_role(store, new_person(f"P{number:03}"), Role.VIEWER, **BY)
@@ -136,6 +137,7 @@ def test_accepting_takes_no_higher_role_away(store: MemoryStore, alice: User, ch
     assert charlie.role_in(store) == Role.ADMIN
 
 
+@pytest.mark.both_databases
 def test_a_member_of_another_store_of_the_admin_becomes_a_member_at_once(
     store: MemoryStore, other: MemoryStore, alice: User, charlie: User
 ) -> None:
@@ -182,6 +184,7 @@ def test_a_link_says_that_somebody_with_an_account_accepts_and_lets_anybody_else
     assert "You are signed in as charlie@" in text(signed_in(charlie).get(link[1]))
 
 
+@pytest.mark.both_databases
 def test_an_invitation_is_withdrawn_by_an_admin_of_its_store(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:
@@ -248,6 +251,7 @@ def test_a_member_is_removed_and_sees_nothing_any_more(store: MemoryStore, alice
     assert (last(store).command, last(store).actor_id) == ("set_role", alice.id)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("rest", "given"), [("remove", {}), ("role", {"role": "viewer"})])
 def test_the_last_admin_stays_one(store: MemoryStore, alice: User, bob: User, rest: str, given: dict[str, str]) -> None:
     client = signed_in(alice)
@@ -298,14 +302,8 @@ def secret_in(response: Any) -> str:
 
 def test_an_admin_issues_a_key_to_this_store_alone(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
-    given = {
-        "agent": "new",
-        "new_agent": "Triage bot",
-        "access": "write",
-        "expires_in": "7",
-        "form": "f",
-        "scope": "all",
-    }
+    given = {"agent": "new", "new_agent": "Triage bot", "access": "write", "expires_in": "7", "form": "f"}
+    given["scope"] = "all"
     response = client.post(at(store, "keys"), given | {"stores": [other.id], "all_stores": "on"})
     secret, key = secret_in(response), Key.objects.get()
     assert works(store, secret) == 200 and works(other, secret) == 404
@@ -375,6 +373,7 @@ def test_a_hostile_agent_is_shown_and_not_run(store: MemoryStore, alice: User) -
     assert HOSTILE not in html and "&lt;script&gt;" in html
 
 
+@pytest.mark.both_databases
 def test_an_admin_does_not_learn_whether_an_agent_of_a_name_works_elsewhere(
     store: MemoryStore, other: MemoryStore, alice: User, superuser: User
 ) -> None:
