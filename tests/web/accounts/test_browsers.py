@@ -124,7 +124,6 @@ def test_a_cookie_without_the_row_of_its_browser_signs_nobody_in(charlie: User, 
     assert not is_in(client)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("device", "name"),
     [

@@ -67,7 +67,6 @@ def newest() -> AuditEntry:
     return AuditEntry.objects.of_chain(HUB).newest()[0]
 
 
-@pytest.mark.both_databases
 def test_codes_are_those_of_the_standard() -> None:
     """RFC 6238, appendix B, the last six digits."""
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"

@@ -348,7 +348,6 @@ def test_without_a_provider_there_is_no_such_page(charlie: User) -> None:
         assert Client().get(path).status_code == signed_in(charlie).get(path).status_code == 404
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("text", ["x", "x=", "=admin@memstore_1", "x=owner@memstore_" + "0" * 26, "x=administrator@y"])
 def test_a_wrong_mapping_is_named(text: str) -> None:
     with pytest.raises(BadMapping):
