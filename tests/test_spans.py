@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from memoryhub import checks
 from memoryhub.actions.core import traced
 from memoryhub.background.runner import Explained
-from memoryhub.background.spans import Spans
+from memoryhub.background.spans import BATCH, Spans
 from memoryhub.models import HUB, AuditEntry, MemoryStore, User
 from tests.fixtures import signed_in
 from tests.long import tried
@@ -141,6 +141,20 @@ def test_spans_that_nobody_takes_wait_and_are_sent_once(store: MemoryStore, key:
     send(spans)
     send(spans)
     assert len(collector.spans) == 1
+
+
+def test_more_calls_than_a_batch_wait_where_there_is_a_limit(
+    store: MemoryStore, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans, at = Spans(), timezone.now()
+    entry = AuditEntry.objects.of_chain(store.pk).get()
+    monkeypatch.setattr("memoryhub.background.spans._entries", lambda places: dict.fromkeys(places, entry))
+    for seq in range(3 * BATCH):
+        traced.note(traced.Place(store.pk, seq, at), PARENT + "x" * 30_000)
+    assert not spans.send(at) and not spans.noted and len(collector.spans) == BATCH
+    send(spans)
+    assert len(collector.spans) == 3 * BATCH and not collector.spans[0].parent_span_id
+    assert not any(len(parent) > 200 for parent in traced.take().values())
 
 
 def test_a_call_that_was_not_committed_has_no_span(store: MemoryStore, collector: Collector) -> None:

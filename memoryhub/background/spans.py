@@ -35,17 +35,17 @@ class Spans:
 
     def send(self, now: datetime) -> bool:
         """Send what was noted; return False if there is more. Raises Explained if the receiver did not take it."""
-        if not self.waiting:  # else they wait where there is a limit
-            self.noted |= traced.take()
+        self.noted |= traced.take(BATCH - len(self.noted) if not self.waiting else 0)  # others wait where a limit is
         if not self.noted and not self.waiting:
             return True
         if self.tracer is None:
             self._begin()
+        read = len(self.noted)
         if not self.waiting:
             self._read(now)
         if self.waiting and not self._export():
             raise Explained("The receiver of spans did not take them; the hub’s log has the details.")
-        return not self.waiting
+        return not self.waiting and (read < BATCH or len(self.noted) == read)
 
     def _begin(self) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

@@ -23,15 +23,19 @@ class Place(NamedTuple):
 _noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
 
 
+LONGEST = 200
+"""The most characters that are kept of a header; a valid one of today has 55."""
+
+
 def note(place: Place, parent: str) -> None:
     """Remember an entry, and the header `traceparent` of its request or an empty text."""
-    _noted.append((place, parent))
+    _noted.append((place, parent if len(parent) <= LONGEST else ""))
 
 
-def take() -> dict[Place, str]:
-    """Return {entry: parent} of what was noted since the last time."""
-    taken = {}
-    while _noted:
+def take(most: int = MOST) -> dict[Place, str]:
+    """Return {entry: parent} of what was noted first, at most `most`, and forget it."""
+    taken: dict[Place, str] = {}
+    while _noted and len(taken) < most:
         place, parent = _noted.popleft()
         taken[place] = parent
     return taken
