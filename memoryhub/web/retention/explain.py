@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub import retention_rules
+from memoryhub.actions.core.holds import holds_of
 from memoryhub.actions.retention import policies
 from memoryhub.models import Directory, Memory, MemoryStore, Role
 from memoryhub.retention_rules import Policy
@@ -19,13 +20,15 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.retention import sentences as retention_words
-from memoryhub.web.retention.due import fate_of, over
+from memoryhub.web.retention.due import fate_of, kept_by, over
 
 LONGEST = 1024
 MOST_LOOKED_AT = 5_000
 """The most paths that are compared with a pattern while a person types it."""
 
 MOST_EXAMPLES = 8
+MOST_THROWN = 10
+"""The most memories in the trash that an explanation of a path tells of: the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ class Examples:
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Explain which policy applies to a path, whether or not a memory exists there."""
+    """Explain which policy applies to a path, whether or not a memory exists there, and what becomes of those that were
+    deleted there."""
     path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
     problem = _("A path begins with a slash: /customers/acme.md") if path and not path.startswith("/") else ""
     shown = {} if problem or not path else _explained(request, store, path)
@@ -126,12 +130,15 @@ def _explained(request: Request, store: MemoryStore, path: str) -> dict[str, obj
     now = timezone.now()
     memory = Memory.objects.at(path).filter(store=store).first()
     saved = policies.concerning(store.pk)
+    held = holds_of(store.pk, now)
+    thrown = Memory.objects.in_trash().filter(store=store, path=path).order_by("-deleted_at", "pk")[:MOST_THROWN]
     rules = [_told(request, candidate) for candidate in retention_rules.explained(saved, path)]
     return {
         "memory": memory,
         "told": sorted(rules, key=lambda one: (not one.wins, not one.matches)),
         "winner": next((one for one in rules if one.wins), None),
         "fate": fate_of(memory, saved, now) if memory else None,
+        "thrown": [{"memory": one, "kept": kept_by(one, saved, held, now)} for one in thrown],
         "holds": over(store.pk, memory.pk if memory else "", path, now),
     }
 

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_safe
 
 from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
-from memoryhub.models import HubSettings, MemoryStore, RetentionPolicy, Role, Run, RunItem
+from memoryhub.models import HubSettings, Memory, MemoryStore, RetentionPolicy, Role, Run, RunItem
+from memoryhub.retention_rules import DEFAULT_GRACE_DAYS
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, superuser_only
 from memoryhub.web.common.request import Request
@@ -79,6 +80,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             times=times,
             new_url=new_url,
             drafts=_drafts(new_url),
+            left=0 if saved else Memory.objects.in_trash().filter(store=store, expired_by__isnull=False).count(),
+            grace=DEFAULT_GRACE_DAYS,
             has_paused=any(policy.paused for policy in saved),
             is_superuser=is_superuser,
         ),
