@@ -33,9 +33,18 @@ class Since:
 
 
 def since_approved(store_id: str, memories: Collection[str], user_id: str) -> dict[str, Since]:
-    """Return {memory: what changed in it since a person approved it}, with at most five queries."""
+    """Return {memory: what changed in it since a person approved it}, with at most five queries.
+
+    A memory is missing if no one can say: retention has removed the version to compare with, or it is not among the
+    last LOOK_BACK.
+    """
     own = _own(store_id, memories, user_id)
-    rows = list(_with_settled(store_id, memories))
+    found = list(_with_settled(store_id, memories))
+    rows = [
+        (memory, count, settled)
+        for memory, count, settled, oldest in found
+        if memory in own or settled is not None or oldest == 1
+    ]
     numbers = {memory: own.get(memory, settled) or 0 for memory, _, settled in rows}
     bases = _versions(store_id, numbers)
     after = {memory: (max(numbers[memory], count - MOST_WRITERS), count) for memory, count, _ in rows}
@@ -62,16 +71,18 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
     return {memory: made.get(memory, number) for memory, _, _, number in found}
 
 
-def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None]]:
-    """Return for each memory its id, its newest number, and the number of the last settled version before the first
-    waiting one."""
+def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
+    """Return for each memory its id, its newest number, the number of the last settled version before the first
+    waiting one, and that of the oldest version that was looked at."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
     first = near.unreviewed().order_by("number").values("number")[:1]
     settled = near.filter(_SETTLED, number__lt=OuterRef("first_waiting")).order_by("-number").values("number")[:1]
     found = Memory.objects.among(store_id, memories)
     found = found.annotate(first_waiting=Coalesce(Subquery(first), F("version_count") + 1))
-    return found.annotate(settled=Subquery(settled)).values_list("pk", "version_count", "settled")
+    oldest = Subquery(near.order_by("number").values("number")[:1])
+    columns = ("pk", "version_count", "settled", "oldest")
+    return found.annotate(settled=Subquery(settled), oldest=oldest).values_list(*columns)
 
 
 def _versions(store_id: str, numbers: Mapping[str, int]) -> dict[str, MemoryVersion]:

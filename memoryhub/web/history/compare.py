@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub.actions.review.decisions import LOOK_BACK
@@ -123,13 +124,19 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it.
 
     `from` can be the word `approved`: then the comparison begins at the version that the person last approved. If the
-    person approved none, it begins at the last version before the unreviewed ones, or at an empty text.
+    person approved none, it begins at the last version before the unreviewed ones, or at an empty text. If that version
+    is not known any more, it begins at the version before `to`.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")
-    since = since_approved(store.pk, [memory.pk], person(request).pk)[memory.pk] if written == APPROVED else None
+    is_since = written == APPROVED
+    since = since_approved(store.pk, [memory.pk], person(request).pk).get(memory.pk) if is_since else None
     new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
-    old, no_old = (since.base, "") if since else _picked(memory, written, _number_before(memory, new))
+    if since:
+        old, no_old = since.base, ""
+    else:
+        old, no_old = _picked(memory, "" if is_since else written, _number_before(memory, new))
+        no_old = _("The version that was approved last is not known any more.") if is_since else no_old
     by = _authors(store, [version for version in (old, new) if version])
     options = Options.of(request, old.number if old else 0, new.number, APPROVED if since else "")
     return render(

@@ -7,10 +7,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.retention import removal
 from memoryhub.actions.review.last_approved import since_approved
-from memoryhub.models import Memory, MemoryStore, Role, User
+from memoryhub.models import Door, Memory, MemoryStore, Role, User
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, two, versions
@@ -70,6 +74,20 @@ def test_who_approved_nothing_compares_with_what_others_approved_or_with_nothing
     assert "Swap" not in page.content.decode()
     decide(signed_in(alice), made[0], "approve")
     assert "1 change since the approved version 1, by " in heading(since(signed_in(bob), memory))
+
+
+def test_where_the_approved_version_is_gone_nothing_is_called_unapproved(caller: Caller, alice: User) -> None:
+    memory, made = two(caller)
+    decide(signed_in(alice), made[0], "approve")
+    for old, new in (("two", "three"), ("three", "four")):
+        caller.replace("/a.md", old, new)
+    with tree.locked(memory.store_id, Act(Actor.system("retention"), Door.COMMAND, timezone.now())) as store:
+        removed = removal.remove_versions(store, memory.pk, [made[0].pk])
+        tree.commit(store, Record("prune_versions", memory=memory.pk, redactions=removed.redactions))
+    page = since(signed_in(alice), memory)
+    assert "none of them approved" not in page.content.decode() and "Version 3 → version 4" in heading(page)
+    assert "The version that was approved last is not known any more." in page.content.decode()
+    assert "none of them approved" not in body(signed_in(alice), reverse("review"))
 
 
 def test_an_approval_that_was_undone_does_not_count(caller: Caller, alice: User) -> None:
