@@ -37,6 +37,8 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
     for place in _OWN:
         for row, column in place.having(store_id, wanted):
             yield {**_told(place.kind, row, column), **_whose(store_id, row)}
+    for store in places.path_rules(store_id, wanted):
+        yield _told("path_rules", store, "path_rules")
     for session in places.sessions(store_id, wanted, whole_hub=whole_hub):
         yield _told("session", session, "name")
     for view in places.saved_views(store_id, wanted, whole_hub=whole_hub):

@@ -53,7 +53,6 @@ ELSEWHERE = (
     Place("key", lambda store: Key.objects.filter(stores=store).distinct(), ("name",)),
     Place("person", lambda store: User.objects.filter(memberships__store_id=store), ("name", "email")),
     Place("invitation", lambda store: Invitation.objects.filter(store_id=store), ("email",)),
-    Place("path_rules", lambda store: MemoryStore.objects.filter(pk=store), ("path_rules",), True),
     Place("hub_policy", lambda _: RetentionPolicy.objects.filter(store=None), ("name", "pattern")),
     Place(
         "origin", lambda store: MemoryVersion.objects.filter(store_id=store, origin__isnull=False), ("origin",), True
@@ -159,6 +158,8 @@ def _values(store_id: str, after: int) -> Iterator[object]:
         for row in rows.values_list(*place.columns).iterator(200):
             for value in row:
                 yield json.loads(value) if place.escaped and isinstance(value, str) and "\\" in value else value
+    for rules in MemoryStore.objects.filter(pk=store_id).values_list("path_rules", flat=True):
+        yield from places.texts_of_rules(rules)
 
 
 def _of_store(store_id: str) -> models.QuerySet[Session]:

@@ -194,6 +194,7 @@ def _hits(store_id: str, terms: Terms, after: int, whole_hub: bool) -> Iterator[
         for place in places.COPIES:
             for row, what in place.having(store_id, terms):
                 yield Hit(place.kind, str(row.pk), None, None, what)
+    yield from (Hit("path_rules", store.pk, None, None, "path_rules") for store in places.path_rules(store_id, terms))
     for session in places.sessions(store_id, terms, whole_hub=whole_hub):
         yield Hit("session", session.pk, None, None, "name")
     for view in places.saved_views(store_id, terms, whole_hub=whole_hub):

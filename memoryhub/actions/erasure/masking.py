@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from django.db import models
@@ -20,12 +21,14 @@ from memoryhub.models import (
     Finding,
     FindingState,
     Memory,
+    MemoryStore,
     MemoryText,
     MemoryVersion,
     RetentionPolicy,
     SavedView,
     Session,
 )
+from memoryhub.path_rules import LONGEST_REASON, of_json
 from memoryhub.protocol import paths
 
 
@@ -57,6 +60,7 @@ class Erasing:
         self._entries([hit for hit in hits if hit.kind == "entry"])
         for place in (*places.PLAIN, *places.PLAIN_JSON):
             self._rows(place)
+        self._path_rules()
         self._sessions([hit.id for hit in hits if hit.kind == "session"])
         self._views([hit.id for hit in hits if hit.kind == "view"])
         return self.evidence.write()
@@ -185,12 +189,15 @@ class Erasing:
         return self.terms.masked_path(value) if column in ("path", "new_path") else self.terms.masked(value)
 
     def _place(self, row: models.Model, value: str) -> str:
-        """Return a masked path or pattern.
+        """Return a masked path or pattern, which matches what it matched before.
 
-        A policy's pattern gets the row's id at its end, so that no two become equal.
+        If another policy of the store has this pattern, the row's id is put at its end: then it matches nothing.
         """
         masked = self.terms.masked_path(value)
-        return f"{masked}{row.pk}" if isinstance(row, RetentionPolicy) else masked
+        if not isinstance(row, RetentionPolicy):
+            return masked
+        same = RetentionPolicy.objects.filter(store_id=self.store.store, pattern=masked).exclude(pk=row.pk)
+        return f"{masked}{row.pk}" if same.exists() else masked
 
     def _rows(self, place: Place) -> None:
         """Mask the columns of one of the small tables."""
@@ -205,6 +212,20 @@ class Erasing:
                 is_place = column in ("path", "new_path", "pattern", "place")
                 masked = self._place(row, value) if is_place else self.terms.masked(value)
                 rows.update(**{column: masked[: row._meta.get_field(column).max_length]})  # else PostgreSQL refuses it
+
+    def _path_rules(self) -> None:
+        """Mask the patterns of path rules as the paths are masked, so that they are about the same memories, and the
+        reasons."""
+        for row in places.path_rules(self.store.store, self.terms):
+            rules = [
+                replace(
+                    rule,
+                    pattern=self.terms.masked_path(rule.pattern),
+                    reason=self.terms.masked(rule.reason)[:LONGEST_REASON],
+                ).as_json()
+                for rule in of_json(row.path_rules).rules
+            ]
+            MemoryStore.objects.filter(pk=row.pk).update(path_rules=rules)
 
     def _sessions(self, found: Sequence[str]) -> None:
         for session in found:

@@ -202,6 +202,18 @@ def open_imports(store_id: str, terms: Terms) -> tuple[str, ...]:
     return tuple(sorted(job.pk for job in still))
 
 
+def path_rules(store_id: str, terms: Terms) -> list[MemoryStore]:
+    """Return the store if the pattern or the reason of one of its path rules has one of the texts."""
+    stores = MemoryStore.objects.filter(pk=store_id)
+    return [store for store in stores if any(map(terms.stand_in, texts_of_rules(store.path_rules)))]
+
+
+def texts_of_rules(rules: Iterable[Any]) -> Iterator[str]:
+    """Yield what people typed into path rules (in the stored form): each pattern and each reason."""
+    for rule in rules:
+        yield from (rule["pattern"], rule["reason"])
+
+
 _SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))
 
 

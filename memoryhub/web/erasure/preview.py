@@ -109,6 +109,10 @@ TITLES: dict[str, tuple[Words, Words]] = {
         _("Retention policies"),
         _("The name or pattern is replaced by [redacted]. Check the policy afterwards."),
     ),
+    "path_rules": (
+        _("Path rules"),
+        _("The text is replaced by [redacted] in patterns, as in paths, and in reasons. Check the rules afterwards."),
+    ),
     "call": (
         _("Tokens of calls"),
         _("The token is replaced by [redacted], so the hub no longer recognizes a repeated call."),
@@ -132,9 +136,9 @@ WHAT: dict[str, Words] = {
     "note": _("note"), "token": _("token"), "input": _("call"), "message": _("answer"), "reason": _("reason"),
     "name": _("name"), "pattern": _("pattern"), "description": _("description"), "metadata": _("metadata"),
     "query": _("filter"), "place": _("directory"), "task": _("task"), "system": _("system prompt"),
-    "options": _("options"),
+    "options": _("options"), "path_rules": _("rules"),
 }  # fmt: skip
-JSON = frozenset({"input", "message", "metadata"})
+JSON = frozenset({"input", "message", "metadata", "path_rules"})
 
 
 def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, most: int = FEW) -> list[Group]:
@@ -185,7 +189,6 @@ THERE: dict[str, tuple[Words, str]] = {
     "webhook": (_("A webhook of this memory store"), "store_webhooks"), "agent": (_("An agent"), "store_keys"),
     "key": (_("A key"), "store_keys"), "person": (_("A member"), "members"),
     "invitation": (_("An invitation"), "members"), "hub_policy": (_("A retention policy of the hub"), ""),
-    "path_rules": (_("A path rule"), "path_rules"),
     "session": (
         _("The name of a session that also worked in other memory stores: administrators of the hub erase it"), "",
     ),
@@ -243,6 +246,7 @@ _MODELS: tuple[tuple[str, str, type[models.Model]], ...] = (
     ("note", "hold_", Hold), ("note", "", Review), ("comment", "", Comment), ("finding", "", Finding),
     ("policy", "", RetentionPolicy),
     ("session", "", Session), ("view", "", SavedView), ("store", "", MemoryStore),
+    ("path_rules", "", MemoryStore),
     ("change", "", ProposedChange), ("proposal", "", Proposal),
 )  # fmt: skip
 

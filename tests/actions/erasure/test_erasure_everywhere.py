@@ -3,15 +3,21 @@
 import pytest
 from django.apps import apps
 from django.db import models
+from django.test import Client
 
+from memoryhub import retention_rules
 from memoryhub.actions.claude_runs import presets
 from memoryhub.actions.erasure import erasure, places
 from memoryhub.actions.erasure.elsewhere import ELSEWHERE
+from memoryhub.actions.retention import policies
+from memoryhub.actions.retention.policies import PolicySettings, save_policy
+from memoryhub.actions.stores import path_rules
 from memoryhub.models import (
     Agent,
     ClaudePreset,
     Invitation,
     Key,
+    Memory,
     MemoryStore,
     RetentionPolicy,
     User,
@@ -19,7 +25,7 @@ from memoryhub.models import (
 )
 from memoryhub.path_rules import Effect, PathRule
 from tests.fixtures import signed_in
-from tests.web.memories.pages import act
+from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +88,7 @@ OF_MACHINES: dict[str, str] = {
     "Attempt.said": "a receiver answers it to an event, which has no text, and it is kept for 30 days",
     **dict.fromkeys(["Directory.path", "Memory.name", "Agent.folded_name"], FOLLOWS),
 }  # fmt: skip
-BY_HAND = {"Session.name", "SavedView.name", "SavedView.query"}
+BY_HAND = {"MemoryStore.path_rules", "Session.name", "SavedView.name", "SavedView.query"}
 
 
 def text_columns() -> set[str]:
@@ -107,6 +113,14 @@ def test_every_text_column_is_looked_at_or_has_a_reason_not_to_be(store: MemoryS
     assert looked_at(store) & OF_MACHINES.keys() == set()
 
 
+def tool_call(store: MemoryStore, key: str, input: dict[str, str]) -> str:
+    block = {"type": "tool_use", "id": f"toolu_{len(input['path'])}", "name": "memory", "input": input}
+    client = Client(headers={"Authorization": f"Bearer {key}"})
+    answer = client.post(f"/v1/memory_stores/{store.pk}/tool_calls", block, content_type="application/json")
+    assert answer.status_code == 200
+    return str(answer.json()["content"])
+
+
 def planted(store: MemoryStore, key: str, alice: User) -> set[tuple[str, str]]:
     """Puts the subject into every column that people change themselves; gives (kind, column)."""
     agent = Agent.objects.get()
@@ -123,10 +137,7 @@ def planted(store: MemoryStore, key: str, alice: User) -> set[tuple[str, str]]:
         RetentionPolicy.objects.create(
             id="pol_1", name=SUBJECT, pattern=f"/{SUBJECT}/", created_at=act().at, updated_at=act().at
         )
-        rule = PathRule(Effect.REFUSE, reason=f"Ask {SUBJECT}").as_json()
-        MemoryStore.objects.filter(pk=store.pk).update(path_rules=[rule])
     return {
-        ("path_rules", "path_rules"),
         ("agent", "name"), ("agent", "description"), ("key", "name"), ("person", "name"), ("webhook", "name"),
         ("webhook", "url"), ("invitation", "email"), ("hub_policy", "name"), ("hub_policy", "pattern"),
     }  # fmt: skip
@@ -155,7 +166,7 @@ def test_the_receipt_counts_what_was_left_to_people(store: MemoryStore, key: str
     found = erasure.search(store.id, [SUBJECT], act().at, [SUBJECT])
     receipt = erasure.erase(store.id, [SUBJECT], found.digest, act(alice), [SUBJECT])
     assert receipt.content["elsewhere"] == {
-        "agent": 2, "hub_policy": 2, "invitation": 1, "key": 1, "path_rules": 1, "person": 1,
+        "agent": 2, "hub_policy": 2, "invitation": 1, "key": 1, "person": 1,
         "webhook": 2,
     }  # fmt: skip
 
@@ -166,6 +177,32 @@ def test_the_webhooks_and_people_of_another_store_are_nobodys_business_here(stor
         Webhook.objects.create(id="whk_2", store=other, name=SUBJECT, url="https://acme.org", created_at=act().at)
         Webhook.objects.create(id="whk_3", store=None, name=SUBJECT, url="https://acme.org", created_at=act().at)
     assert erasure.search(store.id, [SUBJECT], act().at, [SUBJECT]).elsewhere == ()
+
+
+@pytest.mark.both_databases
+def test_what_is_hidden_or_kept_by_its_path_stays_so_at_its_new_path(store: MemoryStore, key: str, alice: User) -> None:
+    """Without that, every agent reads what a rule hid, and a policy removes what another one was to keep."""
+    write(store, f"/{SUBJECT}/salary.md", "1,000\n")
+    hides = PathRule(Effect.HIDE, f"/{SUBJECT}/", reason="")
+    refuses = PathRule(Effect.REFUSE, "/notes/", reason=f"Ask {SUBJECT} first")
+    path_rules.save(store.pk, [hides, refuses], path_rules.digest([]), act(alice))
+    kept = save_policy(store.pk, PolicySettings("Kept", f"/{SUBJECT}/", expire_older_days=3_000), act(alice))
+    save_policy(store.pk, PolicySettings("All", "", expire_older_days=30), act(alice))
+    found = erasure.search(store.pk, [SUBJECT], act().at, [SUBJECT])
+    assert found.counts["path_rules"] == 1 and not found.elsewhere
+    assert SUBJECT in {one.text for one in found.spellings}
+    html = signed_in(alice).post(f"/stores/{store.pk}/erase", {"terms": SUBJECT}).content.decode()
+    assert "in patterns, as in paths, and in reasons" in html
+    erasure.erase(store.pk, [SUBJECT], found.digest, act(alice), [SUBJECT])
+    memory = Memory.objects.get(store=store)
+    assert memory.path == "/[redacted]/salary.md"
+    for view in ("/memories", f"/memories{memory.path}"):
+        said = tool_call(store, key, {"command": "view", "path": view})
+        assert "salary.md" not in said.replace(f"The path {view}", "") and "1,000" not in said
+    assert path_rules.of_store(MemoryStore.objects.get(pk=store.pk))[1].reason == "Ask [redacted] first"
+    chosen = retention_rules.chosen(policies.concerning(store.pk), memory.path)
+    assert chosen is not None and chosen.id == kept.pk
+    assert not erasure.search(store.pk, [SUBJECT], act().at, [SUBJECT]).hits
 
 
 @pytest.mark.both_databases
