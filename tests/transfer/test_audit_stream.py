@@ -14,8 +14,10 @@ import pytest
 from django.test import Client
 
 from memoryhub import ocsf
-from memoryhub.actions.core import commands
+from memoryhub.actions.core import commands, tree
+from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.stores import copies, delete
 from memoryhub.actions.transfer import streaming
 from memoryhub.background import stream_targets
 from memoryhub.background.audit_stream import AuditStream
@@ -24,6 +26,7 @@ from tests.api.harness import AT
 from tests.fixtures import PASSWORD, signed_in
 from tests.test_metrics import in_the_audit, load
 from tests.transfer.ocsf_schema import EVENT
+from tests.web.memories.pages import act
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 VALID = jsonschema_rs.validator_for(EVENT, validate_formats=True)
@@ -108,6 +111,21 @@ def test_each_chain_is_in_order_and_nothing_is_written_twice_without_a_failure(
     heads = dict(AuditChain.objects.values_list("pk", "last_seq"))
     for chain, last in heads.items():
         assert [seq for of, seq in found if of == chain] == list(range(1, last + 1))
+
+
+def test_a_copy_is_not_in_the_stream_and_neither_is_what_is_left_of_its_audit(
+    store: MemoryStore, alice: User, file: Path
+) -> None:
+    with tree.locked(store.pk, act(alice)) as locked:
+        copy = copies.make(locked, proposes=False)
+        tree.commit(locked, Record("start_claude_run", input="{}"))
+    write_all()
+    assert copy not in {chain for chain, _seq in places(events(file))}
+    delete.delete_copy(copy, act(alice))
+    while MemoryStore.every.filter(pk=copy).exists():
+        delete.step(copy)
+    write_all()
+    assert copy not in {chain for chain, _seq in places(events(file))}
 
 
 def test_what_could_not_be_written_is_written_later_and_a_line_that_was_cut_off_is_repeated(

@@ -17,7 +17,17 @@ from memoryhub.actions.core.roles import write_role
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.models import Door, Finding, Member, Memory, MemoryStore, MemoryVersion, Role, WebhookCursor
+from memoryhub.models import (
+    Door,
+    Finding,
+    Member,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Role,
+    StreamCursor,
+    WebhookCursor,
+)
 
 MOST_MEMORIES, MOST_BYTES = 50, 256 * 1024
 """The most memories and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""
@@ -40,6 +50,7 @@ def make(store: Tree, *, proposes: bool) -> str:
         copy_of=row.pk, rules=row.rules, path_rules=[rule.as_json() for rule in kept],
     )  # fmt: skip
     WebhookCursor.objects.create(chain=copy.pk, seq=_NEVER)
+    StreamCursor.objects.create(chain=copy.pk, seq=_NEVER)
     details = {"copy_of": row.pk} | StoreSettings.of(copy).as_json()
     audit.append(audit.open_chain(copy.pk), store.act, Record("create_store", input=audit.to_json(details)))
     return str(copy.pk)

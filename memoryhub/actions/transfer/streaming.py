@@ -1,7 +1,7 @@
 """The audit stream: which entries have been written, which come next, and who writes them.
 
 Entries are written first, and the cursor of their chain moves afterwards: after a crash some are written again, and
-none is left out. The stream has no entries of throw-away copies, which go with their Claude runs.
+none is left out. The stream has no entries of throw-away copies: their cursor is beyond every entry from the beginning.
 """
 
 import json
@@ -47,8 +47,7 @@ def behind() -> list[tuple[str, int]]:
     """Return (chain, last seq that was written or removed) of the chains that have more entries."""
     cursor = StreamCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     written = Greatest(Coalesce(Subquery(cursor[:1]), 0), F("start_seq"))
-    copies = MemoryStore.every.exclude(copy_of=None).values("pk")
-    chains = AuditChain.objects.exclude(pk__in=copies).annotate(written=written)
+    chains = AuditChain.objects.annotate(written=written)
     return list(chains.filter(last_seq__gt=F("written")).order_by("pk").values_list("pk", "written"))
 
 
