@@ -23,19 +23,22 @@ class AuditStream:
     def __init__(self) -> None:
         self.target = stream_targets.of(settings.MEMORYHUB_AUDIT_STREAM)
         self.holder = f"{NODE} {os.getpid()}"
+        self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Write what is new; return False if there is more."""
-        behind = streaming.behind()
+        """Write what is new, and begin after the chain with which the last round ended; return False if there is
+        more."""
+        behind = sorted(streaming.behind(), key=lambda one: one[0] <= self.last)
         if self.target is None or not behind or not streaming.claim(self.holder, now):
             return True
         end = time.monotonic() + ROUND
         for chain, after in behind:
             begun = time.monotonic()
-            if begun > end:
-                break
             batch = streaming.next_batch(chain, after)
             self.target.write([json.dumps(event) for event in batch.events])
             streaming.note_written(chain, batch.last)
+            self.last = chain
             time.sleep(REST * (time.monotonic() - begun))
+            if time.monotonic() > end:
+                break
         return not streaming.behind()

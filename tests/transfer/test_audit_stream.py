@@ -19,7 +19,7 @@ from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.stores import copies, delete
 from memoryhub.actions.transfer import streaming
-from memoryhub.background import stream_targets
+from memoryhub.background import audit_stream, stream_targets
 from memoryhub.background.audit_stream import AuditStream
 from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryStore, StreamCursor, User
 from tests.api.harness import AT
@@ -111,6 +111,18 @@ def test_each_chain_is_in_order_and_nothing_is_written_twice_without_a_failure(
     heads = dict(AuditChain.objects.values_list("pk", "last_seq"))
     for chain, last in heads.items():
         assert [seq for of, seq in found if of == chain] == list(range(1, last + 1))
+
+
+def test_a_busy_chain_does_not_keep_the_others_from_the_stream(
+    store: MemoryStore, key: str, alice: User, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_stream, "ROUND", 0.0)
+    stream, chains = AuditStream(), AuditChain.objects.count()
+    for number in range(chains):
+        signed_in(alice).post("/sign-out")  # the chain of the hub is the first one
+        load(store, key, number)
+        stream.go_on(AT)
+    assert {chain for chain, _seq in places(events(file))} == {HUB, store.pk}
 
 
 def test_a_copy_is_not_in_the_stream_and_neither_is_what_is_left_of_its_audit(
