@@ -50,7 +50,7 @@ def _expiring(policy: Policy) -> list[str]:
             found.append(_("Memories whose newest version a person wrote or approved stay."))
     if policy.trash_days is not None:
         found.append(
-            _("What people put into the trash is removed permanently after %(days)s.")
+            _("What people and agents put into the trash is removed permanently after %(days)s.")
             % {"days": days(policy.trash_days)}
         )
     return found

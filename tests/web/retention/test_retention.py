@@ -78,7 +78,7 @@ class TestStorePage:
             "Keeps the newest 20 versions of each memory.",
             "Memories that were created more than 1 day ago go to the trash",
             "Keeps the audit entries of the last 730 days.",
-            "What people put into the trash is removed permanently after 10 days.",
+            "What people and agents put into the trash is removed permanently after 10 days.",
             "Paused", "Policies of the hub", "Administrators of the hub change them.", "within the hour", "none yet",
         ):  # fmt: skip
             assert words in html, words
