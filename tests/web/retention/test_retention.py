@@ -99,7 +99,7 @@ class TestStorePage:
 
     def test_the_hub_has_its_own(self, store: MemoryStore, superuser: User) -> None:
         root = signed_in(superuser)
-        assert "Nothing expires" in page(root, url("hub_retention"))
+        assert "The hub has no policy" in page(root, url("hub_retention"))
         policy(store, expire_unread_days=90)
         html = page(root, url("hub_retention"))
         assert "Nothing expires" not in html and f'href="{url("retention", store.pk)}"' in html
