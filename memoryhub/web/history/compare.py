@@ -129,14 +129,9 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")
-    is_since = written == APPROVED
-    since = since_approved(store.pk, [memory.pk], person(request).pk).get(memory.pk) if is_since else None
+    since = since_approved(store.pk, [memory.pk], person(request).pk).get(memory.pk) if written == APPROVED else None
     new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
-    if since:
-        old, no_old = since.base, ""
-    else:
-        old, no_old = _picked(memory, "" if is_since else written, _number_before(memory, new))
-        no_old = _("The version that was approved last is not known any more.") if is_since else no_old
+    old, no_old = (since.base, "") if since else _picked(memory, written, _number_before(memory, new))
     by = _authors(store, [version for version in (old, new) if version])
     options = Options.of(request, old.number if old else 0, new.number, APPROVED if since else "")
     return render(
@@ -230,4 +225,6 @@ def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion
     picked = found.filter(number=otherwise).first()
     if picked is None:
         raise Http404
+    if written == APPROVED:
+        return picked, _("The version that was approved last is not known any more.")
     return picked, no_version(memory, written) if written else ""
