@@ -19,7 +19,8 @@ LONGEST_COMMAND = 100
 CREATE, READ, UPDATE, DELETE, OTHER = 1, 2, 3, 4, 99
 ACTIVITIES = {CREATE: "Create", READ: "Read", UPDATE: "Update", DELETE: "Delete"}
 VERBS = {
-    CREATE: "create prepare start add issue invite comment reply hold flag save copy import back restore propose",
+    CREATE: "create prepare start add issue invite comment reply hold flag save copy keep import back restore propose"
+    " evaluate",
     READ: "view search history list retrieve download export reveal verify certify collect",
     UPDATE: "str insert rename edit move update set unset approve revert undo assign rotate pause resume activate"
     " archive unarchive share accept link merge resolve reopen dismiss unflag continue allow replay seal",

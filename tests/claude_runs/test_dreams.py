@@ -17,6 +17,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import runs, transcripts, work
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.stores import delete
+from memoryhub.actions.transfer import streaming
 from memoryhub.models import (
     Access,
     AuditEntry,
@@ -139,6 +140,7 @@ def test_create_new_makes_a_memory_store(
     assert done.session_id is not None and manager.beta.sessions.retrieve(done.session_id).title.endswith(dream.id)
     assert alice.role_in(MemoryStore.objects.get(pk=made)) == "admin"
     assert WebhookCursor.objects.get(chain=made).seq < 2**40
+    assert (made, 0) in streaming.behind(), "its whole audit is streamed"
     for chain in (store.pk, made, "hub"):
         call_command("verify_audit", chain=chain, verbosity=0)
     delete.delete_copy(made, by(alice))

@@ -83,7 +83,8 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
 
 def keep(store: Tree, copy_id: str, name: str) -> None:
     """Make a throw-away copy of a locked store a memory store of its own, which the same people may use as its
-    original. What happened in it before is told to no webhook. Raises NoSuchStore."""
+    original. What happened in it before is told to no webhook; the audit stream gets its whole audit. Raises
+    NoSuchStore."""
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))
     rows = MemoryStore.present.filter(pk=copy_id)
@@ -92,6 +93,7 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
     for member in members:
         write_role(rows.get(), member.user, Role(member.role), store.at)
     WebhookCursor.objects.filter(chain=copy_id).update(seq=copy.head.last_seq)
+    StreamCursor.objects.filter(chain=copy_id).delete()
     details = {"copy_of": original.pk, "name": name, "members": len(members)}
     tree.commit(copy, Record("keep_copy", input=audit.to_json(details)))
 
