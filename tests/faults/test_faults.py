@@ -20,7 +20,7 @@ import pytest
 from django.conf import settings
 
 from memoryhub.serving.processes import STARTED_AFTER
-from tests.faults import checker, postgres
+from tests.faults import checker, histories, postgres
 from tests.faults.clients import Load
 from tests.faults.hub import Hub
 from tests.long import LONG
@@ -78,6 +78,18 @@ def test_killed_while_clients_write_the_hub_loses_doubles_and_falsely_acknowledg
             hub.start()
         load.wait_for(20)
     assert_right(hub, load)
+
+
+def test_some_order_of_the_calls_explains_every_answer_of_clients_at_once(hub: Hub) -> None:
+    """2,000 histories in the long form, so many in each store that no key makes too many calls in a minute."""
+    for first in range(0, times(20, 2_000), 50):
+        store, secret = hub.new_store()
+        done = [histories.history(hub.port, store, secret, first + more) for more in range(times(20, 50))]
+        entries = checker.rows(hub, "select token, seq from memoryhub_auditentry where chain = ?", store)
+        seqs = {token: seq for token, seq in entries if token is not None}
+        assert [problem for each in done for problem in histories.problems(each, seqs)] == []
+        backwards = {token: -seq for token, seq in seqs.items()}
+        assert all(histories.problems(each, backwards) for each in done), "it sees what is in a wrong order"
 
 
 def test_workers_that_are_killed_while_clients_write_are_started_again_and_nothing_is_lost_or_doubled(
