@@ -301,13 +301,19 @@ def _free_path(store: str, path: str, targets: _Targets) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return another path in the same directory, with `-restored` and a number (from 2 on) in its name.
+    """Return another path in the same directory, with `-restored` and a number (from 2 on) in its name; see
+    `marked`."""
+    return marked(path, f"-restored{number if number > 1 else ''}", more)
+
+
+def marked(path: str, mark: str, more: int = 0) -> str:
+    """Return a path with a mark at the end of its name, before the ending: a pattern such as `*.md` matches both.
 
     The name is shortened if it would be too long, or if the path with `more` further bytes would be too long.
     """
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
-    ending = f"-restored{number if number > 1 else ''}{dot}{ending}"
+    ending = f"{mark}{dot}{ending}"
     room = min(paths.MOST_BYTES_OF_NAME, paths.MOST_BYTES - more - len(directory.encode()) - 1) - len(ending.encode())
     return f"{directory}/{stem.encode()[: max(room, 1)].decode(errors='ignore')}{ending}"
 

@@ -10,7 +10,7 @@ from django.db import models
 from memoryhub import ids
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
-from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.plans import in_parts, marked
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import places
@@ -91,11 +91,11 @@ class Erasing:
             Memory.objects.filter(store_id=self.store.store, pk=memory_id).update(path=path, name=paths.name(path))
 
     def _free(self, memory: StoredMemory, path: str) -> str:
-        """Return the path if it is free, else a free one with a number at its end."""
+        """Return the path if it is free, else a free one with a number in its name."""
         beside, number = path, 1
         while tree.is_taken(self.store, beside) or tree.memory_above(self.store, beside) not in (None, memory.path):
             number += 1
-            beside = f"{path}-{number}"
+            beside = marked(path, f"-{number}")
         return beside
 
     # -------------------------------------------------------------------------------------------- versions
