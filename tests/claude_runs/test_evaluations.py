@@ -1,16 +1,20 @@
 """Evaluations of memory: the suite with the scripted model and with one of the API, stored, compared and drawn."""
 
 import io
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from memoryhub.actions.claude_runs import evaluations, work
+from memoryhub.actions.erasure import whole
 from memoryhub.background.claude_runs import evaluating
 from memoryhub.conversation.evaluations import SUITE, Case, Outcome, Session
 from memoryhub.models import AuditEntry, ClaudeDay, ClaudeEvaluation, MemoryStore, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
-from tests.claude_runs.running import MODEL
+from tests.claude_runs.running import MODEL, by, started
 from tests.fixtures import signed_in
 from tests.web.memories.pages import page, write
 
@@ -75,3 +79,34 @@ def test_a_model_of_the_api_is_asked_and_counted_and_compared_with_earlier_ones(
 def test_a_case_fails_for_what_a_model_without_good_memory_says(name: str, answer: str, texts: str) -> None:
     case = next(case for case in SUITE if case.name == name)
     assert not case.passes(Outcome([answer], {"/a.md": texts}))
+
+
+@pytest.mark.both_databases
+def test_the_copy_of_a_killed_evaluation_is_deleted_after_a_day(store: MemoryStore, alice: User) -> None:
+    """Else it would keep what retention removes, and after ten of them no run could work on a copy."""
+    now = timezone.now()
+    left = evaluations.copied(store.pk, by(alice))
+    run = started(store, alice, copies=True)
+    assert not work.forget(now) and work.forget(now + timedelta(days=1, hours=1)) == 1
+    assert list(MemoryStore.present.exclude(copy_of=None).values_list("pk", flat=True)) == [run.copy] != [left]
+
+
+def test_an_erasure_ends_an_evaluation_with_a_sentence(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, own = write(store, "/own.md", "mine\n"), evaluating.scripted
+
+    def scripted(session: Session) -> evaluating.Ask:
+        whole.remove_memories(store.pk, [memory.pk], by(alice))
+        return own(session)
+
+    monkeypatch.setattr(evaluating, "scripted", scripted)
+    with pytest.raises(CommandError, match="Start the evaluation again"):
+        call_command("evaluate_memory", store.pk)
+    assert not ClaudeEvaluation.objects.exists()
+
+
+def test_memories_in_the_place_of_the_suite_are_no_failure_of_the_model(store: MemoryStore) -> None:
+    write(store, "/evaluation/policy.md", "mine\n")
+    with pytest.raises(CommandError, match="under /evaluation"):
+        call_command("evaluate_memory", store.pk)

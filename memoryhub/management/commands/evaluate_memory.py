@@ -12,11 +12,19 @@ from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.actions.claude_runs.runs import TooManyCopies
 from memoryhub.actions.claude_runs.work import OverBudget
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.memories.calls import NotRun
 from memoryhub.background.claude_runs import evaluating
 from memoryhub.background.claude_runs.answers import Api, Failed
-from memoryhub.models import Door, MemoryStore
+from memoryhub.models import Door, Memory, MemoryStore
 from memoryhub.protocol.errors import ToolError
 from memoryhub.starting import HubCommand
+
+GONE = (
+    "The copy on which the model worked was deleted, because something was erased or removed in the memory store, or "
+    "its key was revoked. Start the evaluation again."
+)
+TAKEN = "The memory store has memories under /evaluation, where an evaluation writes its own."
 
 
 class Command(HubCommand):
@@ -32,6 +40,9 @@ class Command(HubCommand):
     def handle(self, *, store: str, model: str | None, **_: Any) -> None:
         if not MemoryStore.objects.filter(pk=store).exists():
             raise CommandError(f"There is no memory store {store}.")
+        there = Memory.objects.live().filter(store_id=store)
+        if there.filter(path="/evaluation").exists() or there.under("/evaluation").exists():
+            raise CommandError(TAKEN)
         if model is not None and not configuration.is_configured():
             raise CommandError(problem_words("no_key"))
         asked = evaluating.scripted if model is None else _by_api(model)
@@ -44,6 +55,8 @@ class Command(HubCommand):
             raise CommandError(problem_words(over.problem)) from None
         except (ToolError, TooManyCopies) as error:
             raise CommandError(str(error) or "Too many runs work on copies of this memory store.") from None
+        except (NoSuchStore, NotRun):
+            raise CommandError(GONE) from None
         results: Any = made.results
         for name, is_passed in results.items():
             self.stdout.write(f"{'passed' if is_passed else 'FAILED'} {name}")
