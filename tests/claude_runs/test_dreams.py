@@ -1,5 +1,6 @@
 """Dreams through the unmodified SDK: Claude reads past sessions and reorganises a copy, and what becomes of it."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from memoryhub.actions.claude_runs import runs, transcripts, work
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import streaming
+from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.models import (
     Access,
     AuditEntry,
@@ -235,6 +237,33 @@ def test_a_dream_that_was_interrupted_goes_on_by_itself_and_one_without_its_key_
     ran(dream.id)
     failed = other.retrieve(dream.id)
     assert failed.status == "failed" and failed.error is not None and failed.error.type == "not_allowed"
+
+
+def test_a_dream_that_is_canceled_while_the_hub_stops_does_not_go_on(
+    store: MemoryStore, manager: Anthropic, session: str
+) -> None:
+    dream, stop = manager.beta.dreams.create(inputs=inputs(store, session), model=MODEL), threading.Event()
+    run = ClaudeRun.objects.get(pk=dream.id)
+    assert work.claim("stopping", timezone.now(), 9) == dream.id
+    assert manager.beta.dreams.cancel(dream.id).status == "canceled"
+    stop.set()
+    Turns(run.pk, "stopping", stop, KEY, "http://127.0.0.1:1").work()
+    assert manager.beta.dreams.retrieve(dream.id).status == "canceled"
+    assert work.claim("next", timezone.now(), 9) is None
+
+
+def test_a_transcript_reads_no_more_calls_than_it_has_room_for(
+    store: MemoryStore, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made for each answer anew, and the calls of 100 sessions can have gigabytes."""
+    monkeypatch.setattr(transcripts, "MOST_CHARACTERS", 130)
+    monkeypatch.setattr(transcripts, "AT_ONCE", 1)
+    read: list[int] = []
+    input_of = transcripts.input_of
+    monkeypatch.setattr(transcripts, "input_of", lambda entry: read.append(entry.seq) or input_of(entry))
+    text = transcripts.transcripts(store.pk, [session])
+    assert "(earlier calls left out: 2)" in text and "coffee" in text and "drinks.md" not in text
+    assert len(read) == 2
 
 
 def test_a_dream_and_a_later_run_of_a_person_are_listed_and_taken_in_their_order(

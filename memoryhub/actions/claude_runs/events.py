@@ -75,9 +75,11 @@ def cut(run: ClaudeRun) -> None:
 
 def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
     """End a run, whose row is locked. An answer that was being made breaks off, and the tokens held for it count as
-    used: no one knows how many of them it took. A dream that was interrupted waits again."""
+    used: no one knows how many of them it took. A dream that was interrupted waits again, unless it was to stop."""
     cut(run)
     waits = run.is_dream and state == ClaudeRunState.INTERRUPTED
+    if waits and run.stop_asked:
+        state, waits = ClaudeRunState.STOPPED, False
     ClaudeRun.objects.filter(pk=run.pk).update(
         state=ClaudeRunState.WAITING if waits else state,
         problem=problem,

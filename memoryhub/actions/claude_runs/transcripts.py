@@ -16,27 +16,37 @@ MOST_CHARACTERS = 100_000
 MOST_CALLS = 1_000
 """The newest calls of a session that its transcript may have."""
 MOST_OF_CALL = 4_000
+AT_ONCE = MOST_CHARACTERS // MOST_OF_CALL
+"""How many calls are read at once: as many as there is room for if all are long."""
 
 
 def transcripts(store_id: str, session_ids: Sequence[str]) -> str:
     """Return what sessions did in a memory store, the oldest session first. Long ones lose their oldest calls."""
     sessions = Session.objects.filter(pk__in=session_ids).select_related("agent").order_by("pk")
-    found = [(session, _calls(store_id, session.pk)) for session in sessions]
-    room = _room([sum(map(len, calls)) for _, calls in found])
-    return "\n\n".join(_transcript(session, calls, room) for session, calls in found)
+    found = [(session, *_calls(store_id, session.pk)) for session in sessions]
+    room = _room([sum(map(len, calls)) for _, calls, _ in found])
+    return "\n\n".join(_transcript(session, calls, count, room) for session, calls, count in found)
 
 
-def _transcript(session: Session, calls: Sequence[str], room: int) -> str:
+def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -> str:
     head = json.dumps({"session": session.pk, "agent": session.agent.name, "name": session.name}, ensure_ascii=False)
     kept = _newest(calls, room)
-    left_out = len(calls) - len(kept)
+    left_out = count - len(kept)
     note = [f"(earlier calls left out: {left_out})"] if left_out else []
     return "\n".join([head, *note, *kept])
 
 
-def _calls(store_id: str, session_id: str) -> list[str]:
+def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
+    """Return the newest calls of a session, in order, until they are too long for all transcripts, and how many there
+    are of its newest MOST_CALLS. What is not used is not read: inputs can be long."""
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
-    return [_call(entry) for entry in reversed(entries.newest()[:MOST_CALLS])]
+    calls, size = [], 0
+    for entry in entries.newest().only("chain", "seq", "at", "command", "ok", "input")[:MOST_CALLS].iterator(AT_ONCE):
+        calls.append(_call(entry))
+        size += len(calls[-1])
+        if size > MOST_CHARACTERS:
+            break
+    return calls[::-1], min(entries.count(), MOST_CALLS)
 
 
 def _call(entry: AuditEntry) -> str:
