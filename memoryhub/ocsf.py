@@ -86,7 +86,7 @@ def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mappi
             "metadata": {
                 "version": VERSION,
                 "product": {"name": "MemoryHub", "vendor_name": "MemoryHub"},
-                "uid": f"{entry['chain']}/{entry['seq']}",
+                "uid": f"{entry['chain']}/{entry['seq']}/{entry['hash'][:16]}",
                 "log_name": entry["chain"],
                 "sequence": entry["seq"],
             },

@@ -86,6 +86,7 @@ def test_after_a_mixed_load_the_events_are_valid_and_are_the_audits_own_counts(
     for event in found:
         if event["metadata"]["log_name"] == store.pk:
             assert event["unmapped"]["hash"] == hashes[event["metadata"]["sequence"]]
+            assert event["metadata"]["uid"].endswith(event["unmapped"]["hash"][:16]), "others have it after a restore"
             assert event["resources"][0] == {"type": "memory_store", "uid": store.pk, "name": store.name}
         elif event["class_uid"] == 6003:
             assert event["resources"][0] == {"type": "hub", "uid": "hub", "name": "Hub"}
