@@ -47,6 +47,8 @@ class Comment(Sealed, RowOfStore):
     number changes only if retention removes that version. `seq` is the number of the audit entry. A deleted comment
     has lost its text.
 
+    `author_name` is the name of the author of an imported comment, who is no person of this hub.
+
     `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to it:
     the agent's next view of the memory delivers the note, and its entry is `told_seq`.
 
@@ -81,6 +83,7 @@ class Comment(Sealed, RowOfStore):
     change = IdField(null=True)
     base = IdField(null=True)
     is_old = models.BooleanField(default=False)
+    author_name = models.TextField(default="", blank=True)
 
     objects = CommentQuerySet.as_manager()
 
@@ -104,6 +107,8 @@ class Comment(Sealed, RowOfStore):
     @property
     def label(self) -> str:
         """Return the name of the author."""
+        if self.author_name:
+            return str(_("%(name)s (imported)") % {"name": self.author_name})
         return str(self.by) if self.by else str(_("unknown"))
 
 

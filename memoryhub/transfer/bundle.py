@@ -1,4 +1,4 @@
-"""What an export or import contains: memories with their versions, and open proposals, as plain values."""
+"""What an export or import contains: memories with their versions and comments, and open proposals, as plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +40,29 @@ class BundledVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class BundledComment:
+    """One comment of a person. `author` is the person's name ("": unknown). A deleted comment has no text."""
+
+    author: str
+    text: str
+    at: datetime
+    edited_at: datetime | None = None
+    removed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BundledThread:
+    """A conversation about a memory, oldest comment first. It is about the lines `first` to `last` of version `number`,
+    or, if both are None, about the memory as a whole."""
+
+    number: int
+    first: int | None
+    last: int | None
+    resolved_at: datetime | None
+    comments: tuple[BundledComment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BundledMemory:
     """A memory and its versions, oldest first. A plain text has one version. A memory whose last version is `deleted`
     is in the trash.
@@ -51,6 +74,7 @@ class BundledMemory:
     id: str | None
     path: str
     versions: tuple[BundledVersion, ...]
+    threads: tuple[BundledThread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,10 @@ from memoryhub.transfer.bundle import (
     Author,
     Bundle,
     BundledChange,
+    BundledComment,
     BundledMemory,
     BundledProposal,
+    BundledThread,
     BundledVersion,
     Refused,
 )
@@ -22,6 +24,8 @@ from memoryhub.transfer.reading import Bounds, Data, Read, visible
 FORMAT, VERSION = "memoryhub", 1
 MOST_PROPOSALS, MOST_CHANGES = 1_000, 100
 """The most proposals of an export, and the most changes of each."""
+MOST_COMMENTS, LONGEST_COMMENT, LONGEST_NAME = 500, 4_000, 1_000
+"""The most comments on a memory, and the most characters of a comment and of the name of its author."""
 SHORT, MOST_SHORT = 256, 1_000_000
 """A line of fewer bytes is short. An export with more short lines takes long to read, however small it is packed."""
 LONGEST_LINE, MOST_VALUES = 40 * 1024 * 1024, 200_000
@@ -113,8 +117,9 @@ class _Reader:
         self.memories: list[BundledMemory] = []
         self.memory: Line | None = None
         self.versions: list[BundledVersion] = []
+        self.threads: list[BundledThread] = []
         self.proposals: list[BundledProposal] = []
-        self.count = 0
+        self.count = self.comments = 0
         self.ended = False
 
     def take(self, line: Line) -> None:
@@ -124,6 +129,7 @@ class _Reader:
             "store": self._store,
             "memory": self._memory,
             "version": self._version,
+            "thread": self._thread,
             "proposal": self._proposal,
             "end": self._end,
         }.get(line["type"])
@@ -155,6 +161,19 @@ class _Reader:
         if self.count > self.bounds.versions:
             raise Refused(f"It has more than {self.bounds.versions:,} versions.")
 
+    def _thread(self, line: Line) -> None:
+        if self.memory is None or not self.versions or line.get("memory") != self.memory["id"]:
+            raise Refused("A conversation does not follow its memory.")
+        thread = thread_of(line)
+        if thread.number > self.versions[-1].number:
+            raise Refused("A conversation is about a version that does not exist.")
+        self.threads.append(thread)
+        self.comments += len(thread.comments)
+        if sum(len(one.comments) for one in self.threads) > MOST_COMMENTS:
+            raise Refused(f"A memory has more than {MOST_COMMENTS:,} comments.")
+        if self.comments > self.bounds.versions:
+            raise Refused(f"It has more than {self.bounds.versions:,} comments.")
+
     def _proposal(self, line: Line) -> None:
         if len(self.proposals) == MOST_PROPOSALS:
             raise Refused(f"It has more than {MOST_PROPOSALS:,} proposals.")
@@ -164,13 +183,13 @@ class _Reader:
         """Finish the current memory."""
         if self.memory is None:
             return
-        memory = BundledMemory(self.memory["id"], self.memory["path"], tuple(self.versions))
+        memory = BundledMemory(self.memory["id"], self.memory["path"], tuple(self.versions), tuple(self.threads))
         if not self.versions:
             raise Refused(f"The memory {visible(memory.path)} has no version.")
         if self.memory.get("deleted", False) == histories.is_live(memory):
             raise Refused(f"The memory {visible(memory.path)} contradicts itself about its deletion.")
         self.memories.append(memory)
-        self.memory, self.versions = None, []
+        self.memory, self.versions, self.threads = None, [], []
 
     def _end(self, line: Line) -> None:
         self._close()
@@ -199,6 +218,44 @@ def version_of(line: Line) -> BundledVersion:
         author_of(line.get("author")),
         redacted,
     )
+
+
+def thread_of(line: Line) -> BundledThread:
+    """Return the conversation that a line describes. Raises Refused."""
+    number, first, last = (_number_or_none(line, name) for name in ("number", "first", "last"))
+    told = line.get("comments")
+    if number is None or not isinstance(told, list) or not 0 < len(told) <= MOST_COMMENTS:
+        raise Refused("A conversation has no version, no comments or too many.")
+    if (first is None) != (last is None) or (first is not None and last is not None and first > last):
+        raise Refused("A conversation is about lines that cannot be.")
+    return BundledThread(number, first, last, _moment_or_none(line, "resolved_at"), tuple(map(_comment_of, told)))
+
+
+def _number_or_none(line: Line, name: str) -> int | None:
+    value = line.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= histories.MOST_NUMBER:
+        raise Refused(f"A conversation's {name} is no number that can be.")
+    return value
+
+
+def _comment_of(value: object) -> BundledComment:
+    if not isinstance(value, dict):
+        raise Refused("A comment is not an object.")
+    author, said = text(value, "author"), text(value, "text")
+    if len(said) > LONGEST_COMMENT or len(author) > LONGEST_NAME:
+        raise Refused("A comment, or the name of its author, is too long.")
+    if strict_json.doubtful(said) or strict_json.doubtful(author):
+        raise Refused("A comment has a text with a NUL or an unpaired surrogate.")
+    removed = _moment_or_none(value, "removed_at")
+    if said and removed:
+        raise Refused("A comment is deleted and has a text.")
+    return BundledComment(author, said, moment_of(text(value, "at")), _moment_or_none(value, "edited_at"), removed)
+
+
+def _moment_or_none(value: Line, name: str) -> datetime | None:
+    return None if value.get(name) is None else moment_of(text(value, name))
 
 
 def proposal_of(line: Line) -> BundledProposal:

@@ -1,10 +1,12 @@
-"""Writes memories, their versions, open proposals and the audit as JSON Lines; docs/export.md describes the lines."""
+"""Writes memories, their versions and comments, open proposals and the audit as JSON Lines; docs/export.md describes
+the lines."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from memoryhub.chain import moment
-from memoryhub.transfer.bundle import BundledProposal
+from memoryhub.transfer.bundle import BundledProposal, BundledThread
 from memoryhub.transfer.written import About, Told, WrittenVersion, author, header, line
 
 FORMAT = "memoryhub"
@@ -26,16 +28,34 @@ def opening(about: About) -> Iterator[bytes]:
     yield line({"type": "store", **about.store})
 
 
-def memories(versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """Yield the lines of memories and versions; `versions` are grouped by memory, oldest first."""
+Threads = Callable[[str], Iterable[BundledThread]]
+"""A function that returns the conversations about a memory, by its id."""
+
+
+def memories(versions: Iterable[WrittenVersion], counts: Counts, threads: Threads = lambda _: ()) -> Iterator[bytes]:
+    """Yield the lines of memories, versions and conversations; `versions` are grouped by memory, oldest first."""
     memory = None
     for written in versions:
         if written.memory != memory:
+            if memory is not None:
+                yield from _threads(memory, threads)
             memory = written.memory
             counts.memories += 1
             yield line({"type": "memory", "id": memory, "path": written.memory_path, "deleted": written.deleted})
         counts.versions += 1
         yield line(_version(written))
+    if memory is not None:
+        yield from _threads(memory, threads)
+
+
+def _threads(memory: str, threads: Threads) -> Iterator[bytes]:
+    for one in threads(memory):
+        told = asdict(one, dict_factory=lambda found: {name: _plain(value) for name, value in found})
+        yield line({"type": "thread", "memory": memory, **told})
+
+
+def _plain(value: object) -> object:
+    return moment(value) if isinstance(value, datetime) else value
 
 
 def _version(written: WrittenVersion) -> Told:

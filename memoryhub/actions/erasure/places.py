@@ -160,7 +160,7 @@ def _copies(store_id: str) -> list[str]:
 PLAIN = (
     Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
     Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "case_number", "path")),
-    Place("comment", Comment.objects.of_store, ("text",)),
+    Place("comment", Comment.objects.of_store, ("text", "author_name")),
     Place("claude_run", ClaudeRun.objects.of_store, ("task", "system")),
     Place("claude_preset", ClaudePreset.objects.of_store, ("name",)),
     Place("finding", lambda store: Finding.objects.filter(store_id=store), ("note",)),

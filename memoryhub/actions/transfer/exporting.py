@@ -10,6 +10,7 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.selection import Chosen, Item, NotDone, Selected, named_of, selected
+from memoryhub.actions.transfer.export_comments import Threads
 from memoryhub.actions.transfer.export_proposals import open_proposals
 from memoryhub.actions.transfer.export_rows import Cover, Rows, Scope
 from memoryhub.models import AuditChain, AuditEntry, Directory, MemoryStore, Redaction
@@ -28,7 +29,8 @@ class Wanted:
     """What to export, and in which form: a selection, or a directory (`path`; `""` is the whole store).
 
     With `masked`, the values that pages mask are masked too, and the audit is left out. `proposals` asks for the open
-    proposals, which only JSON Lines of a whole store have.
+    proposals, which only JSON Lines of a whole store have. `comments` asks for what people said about the memories,
+    which the history in JSON Lines and ZIP has.
     """
 
     form: str
@@ -37,11 +39,17 @@ class Wanted:
     history: bool = True
     masked: bool = False
     proposals: bool = False
+    comments: bool = False
 
     @property
     def has_proposals(self) -> bool:
         """Return whether the export contains the open proposals."""
         return self.proposals and self.form == "jsonl" and not self.masked and not self.path and self.chosen is None
+
+    @property
+    def has_comments(self) -> bool:
+        """Return whether the export contains the comments on its memories."""
+        return self.comments and self.form != "git" and self.history and not self.masked
 
     @property
     def audit(self) -> bool:
@@ -90,7 +98,8 @@ class Export:
         self.counts.memories = self.counts.versions = 0
         yield from jsonl_write.opening(self.about)
         versions = rows.histories() if self.wanted.history else rows.heads()
-        yield from jsonl_write.memories(versions, self.counts)
+        threads = (Threads(self.scope.store, self.scope.seq).of,) if self.wanted.has_comments else ()
+        yield from jsonl_write.memories(versions, self.counts, *threads)
         if self.wanted.has_proposals:
             yield from jsonl_write.proposals(open_proposals(self.scope.store, self.scope.seq))
         if self.wanted.audit:
@@ -190,6 +199,8 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
     }
     if wanted.has_proposals:
         details["proposals"] = True
+    if wanted.has_comments:
+        details["comments"] = True
     return Record(
         "export",
         path=one.path or None if one else None,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from memoryhub import chain
+from memoryhub.actions.transfer import import_comments
 from memoryhub.actions.transfer.preview import REFUSED, SKIP
 from memoryhub.models import ImportItem
 from memoryhub.transfer.bundle import Author, BundledChange, BundledMemory, BundledProposal, BundledVersion
@@ -47,9 +48,17 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _renumbered(memory: BundledMemory) -> BundledMemory:
-    return replace(
-        memory, versions=tuple(replace(version, number=number) for number, version in enumerate(memory.versions, 1))
+    """Return a memory whose versions are numbered from 1, and its conversations with them. Those about a removed
+    version are then about the memory as a whole."""
+    numbers = {version.number: number for number, version in enumerate(memory.versions, 1)}
+    versions = tuple(replace(version, number=numbers[version.number]) for version in memory.versions)
+    threads = (
+        replace(one, number=numbers[one.number])
+        if one.number in numbers
+        else replace(one, number=len(versions), first=None, last=None)
+        for one in memory.threads
     )
+    return replace(memory, versions=versions, threads=tuple(threads))
 
 
 def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
@@ -73,6 +82,9 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
     encoded = (content or "").encode()
     first = memory.versions[0]
     is_plain = len(memory.versions) == 1 and first.at is None and first.id is None and first.author is None
+    history = [] if is_plain else [_told(version, place) for version in memory.versions]
+    if history and memory.threads:
+        history[-1][import_comments.KEY] = import_comments.told(memory.threads)
     return ImportItem(  # type: ignore[misc]
         number=number,
         path=kept_text(place + memory.path) if memory.path else "",
@@ -81,7 +93,7 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
         content=content,
         size=len(encoded),
         memory=kept_text(memory.id) if memory.id else None,
-        history=[] if is_plain else [_told(version, place) for version in memory.versions],
+        history=history,
         version_count=memory.versions[-1].number,
     )
 
@@ -107,6 +119,12 @@ def _change(change: BundledChange, place: str) -> dict[str, Any]:
         ("path", change.path), ("memory", change.memory), ("new_path", change.new_path),
     )}  # fmt: skip
     return {**moved, "base": change.base, "content": change.content, "deletes": change.deletes}
+
+
+def weight(item: ImportItem) -> int:
+    """Return about how many bytes an item has. A long history may share texts, and has at most this many."""
+    threads = item.history[-1].get(import_comments.KEY, ()) if item.history else ()
+    return item.size * item.version_count + import_comments.weight(threads)
 
 
 def kept_text(text: str) -> str:

@@ -114,7 +114,7 @@ def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
     size = 0
     for item in items:
         piece.append(item)
-        size += item.size * item.version_count
+        size += import_items.weight(item)
         if len(piece) >= MOST_ITEMS or size > MOST_ARRIVING:
             yield piece
             piece, size = [], 0

@@ -18,7 +18,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened, ScreenedPath
 from memoryhub.actions.memories import commands
-from memoryhub.actions.transfer import dismissals, import_proposals, preview
+from memoryhub.actions.transfer import dismissals, import_comments, import_proposals, preview
 from memoryhub.actions.transfer.preview import BESIDE, SKIP, TRASH, is_deleted, require_free
 from memoryhub.models import Import, ImportItem, Memory, MemoryText, MemoryVersion, Operation, Redaction
 from memoryhub.protocol import paths, results
@@ -111,15 +111,14 @@ def beside(store: Tree, path: str) -> str:
     raise ToolError(results.already_exists(path))
 
 
-def _record(job: Import, item: ImportItem, path: str, memory: str, made: Sequence[Version], *, gone: int = 0) -> Record:
+def _record(job: Import, item: ImportItem, path: str, memory: str, made: Sequence[Version], **more: int) -> Record:
     details: dict[str, Any] = {
         "import": job.pk,
         "number": item.number,
         "choice": item.choice,
-        "versions": len(made) - gone,
+        "versions": len(made) - more.get("gone", 0),
+        **{name: count for name, count in more.items() if count},
     }
-    if gone:
-        details["gone"] = gone
     if path != item.path:
         details["beside"] = item.path
     return Record(
@@ -323,8 +322,17 @@ class _History:
             tree.count(store, paths.ancestors(self.path), 1, head.size or 0)
         self._note()
         dismissals.carry(store, self.job, self.item, self.memory)
-        record = _record(self.job, self.item, self.path, self.memory, store.made, gone=len(self.missing))
+        comments = self._comments()
+        record = _record(
+            self.job, self.item, self.path, self.memory, store.made, gone=len(self.missing), comments=comments
+        )
         return record._replace(redactions=redactions)
+
+    def _comments(self) -> int:
+        threads = self.item.history[-1].get(import_comments.KEY, ())
+        contents = {text.pk: text.content for text in self.texts}
+        texts = {version.number: contents.get(str(version.text_id)) for version in self.versions}
+        return import_comments.write(self.store, self.memory, threads, texts.get, self._moment)
 
     def _with_text(self) -> MemoryVersion:
         """Return the version whose text the memory has: its newest one, or the last one before its deletion."""

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
-from memoryhub.models import AuditChain, Directory, MemoryStore, Role
+from memoryhub.models import AuditChain, Comment, Directory, MemoryStore, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import addresses, masking
@@ -56,7 +56,7 @@ FORMATS = (
 
 
 class ExportForm(forms.Form):
-    """The format of an export, and whether it includes the history and the open proposals."""
+    """The format of an export, and whether it includes the history, the open proposals and the comments."""
 
     format = forms.ChoiceField(
         choices=[(one.value, one.name) for one in FORMATS],
@@ -64,6 +64,7 @@ class ExportForm(forms.Form):
     )
     history = forms.BooleanField(required=False)
     proposals = forms.BooleanField(required=False)
+    comments = forms.BooleanField(required=False)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,6 +82,7 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
             path=directory.path,
             history=form.cleaned_data["history"],
             proposals=form.cleaned_data["proposals"],
+            comments=form.cleaned_data["comments"],
         )
         try:
             return answer(exporting.begin(store.pk, wanted, act(request)))
@@ -123,6 +125,8 @@ def _page(request: Request, store: MemoryStore, directory: Directory | None, for
         chosen=form["format"].value() or "zip",
         with_history=form["history"].value() if form.is_bound else True,
         with_proposals=form["proposals"].value() if form.is_bound else False,
+        has_comments=Comment.objects.of_store(store.pk).filter(memory__isnull=False).exists(),
+        with_comments=form["comments"].value() if form.is_bound else False,
         entries=row.last_seq - row.start_seq if row else 0,
         is_masked=not request.role.includes(Role.CURATOR),
         crumbs=addresses.crumbs(store.pk, store.name, path) if path else [],
