@@ -61,8 +61,8 @@ class ImportItem(models.Model):
 
     `met` is the version that the store had at the item's path when the item was compared (null: none). `memory` is the
     id that the source gives the memory. `history` holds the memory's versions, oldest first, if the source includes
-    them. `version_count` counts the versions of the source, with those that were removed there. The texts in `history`
-    and `content` are cleared when the import ends.
+    them. `version_count` counts the versions of the source, with those that were removed there. `comment_count` counts
+    the comments in `history`. The texts in `history` and `content` are cleared when the import ends.
 
     If the item `is_proposal`, it is an open proposal: `history` has its changes, `path` is that of the first one, and
     `memory` is the agent's id.
@@ -81,6 +81,7 @@ class ImportItem(models.Model):
     met = IdField(null=True)
     history = PlainJSONField(default=list)
     version_count = models.BigIntegerField(default=1)
+    comment_count = models.BigIntegerField(default=0)
     is_proposal = models.BooleanField(default=False)
     seq = models.BigIntegerField(null=True)
     outcome = models.CharField(max_length=20, default="", blank=True)

@@ -133,7 +133,27 @@ def test_they_are_bounded(talked: MemoryStore) -> None:
     with pytest.raises(Refused, match="more than 300 comments"):
         jsonl_read.read(data, importing.bounds()._replace(versions=300))
     item = next(iter(import_items.items_of(trips.read(data), "")))
-    assert import_items.weight(item) > 400 * 100, "an upload is written in pieces"
+    assert import_items.weight(item) > 400 * 100 and item.comment_count == 402, "an upload is written in pieces"
+
+
+@pytest.mark.both_databases
+def test_the_preview_counts_them_and_few_are_taken_up_at_once(talked: MemoryStore, superuser: User) -> None:
+    lines = lines_of(export(talked, "jsonl", comments=True))
+    of_type(lines, "thread")[0]["comments"] *= 75
+    end = next(at for at, one in enumerate(lines) if one["type"] == "end")
+    again = [{**one} for one in of_type(lines, "memory", "version", "thread")]
+    for one in again:
+        one.update({name: f"{one[name]}X" for name in ("id", "memory") if name in one})
+        one.update({"path": "/b.md"} if "path" in one else {})
+    lines[end:] = [*again, {**lines[end], "memories": 2, "versions": 4}]
+    target = trips.new_store("Target")
+    job = trips.prepared(target, written(lines))
+    assert [item.comment_count for item in job.items.order_by("number")] == [152, 152]
+    html = signed_in(superuser).get(reverse("import_", args=[target.pk, job.pk])).content.decode()
+    assert html.count("152 comments") == 2
+    importing.start(job.pk, trips.act(41))
+    importing.step(job.pk, trips.act(41).at)
+    assert Comment.objects.of_store(target.pk).count() == 152, "one memory is one transaction"
 
 
 @pytest.mark.both_databases

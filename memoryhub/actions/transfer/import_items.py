@@ -95,6 +95,7 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
         memory=kept_text(memory.id) if memory.id else None,
         history=history,
         version_count=memory.versions[-1].number,
+        comment_count=sum(len(thread.comments) for thread in memory.threads) if history else 0,
     )
 
 

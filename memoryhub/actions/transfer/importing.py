@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -32,7 +33,8 @@ from memoryhub.transfer.reading import Bounds, Read
 OPEN = (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
 AT_WORK = (ImportState.READING, ImportState.RUNNING)
 MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 50, 200, 256 * 1024
-"""The most items, versions and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""
+"""The most items, versions (comments count too) and bytes of one transaction (at least one memory), so that tool calls
+wait only briefly."""
 _size = pace.Size(MOST_ITEMS)
 MOST_ARRIVING = 1024 * 1024
 """The most bytes of one transaction of an upload."""
@@ -308,7 +310,7 @@ def _few(job: Import) -> list[ImportItem]:
     """Return the next items with their texts, as many as delay tool calls only briefly."""
     chosen: list[int] = []
     versions = size = 0
-    sizes = _next(job).values_list("number", "choice", "version_count", "size")
+    sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size")
     for number, choice, count, length in sizes[: min(MOST_ITEMS, _size.next)]:
         if choice != SKIP:
             versions, size = versions + count, size + length

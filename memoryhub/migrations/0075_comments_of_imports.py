@@ -1,0 +1,16 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('memoryhub', '0074_imported_comments'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='importitem',
+            name='comment_count',
+            field=models.BigIntegerField(default=0),
+        ),
+    ]
