@@ -58,7 +58,7 @@ ROOMS = {
         "proposals": "comments path_rules sessions undo",
         "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",
-        "claude_runs": "sessions",
+        "claude_runs": "agents sessions",
         "today": "background findings proposals review stores",
     },
 }  # fmt: skip

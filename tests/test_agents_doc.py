@@ -20,6 +20,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 from tests import asynchronous
 from tests.api.messages_api import playing
 from tests.api.server import ROOT, Server, served
+from tests.node import typescript_sdk
 
 TEXT = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
 MOST_LINES = 10
@@ -159,10 +160,7 @@ def test_the_memory_stores_api(desk: Desk) -> None:
 
 
 def test_the_memory_stores_api_in_typescript(desk: Desk) -> None:
-    installed = subprocess.run(["sh", "tools/typescript.sh"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if installed.returncode:
-        (pytest.fail if os.environ.get("MEMORYHUB_REQUIRE_NODE") else pytest.skip)(installed.stderr)
-    (desk.place / "node_modules").symlink_to(ROOT / ".venv" / "typescript" / "node_modules")
+    (desk.place / "node_modules").symlink_to(typescript_sdk() / "node_modules")
     script = desk.place / "example.mjs"
     script.write_text(block("The memory_stores API in TypeScript", "typescript").text)
     printed = run(["node", str(script)], desk.place, os.environ | desk.environment)

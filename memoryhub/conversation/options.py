@@ -100,6 +100,7 @@ class Options:
             "model": model,
             "tools": [{"type": "memory_20250818", "name": TOOL}],
             "betas": self.betas(),
+            "cache_control": {"type": "ephemeral"},
         }
         if system:
             parameters["system"] = system
@@ -108,6 +109,10 @@ class Options:
         if edits := self.edits():
             parameters["context_management"] = {"edits": edits}
         return parameters
+
+    def request(self, model: str, system: str) -> Json:
+        """Return the parameters of a request whose answer may be as long as the options say."""
+        return self.parameters(model, system) | {"max_tokens": self.max_tokens}
 
     def summary(self, model: str, system: str) -> Json:
         """Return what a request says that only asks for a summary of the conversation. No context is edited in it."""

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.server import ROOT, Server, served
+from tests.api.server import Server, served
+from tests.node import typescript_sdk
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,5 @@ class TypeScript:
 
 @pytest.fixture(scope="session")
 def typescript() -> TypeScript:
-    """The SDK as `tools/typescript.sh` installs it, or the sentence that says why the test is skipped."""
-    done = subprocess.run(["sh", "tools/typescript.sh"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = f"The TypeScript SDK cannot be had: {done.stderr.strip() or done.stdout.strip()}"
-        if os.environ.get("MEMORYHUB_REQUIRE_NODE"):
-            pytest.fail(why)
-        pytest.skip(why)
-    return TypeScript(ROOT / ".venv" / "typescript")
+    """The SDK as `tools/typescript.sh` installs it."""
+    return TypeScript(typescript_sdk())

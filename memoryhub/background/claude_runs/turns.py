@@ -176,7 +176,7 @@ class Turns:
             parameters = common | {"messages": messages, "betas": betas(common["betas"], messages)}
             counted = self._count(parameters)
             room = work.hold(self.run_id, self.worker, counted, most)
-            parameters |= {"max_tokens": room, "cache_control": {"type": "ephemeral"}}
+            parameters["max_tokens"] = room
             try:
                 return self._answer(parameters, counted)
             except Failed as failed:

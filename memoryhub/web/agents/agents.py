@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Agent, Key, MemoryStore, Session, User
+from memoryhub.actions.claude_runs import configuration
+from memoryhub.models import Agent, ClaudePreset, Key, MemoryStore, Session, User
 from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents.forms import AgentForm
 from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows
@@ -72,6 +73,7 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
         "store": store,
         "clients": clients(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
         "snippets": snippets(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
+        "presets": _presets(user, store) if store else [],
         "rows": rows,
         "is_cut": len(rows) == ROWS,
         "last_used": max((row.key.last_used_at for row in rows if row.key.last_used_at), default=None),
@@ -82,6 +84,12 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
         "limitable": reached if user.is_superuser else [one for one in reached if one in _administered(user)],
     }
     return render(request, "agents/agent.html", shown)
+
+
+def _presets(user: User, store: MemoryStore) -> list[ClaudePreset]:
+    """Return the presets of Claude runs whose pages a person may open in a store."""
+    found = ClaudePreset.objects.of_store(store.pk).by_name().only("pk", "name", "store")
+    return list(found) if configuration.may_run(user, store) else []
 
 
 def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:

@@ -1,5 +1,6 @@
 """The forms that start and continue Claude runs."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -178,18 +179,23 @@ class StartForm(forms.Form):
 
     def asked(self) -> Asked:
         given = self.cleaned_data
-        options = {name: given[name] for name in Options.__dataclass_fields__}
-        system = guidance.system_prompt(given["system"], tidy=given["tidy"], topic=given["topic"])
+        model, system, options = conversation_of(given)
         copies, proposes = given["place"] in (COPY, PROPOSAL), given["place"] == PROPOSAL
         if proposes:
             told = guidance.PROPOSES.format(most=MOST_CHANGES)
             system = system if told in system else f"{system}\n\n{told}".strip()
-        return Asked(given["model"], given["task"], system, Options.of(options), copies, proposes, given["seq"])
+        return Asked(model, given["task"], system, options, copies, proposes, given["seq"])
 
     def as_preset(self) -> dict[str, Any]:
         """Return the content of a preset."""
         names = ("model", "system", "tidy", "topic", *Options.__dataclass_fields__)
         return {name: self.cleaned_data[name] for name in names}
+
+
+def conversation_of(given: Mapping[str, Any]) -> tuple[str, str, Options]:
+    """Return the model, the system prompt and the options of what the form says, or of a preset of it."""
+    guided = {"tidy": bool(given.get("tidy")), "topic": given.get("topic", "")}
+    return given["model"], guidance.system_prompt(given.get("system", ""), **guided), Options.of(given)
 
 
 def initial_of(run: ClaudeRun, *, copies: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -16,8 +17,10 @@ from memoryhub.actions.claude_runs import presets
 from memoryhub.models import ClaudePreset, MemoryStore
 from memoryhub.text import diffs
 from memoryhub.text.diffs import Diff
+from memoryhub.web.agents.clients import PLACEHOLDER
+from memoryhub.web.agents.set_up import SetUp, set_up
 from memoryhub.web.claude_runs.access import who_may_run
-from memoryhub.web.claude_runs.forms import StartForm
+from memoryhub.web.claude_runs.forms import StartForm, conversation_of
 from memoryhub.web.claude_runs.rows import masking_of
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act
@@ -44,8 +47,12 @@ def page(request: Request, store: MemoryStore, claude_preset_id: str) -> HttpRes
         presets.delete(store.pk, preset.pk, act(request))
         messages.success(request, _("The preset was deleted."))
         return see_other("new_claude_run", store.pk)
-    shown = list(_versions(store, preset))[::-1]
-    return render(request, "claude_runs/preset.html", pages.context(request, store, preset=preset, versions=shown))
+    more = {
+        "preset": preset,
+        "versions": list(_versions(store, preset))[::-1],
+        "set_up": _set_up(store, content_of(preset, None)),
+    }
+    return render(request, "claude_runs/preset.html", pages.context(request, store, **more))
 
 
 def preset_of(store: MemoryStore, preset_id: str) -> ClaudePreset:
@@ -61,6 +68,14 @@ def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
     versions: Any = preset.versions
     found = [version for version in versions if version["number"] == number] or versions[-1:]
     return dict(found[0]["content"]) if found else {}
+
+
+def _set_up(store: MemoryStore, content: Mapping[str, Any]) -> SetUp:
+    """Return programs that ask Claude as a run with this content of a preset does."""
+    mask = masking_of(store)
+    masked = {name: mask(value) if isinstance(value, str) else value for name, value in content.items()}
+    model, system, options = conversation_of(masked)
+    return set_up(settings.MEMORYHUB_URL, store.pk, PLACEHOLDER, model=model, system=system, options=options)
 
 
 def _versions(store: MemoryStore, preset: ClaudePreset) -> Iterator[Version]:
