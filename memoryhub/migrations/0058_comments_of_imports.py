@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0074_imported_comments'),
+        ('memoryhub', '0057_imported_comments'),
     ]
 
     operations = [
