@@ -49,7 +49,8 @@ class Erasing:
     """One act of erasure. Live memories get a new version without the texts; older rows are masked in place."""
 
     def __init__(self, store: Tree, terms: Terms) -> None:
-        self.store, self.terms, self.evidence = store, terms, Evidence(store)
+        self.store, self.terms = store, Terms(terms.texts, places.named_directories(store.store))
+        self.evidence = Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
         """Mask every hit and return the commitments for the entry. Imports to cancel were cancelled before."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -12,6 +13,7 @@ from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
 from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.retention import policies
 from memoryhub.actions.transfer import importing
 from memoryhub.models import (
     AuditEntry,
@@ -36,6 +38,8 @@ from memoryhub.models import (
     Session,
 )
 from memoryhub.models.fields import PlainJSONField
+from memoryhub.path_rules import of_json
+from memoryhub.protocol import paths
 from memoryhub.text import keeping
 
 REDACTED = "[redacted]"
@@ -44,9 +48,11 @@ REDACTED = "[redacted]"
 class Terms:
     """The exact texts to erase, longest first, because one may be a part of another."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str], kept: Iterable[str] = ()) -> None:
+        """Take the texts, and the directories that keep their names in paths, unless they have one of the texts."""
         self.texts = sorted(set(texts), key=lambda text: (-len(text), text))
         self.escaped = [to_json(text)[1:-1] for text in self.texts]
+        self.kept = frozenset(directory for directory in kept if not self.stand_in(f"{directory}/"))
 
     def stand_in(self, text: str) -> bool:
         return any(term in text for term in self.texts)
@@ -58,10 +64,16 @@ class Terms:
         return text
 
     def masked_path(self, path: str) -> str:
-        """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends."""
+        """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends. Of a text that is
+        a whole path, the names of `kept` directories stay: without the rest, it is the text no more."""
+        masked = path
         for term in self.texts:
-            path = path.replace(term, "/".join(REDACTED if name else "" for name in term.split("/")))
-        return path
+            masked = masked.replace(term, "/".join(REDACTED if name else "" for name in term.split("/")))
+        names = path.split("/")
+        above = accumulate(names[:-1], lambda directory, name: f"{directory}/{name}")
+        stays = [directory in self.kept for directory in above]
+        pairs = zip(names, masked.split("/"), [*stays, False], strict=True)
+        return "/".join(name if is_kept else new for name, new, is_kept in pairs)
 
     def masked_json(self, text: str) -> str:
         """Return an ASCII-escaped JSON text with the terms masked in every string."""
@@ -138,6 +150,21 @@ def _position(column: str, text: str) -> Any:
 
 def _escaped(model: type[models.Model], column: str) -> bool:
     return isinstance(model._meta.get_field(column), PlainJSONField)
+
+
+def named_directories(store_id: str) -> Iterator[str]:
+    """Yield the directories that path rules, policies, holds and pins name: what is in them stays in them."""
+    for store in MemoryStore.objects.filter(pk=store_id):
+        for rule in of_json(store.path_rules).rules:
+            yield from _directories(rule.pattern)
+    for policy in policies.concerning(store_id):
+        yield from _directories(policy.pattern)
+    for place in Hold.objects.of_store(store_id).exclude(path=None).values_list("path", flat=True):
+        yield from _directories(f"{place}/")
+
+
+def _directories(pattern: str) -> Sequence[str]:
+    return paths.ancestors(pattern.partition("*")[0])
 
 
 ENTRY_TEXTS = ("path", "new_path", "label", "note", "token")
