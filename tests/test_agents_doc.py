@@ -47,7 +47,7 @@ class Block:
 
 def blocks(document: str) -> list[Block]:
     found = []
-    for section in re.split(r"^## ", document, flags=re.MULTILINE)[1:]:
+    for section in re.split(r"^###? ", document, flags=re.MULTILINE)[1:]:
         heading = section.partition("\n")[0]
         found += [
             Block(heading, *parts) for parts in re.findall(r"^```(\w*)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
@@ -128,7 +128,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 def test_every_example_has_ten_lines_and_is_run_here() -> None:
     assert [f"{found.heading}: {len(found.lines)} lines" for found in BLOCKS if len(found.lines) > MOST_LINES] == []
     assert max(len(line) for found in BLOCKS for line in found.lines) <= 120
-    ran = {(heading, language) for heading, language in EXAMPLES}
+    ran = {*EXAMPLES, *((heading, language) for heading, (language, _) in FRAMEWORKS.items())}
     assert {(found.heading, found.language) for found in BLOCKS} == ran
     assert len(BLOCKS) == len(ran)
 
@@ -140,6 +140,14 @@ EXAMPLES = [
     ("MCP", "python"), ("In and out", "sh"), ("Webhooks", "python"),
 ]  # fmt: skip
 """Each has its test below, or is what the fixture did."""
+FRAMEWORKS = {
+    "Claude Agent SDK": ("python", "claude-agent-sdk"),
+    "LangGraph": ("python", "langchain langchain-anthropic langchain-mcp-adapters"),
+    "Pydantic AI": ("python", "pydantic-ai-slim[anthropic,mcp]"),
+    "OpenAI Agents SDK": ("python", "openai-agents"),
+    "Vercel AI SDK": ("typescript", "ai @ai-sdk/anthropic @ai-sdk/mcp"),
+}
+"""The language and the packages of each; `test_agents_doc_frameworks` runs them."""
 
 
 @pytest.mark.parametrize("heading", ["Your own loop", "The tool runner", "The tool runner, async"])
