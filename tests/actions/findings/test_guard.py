@@ -30,8 +30,9 @@ SCREENED = {
 }
 """Who calls them, and screens first: the tests of the doors try each."""
 
-BRINGS_NOTHING = {"actions/erasure/masking.py", "actions/stores/copies.py"}
-"""Write texts from which something was taken, or copy those that the memories have, and nothing else."""
+BRINGS_NOTHING = {"actions/erasure/masking.py", "actions/stores/copies.py", "background/claude_runs/evaluating.py"}
+"""Write texts from which something was taken, copy those that the memories have, or plant those of the suite in a copy
+that is thrown away, and nothing else."""
 
 
 def callers() -> Iterator[tuple[str, str, str]]:
