@@ -152,7 +152,11 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
             id="clrun_1", store=store, agent="agent_1", key="apikey_1", model="m", task="of Alice", state="finished",
             created_at=AT,
         )  # fmt: skip
-        preset = ClaudePreset.objects.create(id="clpreset_1", store=store, name="of Alice", changed_at=AT)
+        content = {"model": "m", "system": "of Alice"}
+        preset = ClaudePreset.objects.create(
+            id="clpreset_1", store=store, name="of Alice", changed_at=AT,
+            versions=[{"number": 1, "at": AT.isoformat(), "by": "Alice", "content": content}],
+        )  # fmt: skip
         ImportItem.objects.create(job=job, number=1, path="/of Alice", found="conflict", choice="skip", content="x")
     agent_key, session = Key.objects.get(), Session.objects.get()
     return {

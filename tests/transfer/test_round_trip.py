@@ -73,6 +73,7 @@ MARKED = ("/.anthropic-memory-store", "/.anthropic-memory-store.d/x.md", "/notes
 
 
 @pytest.mark.django_db
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_memory_named_like_the_marker_of_the_sdk_comes_back_from_an_export(form: str, own_checkpoints: Path) -> None:
     source = trips.new_store()

@@ -6,8 +6,8 @@ BARE = re.compile(r"\b(?:memstore|mem|memver|agent|apikey|user|sesn|rev|import)_
 THE_POINT = re.compile(r"<dt>(?:Id)</dt><dd[^>]*>.*?</dd>|<(script|style|textarea|pre|template)\b.*?</\1>", re.DOTALL)
 """The id among the facts about a thing, and raw text, such as the JSON of a call."""
 
-NAMED_BY_ID = frozenset(("edit-store", "delete-store"))
-"""Pages that give the id of a memory store to copy or to keep."""
+NAMED_BY_ID = frozenset(("edit-store", "delete-store", "claude-evaluations"))
+"""Pages that give the id of a memory store to copy, alone or in a command, or to keep."""
 
 
 def bare_ids(page: str, html: str) -> list[str]:

@@ -152,5 +152,5 @@ def test_the_audit_does_not_have_the_address_of_a_chat_which_lets_anybody_write_
     host = url.split("/")[2]
     assert f'"https://{host}/' in told[0] and len(told) == (3 if "x" in url else 2)
     assert not any(
-        secret in entry for entry in told for secret in ("T0", "webhooks/1", "webhookb2", "sig=", "hooks/abc")
+        secret in entry for entry in told for secret in ("/T0", "webhooks/1", "webhookb2", "sig=", "hooks/abc")
     )

@@ -45,6 +45,7 @@ def test_an_admin_of_a_store_neither_sees_nor_empties_the_views_of_others(
     assert "Erased from 1 memory store" in letter and everywhere("Graugans") == []
 
 
+@pytest.mark.both_databases
 def test_a_private_view_of_the_store_is_emptied_and_shown_to_no_one_else(
     store: MemoryStore, alice: User, bob: User
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_paused_policy_is_not_said_to_have_removed_everything(old: MemoryStore
     assert "A paused policy removes nothing" in shown and "unread since" in shown
 
 
+@pytest.mark.both_databases
 def test_what_a_deleted_policy_left_in_the_trash_is_not_said_to_be_kept(old: MemoryStore, alice: User) -> None:
     client, now, policy = signed_in(alice), timezone.now(), RetentionPolicy.objects.get()
     run = runs.start(old.id, done_by(now), now)

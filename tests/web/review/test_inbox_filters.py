@@ -72,7 +72,7 @@ def test_the_filters(caller: Caller, alice: User) -> None:
         assert [path for path, _ in shown(page)] == found[::step], (words, order)
 
 
-@pytest.mark.both_databases
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_what_an_agent_rarely_wrote_is_found_behind_many_versions_of_others(
     caller: Caller, alice: User, order: str, monkeypatch: pytest.MonkeyPatch
