@@ -203,7 +203,7 @@ def _claude() -> Iterator[CheckMessage]:
         yield Error(
             f"MEMORYHUB_EXPERIMENTAL names what this release does not have: {', '.join(sorted(unknown))}.",
             hint="It has `dreams`; see docs/runs.md.",
-            id="memoryhub.E050",
+            id="memoryhub.E036",
         )
 
 
@@ -320,7 +320,8 @@ def _stream() -> Iterator[CheckMessage]:
 
 
 def _spans() -> Iterator[CheckMessage]:
-    if settings.MEMORYHUB_SPANS and find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+    needed = ("opentelemetry.sdk", "opentelemetry.exporter")  # find_spec raises an error if what they are in is missing
+    if settings.MEMORYHUB_SPANS and not all(find_spec(name) for name in needed):
         yield Error(
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages that send spans are not installed.",
             hint="Run .venv/bin/python -m pip install -r requirements-tracing.txt, or leave out the variable.",

@@ -164,7 +164,7 @@ def test_the_settings_of_claude_runs_are_checked(settings: Any, monkeypatch: pyt
         assert ("memoryhub.E033" not in ids(checks.environment())) == is_right, value
     settings.ANTHROPIC_BASE_URL = "api.anthropic.com"
     settings.MEMORYHUB_EXPERIMENTAL = ["dreams", "flying"]
-    assert {"memoryhub.E032", "memoryhub.E050"} <= set(ids(checks.environment()))
+    assert {"memoryhub.E032", "memoryhub.E036"} <= set(ids(checks.environment()))
 
 
 def test_each_problem_has_an_id_of_its_own() -> None:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 MOST = 20_000
 """If nothing takes the notes, the oldest ones are dropped."""
+LONGEST = 200
+"""The most characters that are kept of a header; a valid one of today has 55."""
 
 
 class Place(NamedTuple):
@@ -21,10 +23,6 @@ class Place(NamedTuple):
 
 
 _noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
-
-
-LONGEST = 200
-"""The most characters that are kept of a header; a valid one of today has 55."""
 
 
 def note(place: Place, parent: str) -> None:
