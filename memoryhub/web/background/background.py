@@ -65,7 +65,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of task on one node; its state is ok, failing or hanging."""
+    """One kind of task on one node; its state is ok, failing or hanging, or unplanned: there is nothing to do."""
 
     label: str
     does: str
@@ -109,7 +109,7 @@ def hub_background(request: Request) -> HttpResponse:
     shown = {
         "rows": found,
         "health": _health(),
-        "failing": sum(row.state != "ok" for row in found),
+        "failing": sum(row.state in ("failing", "hanging") for row in found),
         "several": len({row.node for row in found}) > 1,
         "remains": remains,
         "checked": runs.last(),
@@ -149,4 +149,6 @@ def _health() -> Health:
 def _row(task: BackgroundTask, now: datetime) -> Row:
     label, does = WORDS[task.name]
     state = "hanging" if background.hangs(task, now) else "failing" if task.failures else "ok"
+    if state == "ok" and task.name == "backups" and not schedule.state().plan.target:
+        state = "unplanned"
     return Row(str(label), str(does), task.node, state, task)

@@ -59,7 +59,7 @@ def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> No
     assert "Nothing is recorded yet" in page(client) and "Yes: all" not in page(client)
     background.note(Outcome("figures", now))
     background.note(Outcome("backups", now))
-    assert "None planned</span>" in page(client)
+    assert "None planned</span>" in page(client) and page(client).count("last succeeded") == 1
     assert "Yes: all background work succeeds" in page(client)
     background.note(Outcome("checkpoints", now, "/data/checkpoints.jsonl: No space left on device.", 3, now))
     background.note(Outcome("imports", now - timedelta(hours=1)))
