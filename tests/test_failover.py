@@ -15,11 +15,13 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from django.db import connection
 
 from memoryhub import settings as shipped
 from tests import cluster, starts
 from tests.api.server import ROOT, Agent, Server, served
 from tests.faults import postgres
+from tests.long import LONG
 
 SOON = 2.5
 """Seconds within which a request is refused: two, and what a busy machine adds."""
@@ -66,6 +68,8 @@ def address(*places: Path, name: str = "postgres", more: str = "") -> str:
 
 @pytest.fixture
 def clusters() -> Iterator[Clusters]:
+    if connection.vendor == "sqlite" and not LONG:
+        pytest.skip("the run on PostgreSQL has the short form")
     directory = Path(tempfile.mkdtemp(prefix="memoryhub-failover-"))
     directory.chmod(0o711)
     found = Clusters(directory)
