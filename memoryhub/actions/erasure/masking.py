@@ -5,13 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from django.db import models
-
 from memoryhub import ids
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
-from memoryhub.actions.core.plans import in_parts, marked
-from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import places
 from memoryhub.actions.erasure.places import REDACTED, Place, Terms
@@ -24,7 +21,6 @@ from memoryhub.models import (
     MemoryStore,
     MemoryText,
     MemoryVersion,
-    RetentionPolicy,
     SavedView,
     Session,
 )
@@ -49,7 +45,8 @@ class Erasing:
     """One act of erasure. Live memories get a new version without the texts; older rows are masked in place."""
 
     def __init__(self, store: Tree, terms: Terms) -> None:
-        self.store, self.terms = store, Terms(terms.texts, places.named_directories(store.store))
+        marks = places.stand_ins(store.store, terms.texts)
+        self.store, self.terms = store, Terms(terms.texts, places.named(store.store), marks)
         self.evidence = Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -79,7 +76,7 @@ class Erasing:
             return
         content, path = self.terms.masked(memory.content), self.terms.masked_path(memory.path)
         if path != memory.path:
-            tree.move_memory(self.store, memory, self._free(memory, path))
+            tree.move_memory(self.store, memory, path)
             memory = tree.memory_by_id(self.store, memory_id)
             assert memory is not None  # it was there a statement ago, and the store is locked
         if content != memory.content:
@@ -90,14 +87,6 @@ class Erasing:
         if memory is not None:
             path = self.terms.masked_path(memory.path)
             Memory.objects.filter(store_id=self.store.store, pk=memory_id).update(path=path, name=paths.name(path))
-
-    def _free(self, memory: StoredMemory, path: str) -> str:
-        """Return the path if it is free, else a free one with a number in its name."""
-        beside, number = path, 1
-        while tree.is_taken(self.store, beside) or tree.memory_above(self.store, beside) not in (None, memory.path):
-            number += 1
-            beside = marked(path, f"-{number}")
-        return beside
 
     # -------------------------------------------------------------------------------------------- versions
 
@@ -189,17 +178,6 @@ class Erasing:
             return self.terms.masked_json(value)
         return self.terms.masked_path(value) if column in ("path", "new_path") else self.terms.masked(value)
 
-    def _place(self, row: models.Model, value: str) -> str:
-        """Return a masked path or pattern, which matches what it matched before.
-
-        If another policy of the store has this pattern, the row's id is put at its end: then it matches nothing.
-        """
-        masked = self.terms.masked_path(value)
-        if not isinstance(row, RetentionPolicy):
-            return masked
-        same = RetentionPolicy.objects.filter(store_id=self.store.store, pattern=masked).exclude(pk=row.pk)
-        return f"{masked}{row.pk}" if same.exists() else masked
-
     def _rows(self, place: Place) -> None:
         """Mask the columns of one of the small tables."""
         for row, column in list(place.having(self.store.store, self.terms)):
@@ -211,7 +189,7 @@ class Erasing:
                 rows.update(**{column: self.terms.masked_values(value)})
             else:
                 is_place = column in ("path", "new_path", "pattern", "place")
-                masked = self._place(row, value) if is_place else self.terms.masked(value)
+                masked = self.terms.masked_path(value) if is_place else self.terms.masked(value)
                 rows.update(**{column: masked[: row._meta.get_field(column).max_length]})  # else PostgreSQL refuses it
 
     def _path_rules(self) -> None:

@@ -1,10 +1,11 @@
 """The places of a store that may contain a text to erase, and how values in them are masked."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, chain, count, takewhile
+from typing import Any, NamedTuple
 from urllib.parse import unquote_plus
 
 from django.db import models
@@ -39,20 +40,34 @@ from memoryhub.models import (
 )
 from memoryhub.models.fields import PlainJSONField
 from memoryhub.path_rules import of_json
-from memoryhub.protocol import paths
 from memoryhub.text import keeping
 
 REDACTED = "[redacted]"
 
 
+class Named(NamedTuple):
+    """What path rules, policies, holds and pins name in paths: whole directories, single names behind a `*`, and the
+    endings of `*.md`. A path that is masked keeps them, so that it stays under them."""
+
+    directories: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    endings: frozenset[str] = frozenset()
+
+
 class Terms:
     """The exact texts to erase, longest first, because one may be a part of another."""
 
-    def __init__(self, texts: Iterable[str], kept: Iterable[str] = ()) -> None:
-        """Take the texts, and the directories that keep their names in paths, unless they have one of the texts."""
+    def __init__(
+        self, texts: Iterable[str], named: Named | None = None, stand_ins: Mapping[str, str] | None = None
+    ) -> None:
+        """Take the texts, what keeps its name in paths, unless it has one of the texts, and what stands in paths in
+        place of each text."""
         self.texts = sorted(set(texts), key=lambda text: (-len(text), text))
         self.escaped = [to_json(text)[1:-1] for text in self.texts]
-        self.kept = frozenset(directory for directory in kept if not self.stand_in(f"{directory}/"))
+        named, self.stand_ins = named or Named(), stand_ins or {}
+        self.directories = frozenset(one for one in named.directories if not self.stand_in(f"{one}/"))
+        self.names = frozenset(one for one in named.names if not self.stand_in(f"/{one}/"))
+        self.endings = sorted(named.endings, key=len, reverse=True)
 
     def stand_in(self, text: str) -> bool:
         return any(term in text for term in self.texts)
@@ -65,15 +80,23 @@ class Terms:
 
     def masked_path(self, path: str) -> str:
         """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends. Of a text that is
-        a whole path, the names of `kept` directories stay: without the rest, it is the text no more."""
+        a whole path, what is named stays: without the rest, it is the text no more."""
         masked = path
         for term in self.texts:
-            masked = masked.replace(term, "/".join(REDACTED if name else "" for name in term.split("/")))
-        names = path.split("/")
+            mark = self.stand_ins.get(term, REDACTED)
+            masked = masked.replace(term, "/".join(mark if name else "" for name in term.split("/")))
+        names, new = path.split("/"), masked.split("/")
         above = accumulate(names[:-1], lambda directory, name: f"{directory}/{name}")
-        stays = [directory in self.kept for directory in above]
-        pairs = zip(names, masked.split("/"), [*stays, False], strict=True)
-        return "/".join(name if is_kept else new for name, new, is_kept in pairs)
+        for at, directory in enumerate(above):
+            if directory in self.directories or names[at] in self.names:
+                new[at] = names[at]
+        kept = "/".join([*new[:-1], self._with_ending(names[-1], new[-1])])
+        return masked if self.stand_in(kept) else kept
+
+    def _with_ending(self, name: str, masked: str) -> str:
+        """Return the masked last name of a path, with the ending that it had if a pattern names that."""
+        ending = next((one for one in self.endings if name.endswith(one)), "")
+        return masked if masked.endswith(ending) else masked + ending
 
     def masked_json(self, text: str) -> str:
         """Return an ASCII-escaped JSON text with the terms masked in every string."""
@@ -152,19 +175,45 @@ def _escaped(model: type[models.Model], column: str) -> bool:
     return isinstance(model._meta.get_field(column), PlainJSONField)
 
 
-def named_directories(store_id: str) -> Iterator[str]:
-    """Yield the directories that path rules, policies, holds and pins name: what is in them stays in them."""
+def named(store_id: str) -> Named:
+    """Return what the path rules, policies, holds and pins of a store name: what is in it stays in it."""
+    patterns = [pattern.split("/") for pattern in _patterns(store_id)]
+    before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]
+    whole = (accumulate(names, lambda directory, name: f"{directory}/{name}") for names in before)
+    behind = chain.from_iterable(names[len(first) : -1] for names, first in zip(patterns, before, strict=True))
+    last = (names[-1].partition("*")[2].rpartition("*")[2] for names in patterns)
+    return Named(
+        frozenset(chain.from_iterable(whole)),
+        frozenset(name for name in behind if "*" not in name),
+        frozenset(ending for ending in last if ending.startswith(".")),
+    )
+
+
+def _patterns(store_id: str) -> Iterator[str]:
+    """Yield the patterns of path rules and policies, and the paths of holds and pins as patterns."""
     for store in MemoryStore.objects.filter(pk=store_id):
-        for rule in of_json(store.path_rules).rules:
-            yield from _directories(rule.pattern)
-    for policy in policies.concerning(store_id):
-        yield from _directories(policy.pattern)
+        yield from (rule.pattern for rule in of_json(store.path_rules).rules)
+    yield from (policy.pattern for policy in policies.concerning(store_id))
     for place in Hold.objects.of_store(store_id).exclude(path=None).values_list("path", flat=True):
-        yield from _directories(f"{place}/")
+        yield from (str(place), f"{place}/")
 
 
-def _directories(pattern: str) -> Sequence[str]:
-    return paths.ancestors(pattern.partition("*")[0])
+def stand_ins(store_id: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return what stands in paths in place of each text: `[redacted]`, or `[redacted-2]` and so on where that is in the
+    store already. So no two paths become equal, and none comes under what names another one."""
+    there = set(_patterns(store_id))
+    changes = ProposedChange.objects.all()
+    for rows, column in ((Memory.objects.all(), "path"), (changes, "path"), (changes, "new_path")):
+        found = _where(rows.only(column).filter(store_id=store_id), column, [*texts, REDACTED[:-1]])
+        there.update(getattr(row, column) for row in found)
+    taken = set(_STAND_IN.findall("\n".join(there)))
+    marks = (f"[redacted{f'-{number}' if number > 1 else ''}]" for number in count(1))
+    free = (mark for mark in marks if mark not in taken and not any(text in mark for text in texts))
+    first = sorted(texts, key=lambda text: not any(text in path for path in there))
+    return dict(zip(first, free, strict=False))
+
+
+_STAND_IN = re.compile(r"\[redacted(?:-\d+)?\]")
 
 
 ENTRY_TEXTS = ("path", "new_path", "label", "note", "token")

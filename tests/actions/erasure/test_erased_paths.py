@@ -1,9 +1,12 @@
-"""The paths that an erasure makes: the memories stay under the rules about their directories and endings."""
+"""The paths that an erasure makes: the memories stay under the rules about their directories and endings, and come
+under no others."""
+
+from collections.abc import Sequence
 
 import pytest
 
 from memoryhub.actions.erasure import erasure
-from memoryhub.actions.erasure.places import Terms
+from memoryhub.actions.erasure.places import Named, Terms
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.path_rules import Effect, PathRule
@@ -11,45 +14,89 @@ from tests.api.harness import Hub
 from tests.web.memories.pages import act, write
 
 
+def hide(store: MemoryStore, by: User, *patterns: str, allowed: Sequence[str] = ()) -> None:
+    rules = [PathRule(Effect.ALLOW, pattern) for pattern in allowed]
+    rules += [PathRule(Effect.HIDE, pattern) for pattern in patterns]
+    path_rules.save(store.pk, rules, path_rules.digest([]), act(by))
+
+
+def erase(store: MemoryStore, by: User, *texts: str) -> list[str]:
+    """Erase texts, and return the paths of the memories that there are then."""
+    found = erasure.search(store.pk, texts, act().at, texts)
+    erasure.erase(store.pk, texts, found.digest, act(by), texts)
+    assert not erasure.search(store.pk, texts, act().at, texts).hits
+    return sorted(Memory.objects.filter(store=store).values_list("path", flat=True))
+
+
+def is_hidden(hub: Hub, path: str) -> bool:
+    return b"does not exist" in hub.send(hub.block(command="view", path=f"/memories{path}")).body
+
+
 @pytest.mark.django_db
 @pytest.mark.both_databases
-def test_what_a_rule_hides_stays_hidden_where_two_paths_become_equal(store: MemoryStore, key: str, alice: User) -> None:
+def test_what_a_rule_hides_stays_hidden_where_two_paths_would_become_equal(
+    store: MemoryStore, key: str, alice: User
+) -> None:
     """A number behind the ending took the second one out of rules and policies for `*.md`."""
     for path in ("/private/Ada.md", "/private/Ada Meyer.md"):
         write(store, path, "1,000\n")
-    hides = PathRule(Effect.HIDE, "/private/*.md", reason="")
-    path_rules.save(store.pk, [hides], path_rules.digest([]), act(alice))
-    terms = ["Ada", "Ada Meyer"]
-    found = erasure.search(store.pk, terms, act().at, terms)
-    erasure.erase(store.pk, terms, found.digest, act(alice), terms)
-    there = sorted(Memory.objects.filter(store=store).values_list("path", flat=True))
-    assert there == ["/private/[redacted]-2.md", "/private/[redacted].md"]
+    hide(store, alice, "/private/*.md")
+    there = erase(store, alice, "Ada", "Ada Meyer")
+    assert there == ["/private/[redacted-2].md", "/private/[redacted].md"]
     hub = Hub(store, key)
-    for path in there:
-        assert b"does not exist" in hub.send(hub.block(command="view", path=f"/memories{path}")).body
+    assert all(is_hidden(hub, path) for path in there)
 
 
 @pytest.mark.django_db
 @pytest.mark.both_databases
-@pytest.mark.parametrize("text", ["/tickets/4711.md", "tickets/4711"])
-def test_what_a_rule_hides_by_its_directory_stays_there_where_a_whole_path_is_erased(
-    store: MemoryStore, key: str, alice: User, text: str
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [("/tickets/4711.md", "/tickets/"), ("tickets/4711", "/tickets/"), ("/tickets/4711.md", "/**/tickets/"),
+     ("/tickets/4711.md", "/*/*.md")],
+)  # fmt: skip
+def test_what_a_rule_hides_stays_hidden_where_a_whole_path_is_erased(
+    store: MemoryStore, key: str, alice: User, text: str, pattern: str
 ) -> None:
-    """Its directory got another name, which no rule, policy or pin is about."""
+    """Its directory and its ending were gone, which the rule is about."""
     write(store, "/tickets/4711.md", "1,000\n")
     write(store, "/notes.md", f"See {text}.\n")
-    hides = PathRule(Effect.HIDE, "/tickets/", reason="")
-    path_rules.save(store.pk, [hides], path_rules.digest([]), act(alice))
-    found = erasure.search(store.pk, [text], act().at, [text])
-    erasure.erase(store.pk, [text], found.digest, act(alice), [text])
-    (path,) = Memory.objects.filter(store=store).exclude(path="/notes.md").values_list("path", flat=True)
-    assert path.startswith("/tickets/[redacted]")
+    hide(store, alice, pattern)
+    (path,) = set(erase(store, alice, text)) - {"/notes.md"}
+    assert "redacted" in path and is_hidden(Hub(store, key), path)
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases
+def test_a_later_erasure_makes_no_path_that_is_under_the_rules_of_an_earlier_one(
+    store: MemoryStore, key: str, alice: User
+) -> None:
+    """Both names became the same, so what agents may see of the first person showed them the second one."""
+    for name in ("Ada", "Benjamin"):
+        write(store, f"/people/{name}/notes.md", "1,000\n")
+    hide(store, alice, "/people/", allowed=["/people/Benjamin/"])
+    assert erase(store, alice, "Benjamin") == ["/people/Ada/notes.md", "/people/[redacted]/notes.md"]
+    there = erase(store, alice, "Ada")
+    assert there == ["/people/[redacted-2]/notes.md", "/people/[redacted]/notes.md"]
     hub = Hub(store, key)
-    assert b"does not exist" in hub.send(hub.block(command="view", path=f"/memories{path}")).body
-    assert not erasure.search(store.pk, [text], act().at, [text]).hits
+    assert [is_hidden(hub, path) for path in there] == [True, False]
 
 
-def test_a_directory_that_has_the_text_keeps_no_name() -> None:
-    terms = Terms(["/tickets/"], ["", "/tickets"])
-    assert terms.masked_path("/tickets/4711.md") == "/[redacted]/4711.md"
-    assert Terms(["a/b/c.md"], ["", "/a"]).masked_path("/a/b/c.md") == "/a/[redacted]/[redacted]"
+@pytest.mark.django_db
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_name_of_a_memory_and_one_of_a_directory_are_erased(store: MemoryStore, alice: User, at_once: bool) -> None:
+    """The second path came under the memory that the first one had become, and the search for a free one never
+    ended."""
+    write(store, "/people/Ada Meyer")
+    write(store, "/people/Ada/notes.md")
+    if not at_once:
+        erase(store, alice, "Ada Meyer")
+    assert erase(store, alice, "Ada Meyer", "Ada") == ["/people/[redacted]", "/people/[redacted-2]/notes.md"][::-1]
+
+
+def test_what_has_the_text_keeps_no_name() -> None:
+    named = Named(frozenset(["", "/tickets", "/a"]), frozenset(["b", "c"]), frozenset([".md"]))
+    assert Terms(["/tickets/"], named).masked_path("/tickets/4711.md") == "/[redacted]/4711.md"
+    assert Terms(["a/d/x.md"], named).masked_path("/a/d/x.md") == "/a/[redacted]/[redacted].md"
+    assert Terms(["b/c"], named).masked_path("/a/b/c/x") == "/a/[redacted]/[redacted]/x"
+    assert Terms(["x.md"], named).masked_path("/b/x.md") == "/b/[redacted].md"
+    assert Terms(["].md"], named).masked_path("/b/a].md") == "/b/a[redacted]"
