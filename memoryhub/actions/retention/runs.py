@@ -8,13 +8,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef
+
 from memoryhub import chain, ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import rehearsal, run_clock, run_items, run_undo
 from memoryhub.actions.retention.rehearsal import Item
-from memoryhub.models import Door, Guard, HubSettings, MemoryStore, Removal, RetentionPolicy, Run, RunState
+from memoryhub.models import Door, Guard, HubSettings, Memory, MemoryStore, Removal, RetentionPolicy, Run, RunState
 from memoryhub.models.audit import ActorKind
 from memoryhub.retention_rules import TRASH
 
@@ -197,11 +199,15 @@ def going_on() -> list[str]:
 
 
 def _concerned() -> list[str | None]:
-    """Return the ids of the stores to which a policy may apply. None in the list means the hub's own audit."""
+    """Return the ids of the stores in which something may be due: a policy may apply, or one that applies no more has
+    put memories into the trash. None in the list means the hub's own audit."""
     policies = RetentionPolicy.objects.filter(paused=False)
+    stores = MemoryStore.objects.order_by("pk")
     if policies.filter(store=None).exists():
-        return [*MemoryStore.objects.order_by("pk").values_list("pk", flat=True), None]
-    return list(policies.exclude(store=None).order_by("store_id").values_list("store_id", flat=True).distinct())
+        return [*stores.values_list("pk", flat=True), None]
+    own = Exists(policies.filter(store=OuterRef("pk")))
+    left = Exists(Memory.objects.in_trash().filter(store=OuterRef("pk"), expired_by__isnull=False))
+    return list(stores.filter(own | left).values_list("pk", flat=True))
 
 
 def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:

@@ -1,11 +1,13 @@
 """What pages say that retention keeps or removes is what it does: also beside policies that are elsewhere or gone."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.core.holds import place
-from memoryhub.actions.retention import runs
+from memoryhub.actions.retention import run_clock, runs
 from memoryhub.models import HoldKind, Memory, MemoryStore, RetentionPolicy, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.actions.retention.stores import act as done_by
@@ -56,3 +58,15 @@ def test_archiving_and_unpinning_and_a_rehearsal_do_not_promise_too_much(old: Me
     unpins = page(client, reverse("release_hold", args=[old.pk, pin.pk]))
     assert "removes permanently what has been there for long enough, old versions and audit entries" in unpins
     assert "run by themselves every hour" in page(client, reverse("rehearsal", args=[old.pk]))
+
+
+def test_what_a_deleted_policy_left_in_the_trash_is_removed_by_itself_when_the_pages_say(
+    expired: Memory, alice: User
+) -> None:
+    signed_in(alice).post(reverse("delete_policy", args=[RetentionPolicy.objects.get().pk]))
+    for days, count in ((29, 1), (31, 0)):
+        then = timezone.now() + timedelta(days=days)
+        run_clock.accept(then)
+        for run in runs.due_runs(then):
+            to_the_end(run, then)
+        assert Memory.objects.filter(pk=expired.pk).count() == count
