@@ -44,7 +44,8 @@ class Followed:
 
     `told` is who added the line, and `lines` has its number in each version that contains it. `now` is its number in
     the newest version (None: not in it), and `gone` the first version after the last one that contains it (None: there
-    is no such version). `whole` is false if not all versions were examined.
+    is no such version). `since` is the first version that may have it, also if that was removed. `whole` is false if
+    not all versions that are left were examined.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Followed:
     now: int | None
     gone: int | None
     whole: bool
+    since: int
 
 
 @require_GET
@@ -90,6 +92,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             groups=groups(by_reader(page.seen), store, person(request)),
             seen=page,
             was_exported=_was_exported(store, rows),
+            is_cut=_is_cut(store, rows, followed.since if followed else version.number, max(lines, default=0)),
             is_first="before" not in request.GET,
             **_place(store, memory),
             is_current=version.pk == memory.head_id,
@@ -106,6 +109,13 @@ def _was_exported(store: MemoryStore, rows: Iterable[Row]) -> bool:
     first = min((row.seq for row in rows), default=LAST_SEQ)
     exports = AuditEntry.objects.of_chain(store.pk).of_command("export").between(first, LAST_SEQ)
     return exports.exclude(version__in=[row.id for row in rows]).exists()
+
+
+def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> bool:
+    """Return whether retention has removed entries that may have shown one of the versions from `first` to `last`, or
+    some of these versions themselves."""
+    there = [row for row in rows if first <= row.number <= last]
+    return len(there) < last - first + 1 or any(row.seq < removed_history.first_seq(store.pk) for row in there)
 
 
 def _place(store: MemoryStore, memory: Memory) -> dict[str, object]:
@@ -164,6 +174,7 @@ def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
     lines = lines_of.follow(onward, origin.line, texts, work)
     brought = behind.history.by_number()[origin.number]
     last = ahead.rows[-1]
+    is_oldest = not origin.known and origin.since == behind.history.oldest_kept
     after = [row.number for row in ahead.rows if row.number > max(lines, default=0)]
     return Followed(
         behind.lines[line - 1],
@@ -173,7 +184,8 @@ def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
         spans(lines),
         lines.get(last.number),
         after[0] if after else None,
-        whole=ahead.whole and origin.known and not (work.passed or behind.bounded),
+        whole=ahead.whole and (origin.known or is_oldest) and not (work.passed or behind.bounded),
+        since=1 if is_oldest else origin.since,
     )
 
 
