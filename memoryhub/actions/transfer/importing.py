@@ -262,12 +262,17 @@ def step(import_id: str, at: datetime) -> bool:
 def versions_of(import_id: str) -> list[str]:
     """Return the ids of the versions that an import has made so far, in the order of its entries."""
     store_id = _store_of(import_id)
-    made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
     found: list[str] = []
-    for part in in_parts(seq for seq in made.values_list("seq", flat=True).iterator(2000) if seq is not None):
+    for part in in_parts(seqs_of(import_id)):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).order_by("seq", "number")
         found += rows.values_list("pk", flat=True)
     return found
+
+
+def seqs_of(import_id: str) -> Iterator[int]:
+    """Yield the seqs of the entries that an import has made so far, in order."""
+    made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
+    yield from (seq for seq in made.values_list("seq", flat=True).iterator(2000) if seq is not None)
 
 
 def go_on(import_id: str, seconds: float) -> None:

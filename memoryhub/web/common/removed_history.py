@@ -1,12 +1,13 @@
 """Versions of a memory and entries of a chain that retention has removed, as pages describe them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _, ngettext
 
+from memoryhub.actions.core.plans import in_parts
 from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Redaction
 from memoryhub.models.memories import MemoryVersionQuerySet
 
@@ -96,6 +97,42 @@ def is_first(version: MemoryVersion) -> bool:
     Any other version had a previous one, even if that has been removed.
     """
     return version.number == 1
+
+
+MOST_READ, MOST_NAMED = 1_000, 20
+"""The most memories that are looked for, and named, of those that have lost versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What was removed of what some entries wrote: `memories` are those that still exist and have lost versions by
+    these entries. With `entries`, there may have been more entries, which were removed from the audit."""
+
+    memories: Sequence[Memory] = ()
+    more: bool = False
+    entries: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.memories) or self.entries
+
+
+def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
+    """Return what is lost of the versions that the entries `seqs` made. `since` is when the first of them, also of
+    those that were removed, was written (None: none of them was removed)."""
+    lost: set[str] = set()
+    gone = Redaction.objects.of_chain(store_id).removed()
+    for part in in_parts(seqs):
+        lost.update(gone.filter(entry_seq__in=part, memory__isnull=False).values_list("memory", flat=True))
+    there = list(Memory.objects.among(store_id, sorted(lost)[:MOST_READ]).order_by("path")[: MOST_NAMED + 1])
+    return Lost(there[:MOST_NAMED], len(there) > MOST_NAMED, since is not None and _began_after(store_id, since))
+
+
+def _began_after(store_id: str, moment: datetime) -> bool:
+    """Return whether the oldest remaining entry of a chain that has lost entries is younger than a moment."""
+    if start_of(store_id) is None:
+        return False
+    first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
+    return first is None or moment < first
 
 
 def no_version(memory: Memory, written: str) -> str:

@@ -70,10 +70,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a session knew, most recently seen first; `more` means that the list is not complete."""
+    """What a session knew, most recently seen first; `more` means that the list is not complete. `gone` is how many
+    versions that it had seen or written were removed permanently since."""
 
     pieces: Sequence[Piece]
     more: bool
+    gone: int = 0
 
     @property
     def memories(self) -> int:
@@ -141,11 +143,13 @@ def _is_before(entry: AuditEntry, chain: str, seq: int, at: datetime) -> bool:
 class _Seen:
     """The calls of a session in a store that showed or made versions, newest first, by version.
 
-    Only `versions` are loaded, with their line counts; `cut` means that there may be more.
+    Only the versions `looked` are looked for, of which `versions` are there, with their line counts; `cut` means that
+    there may be more.
     """
 
     store: MemoryStore
     calls: Mapping[str, Sequence[_Call]]
+    looked: Sequence[str]
     versions: Mapping[str, MemoryVersion]
     totals: Mapping[str, int]
     cut: bool
@@ -170,21 +174,23 @@ def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
     ids = list(by_version)[: MOST + 1]
     versions = MemoryVersion.objects.filter(store=store).defer("commitment", "salt").in_bulk(ids)
     cut = len(looked) > LOOK or len(by_version) > len(ids)
-    return _Seen(store, by_version, versions, line_counts([store.pk], ids), cut)
+    return _Seen(store, by_version, ids, versions, line_counts([store.pk], ids), cut)
 
 
 def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) -> Known:
     """Return what a session knew from the calls for which `counts(chain, seq, time)` is true."""
     pieces: list[Piece] = []
-    more = False
+    more, gone = False, 0
     for of_store in seen:
         more = more or of_store.cut
+        missing = [id for id in of_store.looked if id not in of_store.versions]
+        gone += sum(any(counts(of_store.store.pk, *call[:2]) for call in of_store.calls[id]) for id in missing)
         for id, version in of_store.versions.items():
             calls = [call for call in of_store.calls[id] if counts(of_store.store.pk, call[0], call[1])]
             if calls:
                 pieces.append(_piece(of_store.store, version, calls, of_store.totals.get(id)))
     pieces.sort(key=lambda piece: (piece.last, piece.seq), reverse=True)
-    return Known(pieces[:MOST], more or len(pieces) > MOST)
+    return Known(pieces[:MOST], more or len(pieces) > MOST, gone)
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:

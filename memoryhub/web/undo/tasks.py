@@ -15,6 +15,7 @@ from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, Session, User
 from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
+from memoryhub.web.common.removed_history import Lost, lost_of
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.history import past
 from memoryhub.web.undo.spread import Spread, Ticks, spread_of
@@ -27,7 +28,8 @@ WHOLE = Scope()
 class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
-    An undo has a `spread`; the writes that are ticked there are undone too.
+    An undo has a `spread`; the writes that are ticked there are undone too. `lost` returns what retention has removed
+    of what is to be undone, and `lacks` whether it has removed memories of the moment to restore.
     """
 
     verb: Literal["restore", "undo"]
@@ -40,6 +42,8 @@ class Task:
     scope: Scope = WHOLE
     seq: int | None = None
     spread: Callable[[User, Ticks], Spread] | None = None
+    lost: Callable[[], Lost] = Lost
+    lacks: bool = False
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
@@ -61,6 +65,7 @@ def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
         apply,
         scope,
         seq,
+        lacks=not memory and past.lacks_memories(store.id, seq),
     )
 
 
@@ -79,6 +84,7 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
     if session is None or not AuditEntry.objects.of_chain(store.id).of_session(session_id).exists():
         raise Http404
     details: dict[str, object] = {"session": session_id, "session_name": session.name}
+    seqs = AuditEntry.objects.of_chain(store.id).of_session(session_id).oldest().values_list("seq", flat=True)
     return _undo(
         store,
         lambda: apply_plan.session_versions(store.id, session_id),
@@ -87,6 +93,7 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
         _("Removes what this session wrote. Later changes by others stay."),
         _session_url(store.id, session_id),
         _("Session %(name)s") % {"name": session.name},
+        lambda: lost_of(store.id, seqs.iterator(2_000), session.first_seen_at),
     )
 
 
@@ -102,6 +109,7 @@ def of_entry(store: MemoryStore, seq: int) -> Task:
         _("Reverses what this entry changed. Later changes stay."),
         reverse("entry", args=[store.id, seq]),
         _("Entry %(seq)s") % {"seq": seq},
+        lambda: lost_of(store.id, [seq]),
     )
 
 
@@ -118,6 +126,7 @@ def of_import(store: MemoryStore, import_id: str) -> Task:
         _("Reverses what this import changed. Later changes stay."),
         reverse("import_", args=[store.id, job.pk]),
         _("Import of %(name)s") % {"name": job.name},
+        lambda: lost_of(store.id, importing.seqs_of(import_id)),
     )
 
 
@@ -144,6 +153,7 @@ def _undo(
     lead: str,
     back_url: str,
     back: str,
+    lost: Callable[[], Lost] = Lost,
 ) -> Task:
     def all_of(ticks: Ticks) -> list[str]:
         return sorted({*versions(), *apply_plan.entry_versions(store.id, *ticks.too)})
@@ -159,7 +169,7 @@ def _undo(
     def spread(user: User, ticks: Ticks) -> Spread:
         return spread_of(store, versions(), user, ticks)
 
-    return Task("undo", title, lead, back_url, back, plan, apply, spread=spread)
+    return Task("undo", title, lead, back_url, back, plan, apply, spread=spread, lost=lost)
 
 
 def _session_url(store_id: str, session_id: str) -> str:

@@ -129,7 +129,7 @@ def _page(
     changes = shown(request, store, plan, asked, may_apply=may.write)
     flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
     words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty)
-    more = {"task": task, "plan": plan, "problem": problem, "button": words, "tab": "moments"}
+    more = {"task": task, "lost": task.lost(), "plan": plan, "problem": problem, "button": words, "tab": "moments"}
     more["next"] = pages.came_from(request)
     return render(request, "undo/page.html", pages.context(request, store, **changes, **more))
 
