@@ -93,7 +93,7 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
             found=found,
             rows=rows,
             viewed_count=sum(row.viewed for row in rows),
-            may_lack=past.may_lack(store.id, ends.last),
+            may_lack=past.may_lack(store.id, ends.last) or past.lacks_memories(store.id, ends.first),
             counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
             is_all=not before and found.next is None,
             scope=scope,

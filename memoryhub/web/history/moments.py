@@ -86,7 +86,8 @@ def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> Ht
         version = moment_listing.alive_at(store.id, place, seq)
         if version is not None:
             return HttpResponseRedirect(addresses.of_memory(store.id, seq, version.memory_id))
-        return render(request, "history/moment_empty.html", page(request, store, entry, Scope(place)), status=404)
+        shown = page(request, store, entry, Scope(place), may_lack=past.may_lack(store.id, seq))
+        return render(request, "history/moment_empty.html", shown, status=404)
     scope = Scope(place)
     return render(
         request,

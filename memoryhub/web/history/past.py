@@ -111,13 +111,25 @@ def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
 
 
 def may_lack(store_id: str, seq: int) -> bool:
-    """Return whether a version that was current after an entry has been removed.
+    """Return whether a version with a text that was current after an entry has been removed."""
+    return bool(_lacking(store_id, seq))
 
-    Only the last MOST_LOOKED removed versions up to that entry are checked.
+
+def lacks_memories(store_id: str, seq: int) -> bool:
+    """Return whether a memory that was there after an entry has been removed with all its versions."""
+    memories = _lacking(store_id, seq)
+    return Memory.objects.among(store_id, memories).count() < len(memories)
+
+
+def _lacking(store_id: str, seq: int) -> set[str]:
+    """Return the memories of which a version that was current after an entry has been removed. Only the last
+    MOST_LOOKED removed versions up to that entry are checked.
+
+    A removed version that no other one had superseded was the deletion of a memory that was then removed.
     """
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
-    ends = gone.values_list("superseded_seq", flat=True)[:MOST_LOOKED]
-    return any(end is None or end > seq for end in ends)
+    ends = gone.values_list("memory", "superseded_seq")[:MOST_LOOKED]
+    return {memory for memory, end in ends if memory and end is not None and end > seq}
 
 
 def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None:

@@ -1,0 +1,127 @@
+"""What pages say of the past is true after retention has removed versions, memories and audit entries of it."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.retention.policies import PolicySettings, save_policy
+from memoryhub.actions.review import decisions
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Session, User
+from tests.fixtures import signed_in
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import act, page, write
+from tests.web.retention.pages import policy, ran
+from tests.web.sessions.reads import view
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+
+@pytest.fixture
+def client(alice: User) -> Client:
+    return signed_in(alice)
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="writer")
+
+
+def approve(store: MemoryStore, alice: User) -> None:
+    waiting = MemoryVersion.objects.filter(store=store).unreviewed()
+    decisions.approve_many(store.pk, list(waiting.values_list("pk", flat=True)), act(alice))
+
+
+def shown(client: Client, name: str, *args: object, query: str = "") -> str:
+    return " ".join(page(client, reverse(name, args=list(args)) + query).split())
+
+
+def readers_page(client: Client, memory: Memory, query: str) -> str:
+    return shown(client, "readers", memory.store_id, memory.pk, query=query)
+
+
+def test_who_has_seen_a_line_is_not_known_where_entries_are_gone(caller: Caller, client: Client, alice: User) -> None:
+    memory = caller.create("/a.md", "one\npoison\n")
+    view(caller, "/a.md", "victim")
+    approve(caller.store, alice)
+    write(caller.store, "/later.md")
+    policy(caller.store, keep_entry_days=30)
+    assert ran(caller.store).entries
+    for query, title in (("?line=2", "No session is known to have seen this line"), ("", "No one is known to have")):
+        html = readers_page(client, memory, query)
+        assert title in html and "No agent has viewed it" not in html
+        assert "others may have seen it, too" in html
+
+
+def test_readers_of_removed_versions_are_not_denied(caller: Caller, client: Client, alice: User) -> None:
+    memory = caller.create("/a.md", "poison\none\n")
+    caller.replace("/a.md", "one", "two")
+    view(caller, "/a.md", "victim")
+    caller.replace("/a.md", "two", "three")
+    approve(caller.store, alice)
+    assert "others may have seen it" not in readers_page(client, memory, "?line=1")
+    policy(caller.store, keep_versions=1)
+    assert ran(caller.store).versions == 2
+    assert "others may have seen it, too" in readers_page(client, memory, "?line=1")
+
+
+def test_what_a_session_wrote_in_removed_versions_is_not_called_undone(
+    caller: Caller, client: Client, alice: User
+) -> None:
+    store = caller.store
+    memory = caller.create("/a.md", "one\n")
+    caller.session = "evil"
+    caller.replace("/a.md", "one", "one\npoison")
+    caller.session = "other"
+    caller.replace("/a.md", "one\n", "two\n")
+    approve(store, alice)
+    evil = Session.objects.get(name="evil")
+    undo = shown(client, "undo_session", store.pk, evil.pk)
+    assert "Retention has removed" not in undo
+    policy(store, keep_versions=1)
+    assert ran(store).versions == 2
+    entry = AuditEntry.objects.of_chain(store.pk).of_session(evil.pk).get()
+    for name, of in (("undo_session", evil.pk), ("undo_entry", entry.seq)):
+        html = shown(client, name, store.pk, of)
+        assert "There is nothing left to undo" not in html
+        assert "Retention has removed versions of this memory that are to be undone" in html
+        assert reverse("memory", args=[store.pk, memory.pk]) in html
+    html = shown(client, "session", evil.pk)
+    assert "had not read or written anything" not in html and "1 more version that it had read or written" in html
+
+
+def test_an_undo_says_that_the_first_entries_of_a_session_are_gone(caller: Caller, client: Client, alice: User) -> None:
+    store = caller.store
+    caller.create("/a.md", "poison\n")
+    caller.at = timezone.now()
+    waiting = list(MemoryVersion.objects.filter(store=store).values_list("pk", flat=True))
+    decisions.approve_many(store.pk, waiting, act(alice)._replace(at=caller.at))
+    save_policy(store.pk, PolicySettings("Entries", keep_entry_days=30), act()._replace(at=caller.at))
+    assert ran(store).entries
+    caller.create("/b.md", "later\n")
+    html = shown(client, "undo_session", store.pk, Session.objects.get(name="writer").pk)
+    assert "Retention has removed audit entries of that time" in html and "Undo 1 change" in html
+
+
+def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client: Client, alice: User) -> None:
+    store = caller.store
+    write(store, "/stays.md")
+    caller.create("/gone/b.md", "one\n")
+    seq = caller.last.seq
+    approve(store, alice)
+    caller.delete("/gone/b.md")
+    after = caller.last.seq
+    changes = reverse("changes", args=[store.pk])
+    assert "1 deleted" in page(client, f"{changes}?from={seq}")
+    policy(store, trash_days=7)
+    assert ran(store).purged == 1
+    html = client.get(reverse("moment_directory", args=[store.pk, seq, "gone"])).content.decode()
+    assert "There was nothing" not in html and "were removed permanently since" in html
+    html = page(client, f"{changes}?from={seq}")
+    assert "At both moments the memories are the same" not in html and "some memories may be missing here" in html
+    assert "At both moments the memories are the same" in page(client, f"{changes}?from={after}")
+    for query in ("", "?path=/gone"):
+        html = shown(client, "restore_moment", store.pk, seq, query=query)
+        assert "Everything is already as it was" not in html and "They do not come back." in html
+    entry = shown(client, "entry", store.pk, seq)
+    assert "1 memory version that this entry made was removed permanently." in entry
