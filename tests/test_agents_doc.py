@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -136,8 +137,9 @@ def test_every_example_has_ten_lines_and_is_run_here() -> None:
 EXAMPLES = [
     ("Before you start", "sh"), ("One call", "sh"), ("Your own loop", "python"), ("The tool runner", "python"),
     ("The tool runner, async", "python"), ("The memory_stores API", "python"),
-    ("The memory_stores API in TypeScript", "typescript"), ("A directory in step", "python"), ("MCP", "json"),
-    ("MCP", "python"), ("In and out", "sh"), ("Webhooks", "python"),
+    ("The memory_stores API in TypeScript", "typescript"), ("A directory in step", "python"),
+    ("Claude Code", "json"), ("Claude Code", "sh"), ("MCP", "json"), ("MCP", "python"), ("In and out", "sh"),
+    ("Webhooks", "python"),
 ]  # fmt: skip
 """Each has its test below, or is what the fixture did."""
 FRAMEWORKS = {
@@ -179,6 +181,33 @@ def test_the_memory_stores_api_in_typescript(desk: Desk) -> None:
 def test_a_directory_in_step(desk: Desk) -> None:
     desk.python(block("A directory in step", "python").text)
     assert "Written as a file." in desk.call(command="view", path="/memories/from-a-directory.md")
+
+
+def test_the_directory_of_claude_code(desk: Desk) -> None:
+    (setting,) = json.loads(block("Claude Code", "json").text)
+    assert setting == "autoMemoryDirectory"
+    programs = desk.place / "programs"
+    programs.mkdir()
+    (programs / "hub-memory-sync").write_text(f'#!/bin/sh\nexec {sys.executable} -m hub_memory_tool.sync "$@"\n')
+    (programs / "hub-memory-sync").chmod(0o755)
+    own = {"HOME": str(desk.place), "PATH": f"{programs}:{os.environ['PATH']}"}
+    command, environment = block("Claude Code", "sh").text, os.environ | desk.environment | own
+    directory = desk.place / json.loads(block("Claude Code", "json").text)[setting].removeprefix("~/")
+    assert "brought   ada.md" in run(["sh", "-euc", command], desk.place, environment)
+    assert MEMORY in (directory / "ada.md").read_text()
+    (directory / "MEMORY.md").write_text("- [Ada](ada.md)\n")
+    following = command.strip().replace("--once", "--every 1")
+    watcher = subprocess.Popen(["sh", "-euc", f"exec {following}"], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert watcher.stdout is not None and watcher.stdout.readline() == "sent      MEMORY.md\n"
+        desk.call(command="create", path="/memories/topic.md", file_text="x")
+        assert watcher.stdout.readline() == "brought   topic.md\n"
+        watcher.send_signal(signal.SIGINT)
+        assert watcher.wait(20) == 0
+    finally:
+        watcher.kill()
+        watcher.communicate()
+    assert "[Ada](ada.md)" in desk.call(command="view", path="/memories/MEMORY.md")
 
 
 def test_an_mcp_client(desk: Desk) -> None:

@@ -1,6 +1,6 @@
 """Claude's memory tool stored in a MemoryHub, for the tool runner of Anthropic's SDK; independent of the hub's code.
 
-This module is also the whole of the separately installed package, so it imports only the SDK.
+The modules here are also the whole of the separately installed package, so they import only the SDK.
 """
 
 import json

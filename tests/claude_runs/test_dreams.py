@@ -5,13 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import anthropic
-import httpx2
 import pytest
 from anthropic import Anthropic
 from django.core.management import call_command
-from django.core.signals import request_finished, request_started
-from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
@@ -39,6 +35,7 @@ from tests.api.test_path_rules import set_rules
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import MODEL, by, started, worked
 from tests.fixtures import signed_in
+from tests.sdk import sdk
 from tests.web.memories.pages import page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -51,27 +48,6 @@ def _on(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ANTHROPIC_API_KEY = KEY
     settings.MEMORYHUB_EXPERIMENTAL = ["dreams"]
     monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)
-
-
-class InProcess(httpx2.WSGITransport):
-    """The hub in this process. The connection to the database is the test's: a request must not close it."""
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        signals = (request_started, request_finished)
-        for signal in signals:
-            signal.disconnect(close_old_connections)
-        try:
-            response = super().handle_request(request)
-            response.read()
-            return response
-        finally:
-            for signal in signals:
-                signal.connect(close_old_connections)
-
-
-def sdk(secret: str) -> Anthropic:
-    own = httpx2.Client(transport=InProcess(get_wsgi_application()))
-    return Anthropic(base_url="http://testserver", api_key=secret, http_client=own, max_retries=0)
 
 
 @pytest.fixture

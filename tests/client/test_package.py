@@ -15,6 +15,7 @@ SAYS = """
 import sys
 sys.modules["django"] = sys.modules["memoryhub"] = None  # importing either fails
 import hub_memory_tool as client
+from hub_memory_tool.sync import main
 assert client.HubMemoryTool("http://127.0.0.1:1", "mh_x", "memstore_x").name == "memory"
 print(client.__file__, *client.__all__)
 """
@@ -46,15 +47,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_package_is_the_client_of_the_checkout(wheel: Path) -> None:
-    sources = {path.name: path.read_bytes() for path in CLIENT.iterdir() if path.suffix in (".py", ".typed")}
+    sources = {
+        path.name: path.read_bytes().replace(b"from memoryhub.client", b"from hub_memory_tool")
+        for path in CLIENT.iterdir() if path.suffix in (".py", ".typed")
+    }  # fmt: skip
     with zipfile.ZipFile(wheel) as found:
         held = {name: found.read(name) for name in found.namelist()}
     assert {name.partition("/")[2]: held[name] for name in held if name.startswith("hub_memory_tool/")} == sources
-    assert "py.typed" in sources
+    assert "py.typed" in sources and b"memoryhub.client" not in b"".join(sources.values())
     (metadata,) = (text.decode() for name, text in held.items() if name.endswith("/METADATA"))
     assert "Name: hub-memory-tool\n" in metadata
     assert "Requires-Dist: anthropic>=2.11,<3\n" in metadata
     assert any(name.endswith("/licenses/LICENSE") for name in held)
+    (commands,) = (text.decode() for name, text in held.items() if name.endswith("/entry_points.txt"))
+    assert commands == "[console_scripts]\nhub-memory-sync = hub_memory_tool.sync:main\n"
 
 
 def test_it_is_installed_and_imported_without_the_hub(wheel: Path, tmp_path: Path) -> None:

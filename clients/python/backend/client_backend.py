@@ -1,4 +1,5 @@
-"""Builds the client's package without other packages installed; its modules are those of memoryhub/client."""
+"""Builds the client's package without other packages installed; its modules are those of memoryhub/client, which import
+each other by the name of the package there."""
 
 import base64
 import hashlib
@@ -24,6 +25,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
     files |= {
         f"{about}/METADATA": _metadata(project),
         f"{about}/WHEEL": b"Wheel-Version: 1.0\nGenerator: client_backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/entry_points.txt": _commands(project),
         f"{about}/licenses/LICENSE": (HERE / "LICENSE").read_bytes(),
     }
     files[f"{about}/RECORD"] = _record(files, f"{about}/RECORD")
@@ -59,7 +61,7 @@ def _modules() -> Iterator[tuple[str, bytes]]:
     source = unpacked if unpacked.is_dir() else HERE.parent.parent / "memoryhub" / "client"
     for path in sorted(source.iterdir()):
         if path.suffix == ".py" or path.name == "py.typed":
-            yield path.name, path.read_bytes()
+            yield path.name, path.read_bytes().replace(b"from memoryhub.client", f"from {PACKAGE}".encode())
 
 
 def _project() -> dict[str, Any]:
@@ -82,6 +84,12 @@ def _metadata(project: dict[str, Any]) -> bytes:
         "Description-Content-Type: text/markdown", "", (HERE / project["readme"]).read_text(encoding="utf-8"),
     ]  # fmt: skip
     return "\n".join(lines).encode()
+
+
+def _commands(project: dict[str, Any]) -> bytes:
+    """Return the list of the commands, from which an installer makes programs."""
+    lines = [f"{name} = {function}" for name, function in project["scripts"].items()]
+    return "\n".join(["[console_scripts]", *lines, ""]).encode()
 
 
 def _record(files: dict[str, bytes], itself: str) -> bytes:

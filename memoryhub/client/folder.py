@@ -1,0 +1,91 @@
+"""The files of a directory that is kept in step with a memory store."""
+
+import hashlib
+import os
+from pathlib import Path
+
+OWN = ".memoryhub"
+"""The directory in it for what `hub-memory-sync` knows, and for what the hub did not take."""
+MOST_BYTES = 1_048_576
+"""A larger file is more than the hub accepts in one request."""
+
+
+class Busy(Exception):
+    """A file changed while it was compared: the next look sees what it is then."""
+
+
+class Folder:
+    """The files of a directory, by their relative paths with `/`. Names that begin with a dot are left out, and so
+    are symbolic links: what they point to may be outside."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._seen: dict[str, tuple[tuple[int, int, int], str | None]] = {}
+
+    def scan(self) -> dict[str, str | None]:
+        """Return {path: digest} of all files; None is one that can be no memory. Raises OSError: what could not be read
+        is not taken for deleted."""
+        found = {relative: self._digest(relative, entry) for relative, entry in self._entries(self.root, "")}
+        self._seen = {relative: self._seen[relative] for relative in found}
+        return found
+
+    def _entries(self, directory: Path, before: str) -> list[tuple[str, "os.DirEntry[str]"]]:
+        found = []
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or entry.is_symlink():
+                    continue
+                if entry.is_dir():
+                    found += self._entries(Path(entry.path), f"{before}{entry.name}/")
+                elif entry.is_file():
+                    found.append((before + entry.name, entry))
+        return found
+
+    def _digest(self, relative: str, entry: "os.DirEntry[str]") -> str | None:
+        """Return the digest of a file; it is read only if it seems to have changed."""
+        about = entry.stat()
+        mark = (about.st_mtime_ns, about.st_size, about.st_ino)
+        if relative not in self._seen or self._seen[relative][0] != mark:
+            digest = digest_of(self.read(relative)) if about.st_size <= MOST_BYTES else None
+            self._seen[relative] = (mark, digest)
+        return self._seen[relative][1]
+
+    def read(self, relative: str) -> bytes | None:
+        """Return the bytes of a file, or None if there is none."""
+        try:
+            return (self.root / relative).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def put(self, relative: str, data: bytes | None, was: str | None) -> None:
+        """Write a file, or remove it (None). Raises Busy unless its digest still is `was` (None: there is none), and
+        OSError for a place that cannot be written, or is outside."""
+        target = self.root / relative
+        if not target.parent.resolve().is_relative_to(self.root):
+            raise OSError(f"{relative} would be outside of the directory")
+        if target.is_symlink() or digest_of(self.read(relative)) != was:
+            raise Busy(relative)
+        if data is not None:
+            self.store(relative, data)
+            return
+        target.unlink()
+        for directory in target.relative_to(self.root).parents:
+            if str(directory) == "." or any((self.root / directory).iterdir()):
+                break
+            (self.root / directory).rmdir()
+
+    def store(self, relative: str, data: bytes) -> None:
+        """Write a file in one step: whoever reads it sees the old or the new text."""
+        target, part = self.root / relative, self.root / OWN / f"part-{os.getpid()}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.parent.mkdir(mode=0o700, exist_ok=True)
+        part.write_bytes(data)
+        part.replace(target)
+
+
+def digest_of(data: bytes | None) -> str | None:
+    """Return the digest by which the hub knows a text, or None for what is no text."""
+    try:
+        return None if data is None else hashlib.sha256(data.decode("utf-8").encode()).hexdigest()
+    except UnicodeDecodeError:
+        return None
