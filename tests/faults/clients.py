@@ -119,9 +119,12 @@ class Client:
 class Load:
     """Some clients at work for as long as the block lasts."""
 
-    def __init__(self, hub: Hub, path: Path, clients: int = 8) -> None:
-        self.hub, self.journal = hub, Journal(path)
-        self.store, secret = hub.new_store()
+    def __init__(
+        self, hub: Hub, journal: Path | Journal, clients: int = 8, into: tuple[str, str] | None = None
+    ) -> None:
+        """`into` is the memory store and the secret of a key; if it is missing, a store is made."""
+        self.hub, self.journal = hub, journal if isinstance(journal, Journal) else Journal(journal)
+        self.store, secret = into or hub.new_store()
         self.stop = threading.Event()
         first = Client(hub, self.store, secret, self.journal, "first")
         first.call(self.stop, command="create", path=SHARED, file_text="")

@@ -22,6 +22,7 @@ class Hub:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         own = {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static")}
+        own["MEMORYHUB_CALLS"] = "none"
         address = {"DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{self.port}"}
         self.environment = {**os.environ, **own, **address, **environment}
         self.log = directory.parent / f"{directory.name}.log"

@@ -37,6 +37,21 @@ class Cluster:
             time.sleep(0.02)
         file.unlink(missing_ok=True)
 
+    def beside(self, name: str) -> str:
+        """The address of a new, empty database."""
+        self._run(f"create database {name}")
+        return self.url.removesuffix("postgres") + name
+
+    def remove(self, name: str) -> None:
+        """Remove such a database."""
+        self._run(f"drop database {name} with (force)")
+
+    def _run(self, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(statement)  # type: ignore[call-overload]
+
     def start(self) -> None:
         """On the data that are there."""
         (self.directory / ".s.PGSQL.5432.lock").unlink(missing_ok=True)

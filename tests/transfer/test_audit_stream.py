@@ -24,6 +24,7 @@ from memoryhub.background.audit_stream import AuditStream
 from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryStore, StreamCursor, User
 from tests.api.harness import AT
 from tests.fixtures import PASSWORD, signed_in
+from tests.long import tried
 from tests.test_metrics import in_the_audit, load
 from tests.transfer.ocsf_schema import EVENT
 from tests.web.memories.pages import act
@@ -57,7 +58,8 @@ def places(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
 def test_after_a_mixed_load_the_events_are_valid_and_are_the_audits_own_counts(
     store: MemoryStore, key: str, alice: User, file: Path
 ) -> None:
-    for number in range(3):
+    """In the long form, some 10,000 calls."""
+    for number in range(tried(1_100, 3)):
         load(store, key, number)
     for password in ("wrong", PASSWORD):
         Client().post("/sign-in", {"email": alice.email, "password": password})

@@ -1,0 +1,199 @@
+"""Power cuts under load, on SQLite: what the hub has acknowledged is on the disk, whatever the disk has lost.
+
+A kill leaves what was written in the memory of the system; a power cut does not. So a hub is recorded while clients
+write (`power.py` says how), and for many positions of the recording the disk is made as a power cut at that moment
+could leave it. A hub is started on each, the calls that had no answer are sent again, and the checker compares.
+"""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.api.server import put_migrated
+from tests.faults import checker, power
+from tests.faults.clients import Call, Client, Journal, Load
+from tests.faults.hub import Hub
+from tests.faults.test_faults import times
+
+pytestmark = pytest.mark.skipif(
+    "sqlite" not in settings.DATABASES["default"]["ENGINE"], reason="the files of SQLite are what is recorded"
+)
+RECORDINGS, CUTS = times(1, 10), times(2, 50)
+CALLS = times(40, 2_000)
+
+
+class Moments(Journal):
+    """A journal that knows how far the recording was when a call was sent, and when its answer was there."""
+
+    def __init__(self, path: Path, log: Path) -> None:
+        super().__init__(path)
+        self.log = log
+        self.sent: dict[str, int] = {}
+        self.answered: list[tuple[int, str]] = []
+
+    def note(self, what: str, call: Call, **more: object) -> None:
+        with self.lock:
+            if what == "sends":
+                self.sent.setdefault(call.id, self.position())
+            elif what == "answered" and more["status"] == 200:
+                self.answered.append((self.position(), call.id))
+        super().note(what, call, **more)
+
+    def position(self) -> int:
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def until(self, position: int) -> list[Call]:
+        """The calls that had been sent by then, with the answers that were there."""
+        acknowledged = {id for at, id in self.answered if at <= position}
+        sent = [call for call in self.calls if self.sent[call.id] <= position]
+        return [replace(call, answers=list(call.answers) if call.id in acknowledged else []) for call in sent]
+
+
+class Recording:
+    """A hub from its start to its end under load, of which everything that it wrote is known."""
+
+    def __init__(self, place: Path, library: Path, start: Path | None, chance: random.Random, **more: str) -> None:
+        self.place, self.chance = place, chance
+        self.hub = Hub(place / "data")
+        self.log = place / "log"
+        if start is None:
+            put_migrated(self.hub.directory)
+        else:
+            shutil.copytree(start, self.hub.directory)
+        self.store, self.secret = self.hub.new_store()
+        self.start = power.Start(self.hub.directory)
+        self.hub.environment |= power.environment(library, self.hub.directory, self.log) | more
+        self.journal = Moments(place / "journal", self.log)
+
+    def run(self, calls: int) -> None:
+        """Let clients write until some calls have been answered."""
+        self.hub.start()
+        try:
+            with Load(self.hub, self.journal, into=(self.store, self.secret)) as load:
+                load.wait_for(calls)
+        finally:
+            self.hub.stop()
+
+    def is_whole(self) -> bool:
+        """Whether the records alone make the directory as it is."""
+        disk = power.Disk(self.start)
+        for record in power.records(self.log):
+            disk.run(record)
+        disk.with_everything(self.place / "again")
+        return contents(self.place / "again") == contents(self.hub.directory)
+
+    def cuts(self, number: int) -> list[int]:
+        """Positions of power cuts in order: half of them anywhere, half just after an answer had come."""
+        ends = [record.end for record in power.records(self.log)]
+        answers = [at for at, _ in self.journal.answered if at <= ends[-1]]
+        chosen = self.chance.choices(answers, k=number // 2)
+        chosen = [min(end for end in ends if end >= at) for at in chosen]
+        return sorted(chosen + self.chance.choices(ends, k=number - len(chosen)))
+
+    def states(self, cuts: list[int], *, syncs: bool = True) -> Iterator[tuple[int, Path]]:
+        """Each power cut with a directory as it left it."""
+        disk, left = power.Disk(self.start, syncs=syncs), list(cuts)
+        for record in power.records(self.log):
+            disk.run(record)
+            while left and left[0] <= record.end:
+                cut = self.place / "cut"
+                shutil.rmtree(cut, ignore_errors=True)
+                disk.after_a_cut(cut, self.chance)
+                yield left.pop(0), cut
+
+    def problems(self, position: int, directory: Path) -> list[str]:
+        """Start a hub on what a power cut has left, send again what had no answer, and compare."""
+        hub, calls = Hub(directory), self.journal.until(position)
+        hub.start()
+        try:
+            found = self.send_again(hub, calls)
+            verified = hub.command("verify_audit", check=False)
+        finally:
+            hub.kill()
+        return [*found, *([verified.stderr] if verified.returncode else []), *self.problems_of_files(hub, calls)]
+
+    def send_again(self, hub: Hub, calls: list[Call]) -> list[str]:
+        """Calls without an answer get one, and a few of the last with an answer get the same."""
+        client = Client(hub, self.store, self.secret, self.journal, "again")
+        done = [call for call in calls if call.acknowledged and call.input["command"] != "view"]
+        sent = [call for call in calls if not call.acknowledged] + done[-5:]
+        for call in sent:
+            call.answers.append(client.send(call))
+        client.close()
+        return [f"{call.id} was sent again: {call.answers[-1]}" for call in sent if call.answers[-1][0] != 200]
+
+    def problems_of_files(self, hub: Hub, calls: list[Call]) -> list[str]:
+        """Without a hub: is the database whole, and as the calls say?"""
+        try:
+            with closing(sqlite3.connect(hub.file)) as database:
+                state = database.execute("pragma integrity_check").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            state = f"{error}"
+        return checker.problems(hub, self.store, calls) if state == "ok" else [state]
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {name: content for name, (_, content) in power.Start(directory).files.items() if not name.endswith("-shm")}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return power.compiled(tmp_path_factory.mktemp("recorder"))
+
+
+@pytest.fixture(scope="module")
+def recording(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    made = Recording(tmp_path_factory.mktemp("recording"), library, None, random.Random(16))
+    made.run(CALLS)
+    return made
+
+
+def is_lost(problem: str) -> bool:
+    return problem.endswith(("was acknowledged and is not there", "stands 0 times")) or " and should be " in problem
+
+
+def test_the_recording_has_every_change_and_with_syncs_that_do_nothing_calls_are_lost(recording: Recording) -> None:
+    """Which shows that the checker would see it."""
+    assert recording.is_whole()
+    seen = [
+        recording.problems_of_files(Hub(directory), recording.journal.until(position))
+        for position, directory in recording.states(recording.cuts(times(3, 50)), syncs=False)
+    ]
+    assert any(map(is_lost, chain.from_iterable(seen)))
+
+
+def test_after_a_power_cut_every_acknowledged_call_is_there_once(
+    recording: Recording, library: Path, tmp_path: Path
+) -> None:
+    """In the long form, each recording but the first begins with what a power cut has left of the one before it."""
+    for number in range(RECORDINGS):
+        for count, (position, directory) in enumerate(recording.states(recording.cuts(CUTS))):
+            found = recording.problems(position, directory)
+            assert found == [], f"recording {number}, cut {count} at {position}: {found}"
+        if number + 1 < RECORDINGS:
+            (place := tmp_path / str(number)).mkdir()
+            recording = Recording(place, library, recording.place / "cut", recording.chance)
+            recording.run(CALLS)
+
+
+@pytest.mark.long
+def test_with_synchronous_normal_a_power_cut_loses_the_last_calls_and_damages_nothing(
+    library: Path, tmp_path: Path
+) -> None:
+    """As the README says of it."""
+    recording = Recording(tmp_path, library, None, random.Random(17), MEMORYHUB_SQLITE_SYNCHRONOUS="NORMAL")
+    recording.run(CALLS)
+    seen = []
+    for position, directory in recording.states(recording.cuts(CUTS)):
+        found = recording.problems_of_files(Hub(directory), recording.journal.until(position))
+        assert all(map(is_lost, found)), found
+        seen += found
+    assert seen
