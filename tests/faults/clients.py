@@ -139,13 +139,13 @@ class Load:
     def __exit__(self, *_: object) -> None:
         self.stop.set()
         for thread in self.threads:
-            thread.join(120)
+            thread.join(1_200 if LONG else 120)
         assert not any(thread.is_alive() for thread in self.threads)
 
     def answered(self) -> int:
         return sum(bool(call.acknowledged) for call in list(self.journal.calls))
 
-    def wait_for(self, more: int, seconds: float = 120) -> None:
+    def wait_for(self, more: int, seconds: float = 1_200 if LONG else 120) -> None:
         """Until so many further calls have been answered."""
         wanted, end = self.answered() + more, time.monotonic() + seconds
         while self.answered() < wanted:

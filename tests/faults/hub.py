@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests import starts
 from tests.api.server import ROOT, made_store, put_migrated, put_static
+from tests.long import LONG
 
 
 class Hub:
@@ -33,7 +34,7 @@ class Hub:
     def file(self) -> Path:
         return self.directory / "memoryhub.sqlite3"
 
-    def start(self, seconds: float = 90) -> None:
+    def start(self, seconds: float = 900 if LONG else 90) -> None:
         """Starts it, a new one on a database that is migrated, and waits until it answers."""
         if not self.url and not self.directory.exists():
             put_migrated(self.directory)

@@ -74,11 +74,37 @@ Change = tuple[int, bytes | None]
 """Bytes from an offset, or a new size."""
 
 
+class Content:
+    """The bytes of a file. Zeros at its end are not kept: a reserve of disk space has millions of them."""
+
+    __slots__ = ("data", "size")
+
+    def __init__(self, data: bytes | bytearray, size: int | None = None) -> None:
+        self.data = bytearray(data)
+        self.size = len(data) if size is None else size
+
+    def apply(self, change: Change) -> None:
+        at, data = change
+        if data is None:
+            del self.data[at:]
+            self.size = at
+        else:
+            self.data.extend(bytes(max(0, at - len(self.data))))
+            self.data[at : at + len(data)] = data
+            self.size = max(self.size, at + len(data))
+
+    def put(self, path: Path) -> None:
+        """Write the file."""
+        path.write_bytes(self.data)
+        os.truncate(path, self.size)
+        path.chmod(0o600)
+
+
 @dataclass(eq=False, slots=True)
 class File:
     """A file as it is on the disk for sure, and the later changes; `applied` is how many there were before them."""
 
-    durable: bytearray
+    durable: Content
     waiting: list[Change] = field(default_factory=list)
     applied: int = 0
 
@@ -86,19 +112,9 @@ class File:
         """All changes before this number are on the disk."""
         done = max(0, until - self.applied)
         for change in self.waiting[:done]:
-            _apply(self.durable, change)
+            self.durable.apply(change)
         del self.waiting[:done]
         self.applied += done
-
-
-def _apply(content: bytearray, change: Change) -> None:
-    at, data = change
-    if data is None:
-        del content[at:]
-        content.extend(bytes(at - len(content)))
-    else:
-        content.extend(bytes(max(0, at - len(content))))
-        content[at : at + len(data)] = data
 
 
 class Start:
@@ -128,7 +144,7 @@ class Disk:
         self.named = 0
         self._begun: dict[int, int] = {}
         for name, (inode, content) in start.files.items():
-            self.names[name] = self.files[inode] = File(bytearray(content))
+            self.names[name] = self.files[inode] = File(Content(content))
 
     def run(self, record: Record) -> None:
         """Add what was recorded next."""
@@ -143,7 +159,7 @@ class Disk:
             self._sync(record.inode, self._begun[record.offset])
         elif record.kind != SYNC_ENDS:
             if record.kind == CREATES:
-                self.files[record.inode] = File(bytearray())
+                self.files[record.inode] = File(Content(b""))
             self.waiting_names.append((record, self.files.get(record.inode)))
 
     def _sync(self, inode: int, reached: int) -> None:
@@ -175,13 +191,13 @@ class Disk:
         for each in (".", *self.directories):
             (directory / each).mkdir(parents=True, exist_ok=True)
         directory.chmod(0o700)
-        contents: dict[File, bytearray] = {}
+        contents: dict[File, Content] = {}
         for name, file in there.items():
             if file not in contents:
-                contents[file] = content = bytearray(file.durable)
+                contents[file] = content = Content(file.durable.data, file.durable.size)
                 for change in left(file.waiting):
-                    _apply(content, change)
-            _write(directory / name, contents[file])
+                    content.apply(change)
+            contents[file].put(directory / name)
 
     def _name(self, names: dict[str, File], record: Record, created: File | None) -> None:
         paths = [os.path.relpath(path.decode(), self.place) for path in record.data.split(b"\0")]
@@ -218,10 +234,3 @@ def _torn(at: int, data: bytes, chance: random.Random) -> Iterator[Change]:
             yield begin, chance.randbytes(end - begin)
         elif fate < (1 + GARBAGE) / 2:
             yield begin, data[begin - at : end - at]
-
-
-def _write(path: Path, content: bytearray) -> None:
-    """Write a file without its last zeros, which need no space."""
-    path.write_bytes(content.rstrip(b"\0"))
-    os.truncate(path, len(content))
-    path.chmod(0o600)

@@ -8,7 +8,10 @@ could leave it. A hub is started on each, the calls that had no answer are sent 
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
@@ -21,13 +24,21 @@ from tests.api.server import put_migrated
 from tests.faults import checker, power
 from tests.faults.clients import Call, Client, Journal, Load
 from tests.faults.hub import Hub
-from tests.faults.test_faults import times
 
 pytestmark = pytest.mark.skipif(
     "sqlite" not in settings.DATABASES["default"]["ENGINE"], reason="the files of SQLite are what is recorded"
 )
-RECORDINGS, CUTS = times(1, 10), times(2, 50)
-CALLS = times(40, 2_000)
+RECORDINGS, CUTS, CALLS = 10, 50, 2_000
+PROGRAM = """
+import os, sqlite3, sys
+file, log, pragmas = sys.argv[1:]
+database = sqlite3.connect(file, isolation_level=None)
+database.executescript(pragmas + ";pragma wal_autocheckpoint=20")
+for number in range(120):
+    database.execute("insert into calls values (?, hex(randomblob(600)))", [number])
+    print(os.stat(log).st_size)
+"""
+"""It commits as the hub does, and prints how far the recording was when each commit was done."""
 
 
 class Moments(Journal):
@@ -55,6 +66,26 @@ class Moments(Journal):
         acknowledged = {id for at, id in self.answered if at <= position}
         sent = [call for call in self.calls if self.sent[call.id] <= position]
         return [replace(call, answers=list(call.answers) if call.id in acknowledged else []) for call in sent]
+
+
+def cuts(log: Path, answers: Sequence[int], number: int, chance: random.Random) -> list[int]:
+    """Positions of power cuts in order: half of them anywhere, half just after an answer had come."""
+    ends = [record.end for record in power.records(log)]
+    after = [ends[place] for at in answers if (place := bisect_left(ends, at)) < len(ends)]
+    return sorted(chance.choices(after, k=number // 2) + chance.choices(ends, k=number - number // 2))
+
+
+def states(
+    start: power.Start, log: Path, cuts: Sequence[int], place: Path, chance: random.Random, *, syncs: bool = True
+) -> Iterator[tuple[int, Path]]:
+    """Each power cut with a directory as it left it."""
+    disk, left = power.Disk(start, syncs=syncs), list(cuts)
+    for record in power.records(log):
+        disk.run(record)
+        while left and left[0] <= record.end:
+            shutil.rmtree(place, ignore_errors=True)
+            disk.after_a_cut(place, chance)
+            yield left.pop(0), place
 
 
 class Recording:
@@ -90,24 +121,10 @@ class Recording:
         disk.with_everything(self.place / "again")
         return contents(self.place / "again") == contents(self.hub.directory)
 
-    def cuts(self, number: int) -> list[int]:
-        """Positions of power cuts in order: half of them anywhere, half just after an answer had come."""
-        ends = [record.end for record in power.records(self.log)]
-        answers = [at for at, _ in self.journal.answered if at <= ends[-1]]
-        chosen = self.chance.choices(answers, k=number // 2)
-        chosen = [min(end for end in ends if end >= at) for at in chosen]
-        return sorted(chosen + self.chance.choices(ends, k=number - len(chosen)))
-
-    def states(self, cuts: list[int], *, syncs: bool = True) -> Iterator[tuple[int, Path]]:
+    def states(self, number: int = CUTS, *, syncs: bool = True) -> Iterator[tuple[int, Path]]:
         """Each power cut with a directory as it left it."""
-        disk, left = power.Disk(self.start, syncs=syncs), list(cuts)
-        for record in power.records(self.log):
-            disk.run(record)
-            while left and left[0] <= record.end:
-                cut = self.place / "cut"
-                shutil.rmtree(cut, ignore_errors=True)
-                disk.after_a_cut(cut, self.chance)
-                yield left.pop(0), cut
+        chosen = cuts(self.log, [at for at, _ in self.journal.answered], number, self.chance)
+        return states(self.start, self.log, chosen, self.place / "cut", self.chance, syncs=syncs)
 
     def problems(self, position: int, directory: Path) -> list[str]:
         """Start a hub on what a power cut has left, send again what had no answer, and compare."""
@@ -160,22 +177,59 @@ def is_lost(problem: str) -> bool:
     return problem.endswith(("was acknowledged and is not there", "stands 0 times")) or " and should be " in problem
 
 
+def test_what_is_committed_with_the_hubs_pragmas_survives_power_cuts_and_without_syncs_it_does_not(
+    library: Path, tmp_path: Path
+) -> None:
+    (place := tmp_path / "data").mkdir()
+    file, log, chance = place / "calls.sqlite3", tmp_path / "log", random.Random(16)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("create table calls (number integer primary key, text)")
+    start = power.Start(place)
+    pragmas = settings.SQLITE_OPTIONS["init_command"]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", PROGRAM, file, log, pragmas],
+        env=power.environment(library, place, log), check=True, capture_output=True,
+    )  # fmt: skip
+    answers = [int(line) for line in done.stdout.split()]
+    lost = {True: 0, False: 0}
+    for syncs in lost:
+        for position, directory in states(
+            start, log, cuts(log, answers, 60, chance), tmp_path / "cut", chance, syncs=syncs
+        ):
+            acknowledged = sum(at <= position for at in answers)
+            lost[syncs] += numbers(directory / file.name) < acknowledged
+    assert lost[True] == 0 and lost[False] > 20
+
+
+def numbers(file: Path) -> int:
+    """How many rows are there, which must be the first ones; none if the file is damaged."""
+    try:
+        with closing(sqlite3.connect(file)) as database:
+            found = [number for (number,) in database.execute("select number from calls")]
+            assert found == list(range(len(found)))
+            return len(found) if database.execute("pragma integrity_check").fetchone() == ("ok",) else -1
+    except sqlite3.DatabaseError:
+        return -1
+
+
+@pytest.mark.long
 def test_the_recording_has_every_change_and_with_syncs_that_do_nothing_calls_are_lost(recording: Recording) -> None:
     """Which shows that the checker would see it."""
     assert recording.is_whole()
     seen = [
         recording.problems_of_files(Hub(directory), recording.journal.until(position))
-        for position, directory in recording.states(recording.cuts(times(3, 50)), syncs=False)
+        for position, directory in recording.states(10, syncs=False)
     ]
     assert any(map(is_lost, chain.from_iterable(seen)))
 
 
+@pytest.mark.long
 def test_after_a_power_cut_every_acknowledged_call_is_there_once(
     recording: Recording, library: Path, tmp_path: Path
 ) -> None:
-    """In the long form, each recording but the first begins with what a power cut has left of the one before it."""
+    """500 power cuts. Each recording but the first begins with what a power cut has left of the one before it."""
     for number in range(RECORDINGS):
-        for count, (position, directory) in enumerate(recording.states(recording.cuts(CUTS))):
+        for count, (position, directory) in enumerate(recording.states()):
             found = recording.problems(position, directory)
             assert found == [], f"recording {number}, cut {count} at {position}: {found}"
         if number + 1 < RECORDINGS:
@@ -192,7 +246,7 @@ def test_with_synchronous_normal_a_power_cut_loses_the_last_calls_and_damages_no
     recording = Recording(tmp_path, library, None, random.Random(17), MEMORYHUB_SQLITE_SYNCHRONOUS="NORMAL")
     recording.run(CALLS)
     seen = []
-    for position, directory in recording.states(recording.cuts(CUTS)):
+    for position, directory in recording.states():
         found = recording.problems_of_files(Hub(directory), recording.journal.until(position))
         assert all(map(is_lost, found)), found
         seen += found
