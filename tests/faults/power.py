@@ -7,6 +7,7 @@ in their order, as in the journals of file systems, and are there for sure once 
 
 The model is harsher than a good disk, and SQLite promises to bear it. It does not have disks that lie about syncs, and
 none that lose what was synced; `syncs=False` makes every sync such a lie, which shows that lost calls are seen.
+What was written before a sync that failed never reaches the disk, as on Linux.
 """
 
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-WRITES, SIZES, SYNC_BEGINS, SYNC_ENDS, CREATES, UNLINKS, RENAMES, LINKS, MAKES_DIRECTORY = range(1, 10)
+WRITES, SIZES, SYNC_BEGINS, SYNC_ENDS, CREATES, UNLINKS, RENAMES, LINKS, MAKES_DIRECTORY, SYNC_FAILS = range(1, 11)
 _HEAD = struct.Struct("<IIQQQ")
 _MAGIC = 0x4355544F
 _UNRECORDED = "-shm"
@@ -62,7 +63,7 @@ def records(log: Path) -> Iterator[Record]:
     with log.open("rb") as stream:
         while end + _HEAD.size <= size:
             magic, kind, inode, offset, length = _HEAD.unpack(stream.read(_HEAD.size))
-            has_data = kind not in (SIZES, SYNC_BEGINS, SYNC_ENDS)
+            has_data = kind not in (SIZES, SYNC_BEGINS, SYNC_ENDS, SYNC_FAILS)
             data = stream.read(length) if has_data else b""
             if magic != _MAGIC or (has_data and len(data) < length):
                 return
@@ -116,6 +117,11 @@ class File:
         del self.waiting[:done]
         self.applied += done
 
+    def lose(self) -> None:
+        """A sync has failed: no later one brings to the disk what was written before it."""
+        self.applied += len(self.waiting)
+        self.waiting.clear()
+
 
 class Start:
     """A directory as it is before the first record: all of it is on the disk. What is in `static` never changes."""
@@ -157,6 +163,9 @@ class Disk:
             self._begun[record.offset] = reached
         elif record.kind == SYNC_ENDS and self.syncs:
             self._sync(record.inode, self._begun[record.offset])
+        elif record.kind == SYNC_FAILS:
+            if record.inode in self.files:
+                self.files[record.inode].lose()
         elif record.kind != SYNC_ENDS:
             if record.kind == CREATES:
                 self.files[record.inode] = File(Content(b""))

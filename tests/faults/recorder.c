@@ -1,5 +1,8 @@
 /* Records what a process changes in one directory, in order: loaded with LD_PRELOAD, read by power.py.
 
+   While a file `writes` is in the directory RECORDED_FAILS, the file system is read-only; while `syncs` is there, syncs
+   fail and do nothing.
+
    A record is written after the change it describes; that a sync has begun is written before it. Files are named by
    their inodes. What is written through memory maps is not recorded. */
 
@@ -26,12 +29,13 @@ struct record {
     uint64_t length;
 };
 
-enum { WRITES = 1, SIZES, SYNC_BEGINS, SYNC_ENDS, CREATES, UNLINKS, RENAMES, LINKS, MAKES_DIRECTORY };
+enum { WRITES = 1, SIZES, SYNC_BEGINS, SYNC_ENDS, CREATES, UNLINKS, RENAMES, LINKS, MAKES_DIRECTORY, SYNC_FAILS };
 
 static int log_file = -1;
 static char directory[PATH_MAX];
 static size_t directory_length;
 static uint64_t syncs;
+static const char *failures;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -39,6 +43,7 @@ __attribute__((constructor)) static void begin(void)
     if (!place || !log || !realpath(place, directory))
         return;
     directory_length = strlen(directory);
+    failures = getenv("RECORDED_FAILS");
     int first = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     log_file = fcntl(first, F_DUPFD_CLOEXEC, 900);
     close(first);
@@ -93,14 +98,26 @@ static int whole(int at, const char *given, char *path)
     return snprintf(path, PATH_MAX, "%s/%s", real, base) < PATH_MAX;
 }
 
+static int fails(const char *what, int error)
+{
+    char path[PATH_MAX];
+    if (!failures || snprintf(path, sizeof path, "%s/%s", failures, what) >= PATH_MAX || access(path, F_OK))
+        return 0;
+    errno = error;
+    return 1;
+}
+
+#define READ_ONLY(file) (inode_of(file) && fails("writes", EROFS))
 #define REAL(result, name, ...) static result (*real)(__VA_ARGS__); if (!real) real = dlsym(RTLD_NEXT, #name)
 
 static int opened(int (*open_it)(const char *, int, ...), int at, const char *path, int flags, mode_t mode)
 {
     char name[PATH_MAX];
     struct stat facts;
-    int is_recorded = (flags & (O_CREAT | O_TRUNC)) && whole(at, path, name);
+    int is_recorded = (flags & (O_CREAT | O_TRUNC | O_WRONLY | O_RDWR)) && whole(at, path, name);
     int was_there = is_recorded && !stat(name, &facts);
+    if (is_recorded && fails("writes", EROFS))
+        return -1;
     int file = open_it ? open_it(path, flags, mode) : syscall(SYS_openat, at, path, flags, mode);
     if (file < 0 || !is_recorded || fstat(file, &facts) || !S_ISREG(facts.st_mode))
         return file;
@@ -140,6 +157,8 @@ OPENAT(openat64)
     ssize_t name(int file, const void *data, size_t length, offset_t offset)                                           \
     {                                                                                                                  \
         REAL(ssize_t, name, int, const void *, size_t, offset_t);                                                      \
+        if (READ_ONLY(file))                                                                                           \
+            return -1;                                                                                                 \
         ssize_t done = real(file, data, length, offset);                                                               \
         uint64_t inode = done > 0 ? inode_of(file) : 0;                                                                \
         if (inode)                                                                                                     \
@@ -151,6 +170,8 @@ PWRITE(pwrite64, off64_t)
 
 ssize_t write(int file, const void *data, size_t length)
 {
+    if (READ_ONLY(file))
+        return -1;
     ssize_t done = syscall(SYS_write, file, data, length);
     uint64_t inode = done > 0 ? inode_of(file) : 0;
     if (inode)
@@ -162,6 +183,8 @@ ssize_t write(int file, const void *data, size_t length)
     int name(int file, offset_t size)                                                                                  \
     {                                                                                                                  \
         REAL(int, name, int, offset_t);                                                                                \
+        if (READ_ONLY(file))                                                                                           \
+            return -1;                                                                                                 \
         int done = real(file, size);                                                                                   \
         uint64_t inode = done ? 0 : inode_of(file);                                                                    \
         if (inode)                                                                                                     \
@@ -176,6 +199,8 @@ FTRUNCATE(ftruncate64, off64_t)
     {                                                                                                                  \
         REAL(int, name, int, offset_t, offset_t);                                                                      \
         struct stat facts;                                                                                             \
+        if (READ_ONLY(file))                                                                                           \
+            return EROFS;                                                                                              \
         int done = real(file, offset, length);                                                                         \
         uint64_t inode = done ? 0 : inode_of(file);                                                                    \
         if (inode && !fstat(file, &facts))                                                                             \
@@ -190,6 +215,10 @@ FALLOCATE(posix_fallocate64, off64_t)
     {                                                                                                                  \
         REAL(int, name, int);                                                                                          \
         uint64_t inode = inode_of(file), number = 0;                                                                   \
+        if (inode && fails("syncs", EIO)) {                                                                            \
+            note(SYNC_FAILS, inode, 0, NULL, 0);                                                                       \
+            return -1;                                                                                                 \
+        }                                                                                                              \
         if (inode) {                                                                                                   \
             number = (uint64_t)getpid() << 32 | __atomic_add_fetch(&syncs, 1, __ATOMIC_RELAXED);                       \
             note(SYNC_BEGINS, inode, number, NULL, 0);                                                                 \
@@ -214,8 +243,16 @@ static int named(int done, uint32_t kind, int at, const char *path, int other_at
     return done;
 }
 
+static int is_read_only(int at, const char *path)
+{
+    char name[PATH_MAX];
+    return whole(at, path, name) && fails("writes", EROFS);
+}
+
 int unlinkat(int at, const char *path, int flags)
 {
+    if (is_read_only(at, path))
+        return -1;
     return named(syscall(SYS_unlinkat, at, path, flags), UNLINKS, at, path, 0, NULL);
 }
 int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
@@ -223,18 +260,24 @@ int rmdir(const char *path) { return unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
 
 int renameat(int at, const char *path, int other_at, const char *other)
 {
+    if (is_read_only(other_at, other))
+        return -1;
     return named(syscall(SYS_renameat, at, path, other_at, other), RENAMES, at, path, other_at, other);
 }
 int rename(const char *path, const char *other) { return renameat(AT_FDCWD, path, AT_FDCWD, other); }
 
 int linkat(int at, const char *path, int other_at, const char *other, int flags)
 {
+    if (is_read_only(other_at, other))
+        return -1;
     return named(syscall(SYS_linkat, at, path, other_at, other, flags), LINKS, at, path, other_at, other);
 }
 int link(const char *path, const char *other) { return linkat(AT_FDCWD, path, AT_FDCWD, other, 0); }
 
 int mkdirat(int at, const char *path, mode_t mode)
 {
+    if (is_read_only(at, path))
+        return -1;
     return named(syscall(SYS_mkdirat, at, path, mode), MAKES_DIRECTORY, at, path, 0, NULL);
 }
 int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }

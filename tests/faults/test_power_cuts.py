@@ -12,7 +12,7 @@ import subprocess
 import sys
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -104,14 +104,20 @@ class Recording:
         self.hub.environment |= power.environment(library, self.hub.directory, self.log) | more
         self.journal = Moments(place / "journal", self.log)
 
-    def run(self, calls: int) -> None:
-        """Let clients write until some calls have been answered."""
+    @contextmanager
+    def load(self) -> Iterator[Load]:
+        """Clients that write, until the block ends."""
         self.hub.start()
         try:
             with Load(self.hub, self.journal, into=(self.store, self.secret)) as load:
-                load.wait_for(calls)
+                yield load
         finally:
             self.hub.stop()
+
+    def run(self, calls: int) -> None:
+        """Let clients write until some calls have been answered."""
+        with self.load() as load:
+            load.wait_for(calls)
 
     def is_whole(self) -> bool:
         """Whether the records alone make the directory as it is."""
