@@ -8,7 +8,8 @@ from memoryhub.actions.core import protected_lines
 from memoryhub.actions.core.protected_lines import ProtectedLines
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
-from memoryhub.models import Memory
+from memoryhub.actions.stores import path_rules
+from memoryhub.models import Memory, MemoryStore
 from memoryhub.path_rules import Effect, Lines, PathRule, Verb
 from tests.api.harness import Hub, assert_audit_is_right, new_hub
 from tests.api.memory_calls import Api
@@ -42,8 +43,12 @@ def protect(hub: Hub, first: int, last: int, effect: Effect = Effect.REFUSE) -> 
     return lines
 
 
-def person_writes(hub: Hub, text: str) -> None:
-    head = memory(hub)
+def fresh(hub: Hub) -> MemoryStore:
+    return MemoryStore.objects.get(pk=hub.store.pk)
+
+
+def person_writes(hub: Hub, text: str, path: str = "/a.md") -> None:
+    head = memory(hub, path)
     curation.edit(hub.store.pk, head.pk, text, head.sha256, ana())
 
 
@@ -95,6 +100,25 @@ def test_lines_that_people_took_away_protect_nothing_until_they_are_back(hub: Hu
     person_writes(hub, "zero\nhead\nrefund in 5 days\nnotes\n")
     assert ProtectedLines(hub.store.pk).in_newest(memory(hub).pk, lines)[1] == [3]
     assert hub.call(command="str_replace", path="/memories/a.md", old_str="5", new_str="6")[0] == "err"
+
+
+@pytest.mark.both_databases
+def test_they_stay_protected_where_a_person_moves_the_memory(hub: Hub) -> None:
+    """The rule stayed at the old path, and said that none of the lines was left."""
+    lines = protect(hub, 2, 2)
+    curation.rename(hub.store.pk, "/a.md", "/in/b.md", ana())
+    curation.rename(hub.store.pk, "/in", "/out", ana())
+    moved = {"command": "str_replace", "path": "/memories/out/b.md", "old_str": "5 days", "new_str": "9 days"}
+    assert hub.call(**moved)[0] == "err"
+    assert [(rule.pattern, rule.only_if) for rule in path_rules.of_store(fresh(hub))] == [("/out/b.md", lines)]
+    curation.delete(hub.store.pk, "/out/b.md", ana())
+    curation.restore(hub.store.pk, lines.version, ana(), path="/c.md")
+    assert hub.call(**moved | {"path": "/memories/c.md"})[0] == "err"
+    person_writes(hub, TEXT + "more\n", "/c.md")
+    redaction.redact_version(hub.store.pk, lines.version, ana())
+    curation.rename(hub.store.pk, "/c.md", "/d.md", ana())
+    assert hub.call(**moved | {"path": "/memories/d.md"})[0] == "err"
+    assert_audit_is_right(hub.store)
 
 
 def test_another_memory_at_the_path_is_not_protected(hub: Hub) -> None:

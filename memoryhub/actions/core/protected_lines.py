@@ -1,11 +1,14 @@
 """Protected lines: where the lines that a path rule names are in the newest text of a memory, and what changes them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from memoryhub.actions.core import sql
+from memoryhub.actions.core.settling import Changed
 from memoryhub.actions.core.sql import Statement
-from memoryhub.path_rules import Lines
+from memoryhub.models import MemoryStore, MemoryVersion
+from memoryhub.path_rules import LINES, Lines, PathRule, of_json
 from memoryhub.protocol.text import count_lines
 from memoryhub.text.changed_lines import Work
 from memoryhub.text.kept_lines import are_kept, where, where_in_last
@@ -25,6 +28,30 @@ _LATER = Statement(
     " order by number desc limit %s"
 )
 _TEXT = Statement("select content from memoryhub_memorytext where store_id = %s and id = %s")
+
+
+def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> None:
+    """Let the rules about lines go with the memories that an act has moved; `rules` are the JSON text of those before
+    it. Call it before the act's entry, which seals them."""
+    moved = [one for one in changed if one.path not in (None, one.old_path)] if f'"{LINES}:' in rules else []
+    if not moved:
+        return
+    before = of_json(MemoryStore.present.values_list("path_rules", flat=True).get(pk=store_id)).rules
+    named = [rule.only_if.version for rule in before if isinstance(rule.only_if, Lines)]
+    memories = dict(MemoryVersion.objects.among(store_id, named).values_list("pk", "memory_id"))
+    after = tuple(_followed(rule, memories, moved) for rule in before)
+    if after != before:
+        MemoryStore.present.filter(pk=store_id).update(path_rules=[rule.as_json() for rule in after])
+
+
+def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]) -> PathRule:
+    """Return a rule with the new path of its memory. If the version that it names is gone, that is the memory at its
+    path."""
+    for one in moved if isinstance(rule.only_if, Lines) else ():
+        whose = memories.get(rule.only_if.version)
+        if whose == one.memory or (whose is None and rule.pattern == one.old_path):
+            rule = replace(rule, pattern=str(one.path))
+    return rule
 
 
 class ProtectedLines:

@@ -10,6 +10,7 @@ from memoryhub import chain, ids
 from memoryhub.actions.core import audit, disk_space, freezing, limits, remembered, settling, sql, store_settings
 from memoryhub.actions.core.audit import Act, ChainHead, Version
 from memoryhub.actions.core.kept_calls import kept_of
+from memoryhub.actions.core.protected_lines import follow_memories
 from memoryhub.actions.core.ruling import Looked, Ruling, ruling
 from memoryhub.actions.core.settling import Changed
 from memoryhub.actions.core.sight import Sight, sight_of
@@ -386,14 +387,13 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
     sql.count_directories(tree.store, above, memories, size, tree.now)
     if memories or size:
         sql.run(sql.COUNT_STORE, memories, size, tree.store)
-        tree.memories += memories
-        tree.total_bytes += size
+        tree.memories, tree.total_bytes = tree.memories + memories, tree.total_bytes + size
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
     """Write the act's entry, and shorten the large input of a key. Then update findings. Return the entry's seq."""
-    kept = kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record
-    seq = audit.append(tree.head, tree.act, kept)
+    follow_memories(tree.store, tree.path_rules, tree.changed)
+    seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:
         settling.settle(tree.head, tree.act, tree.store, tree.changed, seq)
         tree.changed = []
