@@ -49,8 +49,8 @@ class Condition(StrEnum):
     """What must be true of a change, besides its path and its verb, for a rule to match it.
 
     REMOVES_LINES: lines of the text are changed or removed. BY_PERSON: a person wrote, imported or approved a version
-    of the memory that still exists. HAS_FINDING: the memory has an open finding. NEW_AGENT: no proposal of the agent
-    has been merged in the memory store.
+    of the memory that still exists. HAS_FINDING: the memory has an open finding. NEW_AGENT: no person has merged a
+    proposal of the agent in the memory store.
     """
 
     REMOVES_LINES = "removes_lines"

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.claude_runs import runs, transcripts, work
+from memoryhub.actions.claude_runs import made, runs, transcripts, work
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import streaming
@@ -29,7 +29,7 @@ from memoryhub.models import (
     User,
     WebhookCursor,
 )
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.path_rules import Condition, Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_secret, new_store
 from tests.api.test_path_rules import set_rules
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
@@ -170,6 +170,36 @@ def test_update_existing_changes_the_store_at_once_only_where_rules_allow_all_of
     if is_merged:
         waiting = MemoryVersion.objects.filter(store=store, review_state="unreviewed").order_by("-seq").first()
         assert waiting is not None and AuditEntry.objects.get(chain=store.pk, seq=waiting.seq).session is not None
+
+
+def test_a_dream_that_merges_its_proposal_makes_no_new_agent_a_known_one(store: MemoryStore, session: str) -> None:
+    """No person has decided about anything that the agent wrote."""
+    new = PathRule(Effect.PROPOSE, only_if=Condition.NEW_AGENT)
+    set_rules(store, PathRule(Effect.ALLOW, "/ada.md"), PathRule(Effect.ALLOW, "/drinks.md"), new)
+    secret = new_secret(store, Access.MANAGE)
+    dream = sdk(secret).beta.dreams.create(inputs=inputs(store, session), model=MODEL, output_behavior=updating(store))
+    ran(dream.id)
+    assert Proposal.objects.get().state == "merged"
+    told = Hub(store, secret).call(command="create", path="/memories/x.md", file_text="x\n")
+    assert "is now part of proposal #2" in told[1]
+
+
+@pytest.mark.parametrize("updates", [True, False])
+def test_nothing_becomes_of_a_dream_whose_key_is_revoked_during_its_last_answer(
+    store: MemoryStore, manager: Anthropic, session: str, monkeypatch: pytest.MonkeyPatch, updates: bool
+) -> None:
+    def revoked(run: ClaudeRun) -> Any:
+        keys_and_roles.revoke_key(Key.objects.get(pk=run.key), **BY)
+        return made_of(run)
+
+    made_of = made.made_of
+    monkeypatch.setattr(made, "made_of", revoked)
+    more = {"output_behavior": updating(store)} if updates else {}
+    dream = manager.beta.dreams.create(inputs=inputs(store, session), model=MODEL, **more)
+    ran(dream.id)
+    run = ClaudeRun.objects.get()
+    assert (run.state, run.problem) == ("failed", "not_allowed")
+    assert not Proposal.objects.exists() and MemoryStore.objects.count() == 1
 
 
 def test_a_dream_is_canceled_and_archived(store: MemoryStore, alice: User, manager: Anthropic, session: str) -> None:

@@ -120,11 +120,15 @@ def _texts(run: ClaudeRun, memories: Sequence[str]) -> Mapping[str, str]:
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a run of a worker, and propose what it made of its copy, in one transaction."""
+    """End a run of a worker, and propose what it made of its copy, in one transaction. If the person who started it may
+    not run Claude there any more, nothing is proposed."""
     run = ClaudeRun.objects.get(pk=run_id)
     made, agent = made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.TOOL, at)
     with tree.locked(run.store_id, act) as store, work.own(run_id, worker) as own:
+        if not work.may_go_on(own):
+            events.end(own, ClaudeRunState.FAILED, at, problem="not_allowed")
+            return
         propose_in(store, own, made)
         events.end(own, ClaudeRunState.FINISHED, at)
 

@@ -180,7 +180,8 @@ _WITH_OPEN_FINDING = (
     "select distinct memory_id from memoryhub_finding where store_id = %s and memory_id in ({paths}) and state = 'open'"
 )
 _MERGED = Statement(
-    "select 1 from memoryhub_proposal where store_id = %s and agent = %s and state in ('merged', 'partly_merged')"
+    "select 1 from memoryhub_proposal p join memoryhub_auditentry e on e.chain = p.store_id and e.seq = p.seq"
+    " where p.store_id = %s and p.agent = %s and p.state in ('merged', 'partly_merged') and e.actor_kind <> 'key'"
     " limit 1"
 )
 
@@ -198,7 +199,7 @@ def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
 
 
 def has_merged(store: str, agent: str) -> bool:
-    """Return whether a proposal of an agent has been merged, or a part of one."""
+    """Return whether a person has merged a proposal of an agent, or a part of one: that of a dream can merge itself."""
     sql.connect()
     return sql.one(_MERGED, store, agent) is not None
 
