@@ -80,21 +80,22 @@ class Terms:
 
     def masked_path(self, path: str) -> str:
         """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends. Of a text that is
-        a whole path, what is named stays: without the rest, it is the text no more."""
+        a whole path, what is named stays, as far as it is the text no more without the rest."""
         masked = path
-        for term in self.texts:
+        for term in sorted(self.texts, key=lambda text: "/" in text):  # so that a name is masked alike everywhere
             mark = self.stand_ins.get(term, REDACTED)
             masked = masked.replace(term, "/".join(mark if name else "" for name in term.split("/")))
         names, new = path.split("/"), masked.split("/")
-        above = accumulate(names[:-1], lambda directory, name: f"{directory}/{name}")
-        for at, directory in enumerate(above):
-            if directory in self.directories or names[at] in self.names:
-                new[at] = names[at]
-        kept = "/".join([*new[:-1], self._with_ending(names[-1], new[-1])])
-        return masked if self.stand_in(kept) else kept
+        above = list(accumulate(names, lambda directory, name: f"{directory}/{name}"))
+        for at in reversed(range(len(names) if masked != path else 0)):
+            kept = [*new[:at], self._kept(above[at], names[at], new[at]), *new[at + 1 :]]
+            new = new if self.stand_in("/".join(kept)) else kept
+        return "/".join(new)
 
-    def _with_ending(self, name: str, masked: str) -> str:
-        """Return the masked last name of a path, with the ending that it had if a pattern names that."""
+    def _kept(self, path: str, name: str, masked: str) -> str:
+        """Return the masked name of a path, or what stays of the name because it is named."""
+        if path in self.directories or name in self.names:
+            return name
         ending = next((one for one in self.endings if name.endswith(one)), "")
         return masked if masked.endswith(ending) else masked + ending
 
@@ -180,11 +181,11 @@ def named(store_id: str) -> Named:
     patterns = [pattern.split("/") for pattern in _patterns(store_id)]
     before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]
     whole = (accumulate(names, lambda directory, name: f"{directory}/{name}") for names in before)
-    behind = chain.from_iterable(names[len(first) : -1] for names, first in zip(patterns, before, strict=True))
+    behind = chain.from_iterable(names[len(first) :] for names, first in zip(patterns, before, strict=True))
     last = (names[-1].partition("*")[2].rpartition("*")[2] for names in patterns)
     return Named(
         frozenset(chain.from_iterable(whole)),
-        frozenset(name for name in behind if "*" not in name),
+        frozenset(name for name in behind if name and "*" not in name),
         frozenset(ending for ending in last if ending.startswith(".")),
     )
 

@@ -97,6 +97,7 @@ def test_what_has_the_text_keeps_no_name() -> None:
     named = Named(frozenset(["", "/tickets", "/a"]), frozenset(["b", "c"]), frozenset([".md"]))
     assert Terms(["/tickets/"], named).masked_path("/tickets/4711.md") == "/[redacted]/4711.md"
     assert Terms(["a/d/x.md"], named).masked_path("/a/d/x.md") == "/a/[redacted]/[redacted].md"
-    assert Terms(["b/c"], named).masked_path("/a/b/c/x") == "/a/[redacted]/[redacted]/x"
+    assert Terms(["b/c"], named).masked_path("/a/b/c/x") == "/a/[redacted]/c/x"
+    assert Terms(["dir/x", "dir"], named).masked_path("/dir/x.md") == "/[redacted]/x.md"
     assert Terms(["x.md"], named).masked_path("/b/x.md") == "/b/[redacted].md"
     assert Terms(["].md"], named).masked_path("/b/a].md") == "/b/a[redacted]"
