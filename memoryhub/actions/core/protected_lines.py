@@ -36,7 +36,7 @@ def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> No
     moved = [one for one in changed if one.path not in (None, one.old_path)] if f'"{LINES}:' in rules else []
     if not moved:
         return
-    before = of_json(MemoryStore.present.values_list("path_rules", flat=True).get(pk=store_id)).rules
+    before = of_json(MemoryStore.present.get(pk=store_id).path_rules).rules
     named = [rule.only_if.version for rule in before if isinstance(rule.only_if, Lines)]
     memories = dict(MemoryVersion.objects.among(store_id, named).values_list("pk", "memory_id"))
     after = tuple(_followed(rule, memories, moved) for rule in before)
@@ -47,11 +47,13 @@ def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> No
 def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]) -> PathRule:
     """Return a rule with the new path of its memory. If the version that it names is gone, that is the memory at its
     path."""
-    for one in moved if isinstance(rule.only_if, Lines) else ():
-        whose = memories.get(rule.only_if.version)
+    if not isinstance(rule.only_if, Lines):
+        return rule
+    whose, pattern = memories.get(rule.only_if.version), rule.pattern
+    for one in moved:
         if whose == one.memory or (whose is None and rule.pattern == one.old_path):
-            rule = replace(rule, pattern=str(one.path))
-    return rule
+            pattern = str(one.path)
+    return replace(rule, pattern=pattern)
 
 
 class ProtectedLines:
