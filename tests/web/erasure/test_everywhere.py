@@ -11,6 +11,7 @@ from memoryhub.actions.core import documents
 from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
 from memoryhub.actions.memories import curation
+from memoryhub.actions.stores.delete import delete_store
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
 from memoryhub.models import (
@@ -29,6 +30,7 @@ from tests.api.harness import BY
 from tests.fixtures import signed_in
 from tests.transfer.hostile import archive
 from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find, text_of, write
+from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page
 from tests.web.transfer.test_imports import brought, text_of as text_of_import
 
@@ -359,3 +361,22 @@ def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: U
     for html in (letter, page(client, reverse("erasure_letter", args=[receipt.content["group"]]))):
         assert "Read what else is written there" in html
         assert reverse("memory", args=[store.pk, kept.pk]) in html and gone.pk not in html and "/other.md" not in html
+
+
+@pytest.mark.both_databases
+def test_the_audit_of_a_deleted_store_is_said_to_keep_what_calls_wrote(
+    store: MemoryStore, key: str, superuser: User
+) -> None:
+    """Its entries have the text, and neither the search nor the erasure looks there."""
+    Caller(store, key).create("/a.md", "Quellenberg is ill\n")
+    delete_store(store.pk, act=act(superuser))
+    assert AuditEntry.objects.of_chain(store.pk).filter(input__contains="Quellenberg").exists()
+    client = signed_in(superuser)
+    other = create_store(StoreSettings(name="Other"), **BY)
+    assert "Not searched: the audits of memory stores that were deleted" in find(client, "Quellenberg")
+    write(other, "/b.md", "Quellenberg called\n")
+    found = find(client, "Quellenberg")
+    assert "the audits of memory stores that were deleted" in found
+    letter = erase(client, found, confirm="Quellenberg")
+    assert "nor are the audits of memory stores that were deleted before" in letter
+    assert "wherever it was" not in letter
