@@ -261,8 +261,7 @@ def step(import_id: str, at: datetime) -> bool:
 
 def versions_of(import_id: str) -> list[str]:
     """Return the ids of the versions that an import has made so far, in the order of its entries."""
-    store_id = _store_of(import_id)
-    found: list[str] = []
+    store_id, found = _store_of(import_id), list[str]()
     for part in in_parts(seqs_of(import_id)):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).order_by("seq", "number")
         found += rows.values_list("pk", flat=True)
@@ -271,8 +270,8 @@ def versions_of(import_id: str) -> list[str]:
 
 def seqs_of(import_id: str) -> Iterator[int]:
     """Yield the seqs of the entries that an import has made so far, in order."""
-    made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
-    yield from (seq for seq in made.values_list("seq", flat=True).iterator(2000) if seq is not None)
+    made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq").values_list("seq", flat=True)
+    yield from (seq for seq in made.iterator(2000) if seq is not None)
 
 
 def go_on(import_id: str, seconds: float) -> None:

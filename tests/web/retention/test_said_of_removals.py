@@ -8,10 +8,12 @@ from django.utils import timezone
 
 from memoryhub.actions.core.holds import place
 from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.stores import stores
 from memoryhub.models import HoldKind, Memory, MemoryStore, RetentionPolicy, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.actions.retention.stores import act as done_by
-from tests.fixtures import signed_in
+from tests.fixtures import BY, signed_in
+from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page
 from tests.web.retention.test_certificate import old
 
@@ -70,3 +72,18 @@ def test_what_a_deleted_policy_left_in_the_trash_is_removed_by_itself_when_the_p
         for run in runs.due_runs(then):
             to_the_end(run, then)
         assert Memory.objects.filter(pk=expired.pk).count() == count
+
+
+def test_an_empty_store_does_not_promise_that_every_version_is_kept(store: MemoryStore, alice: User) -> None:
+    shown = page(signed_in(alice), reverse("store", args=[store.pk]))
+    assert "every version is kept" not in shown and "as long as no retention policy removes them" in shown
+
+
+def test_archiving_says_that_agents_can_delete(store: MemoryStore, key: str, alice: User) -> None:
+    caller = Caller(store, key)
+    caller.create("/a.md", "x\n")
+    assert "Agents can still view memories, and delete them." in page(
+        signed_in(alice), reverse("archive_store", args=[store.pk])
+    )
+    stores.set_archived(store, True, **BY)
+    caller.delete("/a.md")
