@@ -30,6 +30,7 @@ CHECKED = [
     "paused: such a policy removes nothing, so nothing is overdue by it",
     "without_policy: memories in the trash that a policy put there, and to which none applies any more",
     "kept: of the memories that would expire, those that a hold or pin keeps, and those that a person approved",
+    "kept.audit_entries: those that are older than their policy says, and that a hold, a pin or a waiting review keeps",
     "oldest: the oldest moments, read from the rows of the database without that code",
     "not checked: backups, exports, and Claude runs with their throw-away copies of the memory store",
 ]
@@ -47,12 +48,14 @@ def state(store_id: str, at: datetime) -> dict[str, Any]:
         for item in items:
             overdue[item.policy, item.removal] += item.count
         chooser = Chooser(list(policies))
+        old_entries = rehearsal.old_entries(rehearsal.Rules.of(store_id, at, policies))
+        entries = old_entries - sum(count for (_, removal), count in overdue.items() if removal == Removal.ENTRIES)
         oldest = _oldest(store_id, chooser)
         return {
             "policies": [_policy(one, overdue, oldest.get(one.id, {})) for one in _in_order(policies)],
             "overdue": sum(overdue.values()),
             "without_policy": {"trash": _left(store_id, chooser), "overdue": overdue["", Removal.PURGE]},
-            "kept": {"by_holds_and_pins": len(held), "approved": len(approved)},
+            "kept": {"by_holds_and_pins": len(held), "approved": len(approved), "audit_entries": max(0, entries)},
             "rest": _rest(store_id),
             "checked": CHECKED,
         }

@@ -317,6 +317,18 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
     )  # fmt: skip
 
 
+def old_entries(rules: Rules) -> int:
+    """Return how many of the oldest entries are older than their policy keeps them, also those that something keeps: a
+    hold, a pin or a version that awaits review."""
+    policy, chain = (
+        retention_rules.for_entries(rules.policies),
+        AuditChain.objects.filter(pk=rules.store or HUB).first(),
+    )
+    if policy is None or policy.paused or policy.keep_entry_days is None or chain is None:
+        return 0
+    return max(0, _last_old(chain, policy.keep_entry_days, rules.at) - chain.start_seq)
+
+
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
     """Return the seq up to which entries are older than `days`, counted in the figures and no longer repeatable."""
     young = Q(at__gt=retention_rules.earlier(at, days))

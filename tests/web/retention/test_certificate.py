@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import people
-from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import runs
 from memoryhub.actions.retention.policies import PolicySettings, save_policy
@@ -132,3 +132,19 @@ def test_only_admins_certify(store: MemoryStore, bob: User) -> None:
     address = reverse("retention_certificate", args=[store.id])
     assert signed_in(bob).get(address).status_code == signed_in(bob).post(address).status_code
     assert not AuditEntry.objects.of_command("certify").exists()
+
+
+@pytest.mark.both_databases
+def test_it_says_that_a_pin_keeps_audit_entries_that_are_too_old(store: MemoryStore, alice: User) -> None:
+    write(store, "/pinned.md", "text\n")
+    save_policy(store.id, PolicySettings("Entries", keep_entry_days=30), act(alice))
+    pin = place(store.id, act(alice), kind=HoldKind.PIN, reason="keep", path="/pinned.md")
+    client = signed_in(alice)
+    told = certificate(client, store)["certificate"]
+    old = told["kept"]["audit_entries"]
+    assert (told["overdue"], old > 3) == (0, True)
+    shown = page(client, reverse("retention_certificate", args=[store.id]))
+    assert f"{old + 1} audit entries, because something is held or pinned" in shown  # and the entry of that document
+    release(store.id, pin.pk, act(alice))
+    told = certificate(client, store)["certificate"]
+    assert told["kept"]["audit_entries"] == 0 and told["overdue"] >= old
