@@ -220,17 +220,25 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were decided again since, and the versions and memories in `but`, stay as they are. With `only`, so do
-    all others than this version, or those of this memory.
+    Versions that were removed or decided again since, and the versions and memories in `but`, stay as they are. With
+    `only`, so do all others than this version, or those of this memory.
     """
     with tree.locked(store_id, act) as store:
-        standing = decided_by(store_id, seq)
+        standing = _left(store_id, decided_by(store_id, seq))
         again = [one for one in standing if but.isdisjoint(one) and (not only or only in one)]
         if not again:
             return None
         mark(store, again, Decision.REOPENED, store.act.note or "")
         part = {"part": True} if only and len(again) < len(standing) else {}
         return _told(store, "reopen", tuple(pk for _, pk in again), None, entry=seq, **part)
+
+
+def _left(store_id: str, decided: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return those (memory, version) of which the version still exists."""
+    there: set[str] = set()
+    for part in in_parts([version for _, version in decided]):
+        there.update(MemoryVersion.objects.among(store_id, part).values_list("pk", flat=True))
+    return [one for one in decided if one[1] in there]
 
 
 def decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:

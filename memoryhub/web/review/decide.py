@@ -136,7 +136,10 @@ def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpRespons
     if request.htmx and (pk := request.POST.get("version")):
         return answer_of(request, item_of(request, version_of(store, pk)))
     if undone is None:
-        messages.warning(request, _("Nothing was undone, because someone has made a newer decision."))
+        said = _(
+            "Nothing was undone, because someone has made a newer decision, or retention has removed the versions."
+        )
+        messages.warning(request, said)
     else:
         messages.success(request, _("The decision was undone. Its versions await review again."))
     return see_other(next_of(request, "review"))

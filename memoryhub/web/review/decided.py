@@ -244,4 +244,7 @@ def _say_undone(request: Request, count: int) -> None:
         )
         messages.success(request, said % {"count": count})
     else:
-        messages.warning(request, _("Nothing was undone, because someone has made a newer decision."))
+        said = _(
+            "Nothing was undone, because someone has made a newer decision, or retention has removed the versions."
+        )
+        messages.warning(request, said)

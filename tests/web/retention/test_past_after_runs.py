@@ -125,3 +125,17 @@ def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client:
         assert "Everything is already as it was" not in html and "They do not come back." in html
     entry = shown(client, "entry", store.pk, seq)
     assert "1 memory version that this entry made was removed permanently." in entry
+
+
+def test_the_approval_of_a_removed_version_is_not_called_undone(caller: Caller, client: Client, alice: User) -> None:
+    store = caller.store
+    caller.create("/a.md", "one\n")
+    approve(store, alice)
+    seq = caller.last.seq
+    caller.replace("/a.md", "one", "two")
+    approve(store, alice)
+    policy(store, keep_versions=1)
+    assert ran(store).versions == 1
+    answer = client.post(reverse("undo_decision", args=[store.pk, seq]), follow=True)
+    assert "or retention has removed the versions" in answer.content.decode()
+    assert caller.last.command != "reopen" and not MemoryVersion.objects.filter(store=store).unreviewed().exists()
