@@ -26,6 +26,9 @@ TEXTS_AT_ONCE = 50
 LOOK = 1_000
 """How many resolved findings of a memory, the newest, each act looks for in its text."""
 
+CARRIED = 200
+"""How many versions of a memory, the newest, are searched for the values of findings whose version is removed."""
+
 COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen_finding"}
 
 
@@ -81,6 +84,32 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
             after[state].append(finding)
     for state, of_state in after.items():
         write(head, act, store_id, of_state, state, {"entry": seq})
+
+
+def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Finding]:
+    """Move the findings of versions that are about to be removed to the newest other version with their value. Return
+    the open ones whose value no other version has: after the act's entry, `write` resolves them.
+
+    Only the newest CARRIED versions are looked at; a finding that may be in an older one stays as it is.
+    """
+    own = Finding.objects.of_store(store_id).filter(memory_id=memory_id, version_id__in=removed)
+    findings = list(own.filter(state__in=(FindingState.OPEN, FindingState.DISMISSED)))
+    values = _values(store_id, findings)
+    left = {finding.pk: finding for finding in findings if finding.pk in values}
+    if not left:
+        return []
+    stays = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id).exclude(pk__in=removed).newest()
+    rows = list(stays.values_list("pk", "path", "text_id")[: CARRIED + 1])
+    for part in in_parts(rows[:CARRIED], TEXTS_AT_ONCE):
+        texts = _texts(store_id, [text for _, _, text in part])
+        for version, path, text in part:
+            for finding in [*left.values()]:
+                content = (path if finding.in_path else texts.get(text or "")) or ""
+                if (start := content.find(values[finding.pk])) >= 0:
+                    del left[finding.pk]
+                    end, line = start + len(values[finding.pk]), content.count("\n", 0, start) + 1
+                    own.filter(pk=finding.pk).update(version_id=version, start=start, end=end, line=line)
+    return [one for one in left.values() if one.state == FindingState.OPEN] if len(rows) <= CARRIED else []
 
 
 def write(

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from memoryhub import chain
 from memoryhub.actions.comments import anchors
-from memoryhub.actions.core import audit, pace, proposed_texts, seals, tree
+from memoryhub.actions.core import audit, pace, proposed_texts, seals, settling, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers
 from memoryhub.actions.core.plans import in_parts
@@ -44,11 +44,15 @@ _size = pace.Size(MOST_ENTRIES)
 
 
 class Removed(NamedTuple):
-    """How many versions were removed, the bytes of their texts, and commitments for the entry (`Record.redactions`)."""
+    """How many versions were removed, the bytes of their texts, and commitments for the entry (`Record.redactions`).
+
+    `findings` are the open ones whose values no version has any more: resolve them after the entry.
+    """
 
     versions: int
     bytes: int
     redactions: tuple[str, ...]
+    findings: Sequence[Finding] = ()
 
 
 def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
@@ -61,7 +65,8 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
         raise ValueError("the newest version of a memory is never removed")
     versions = list(MemoryVersion.objects.among(store.store, ids).filter(memory_id=memory_id).order_by("number"))
     anchors.move_from(store.store, memory, {version.number for version in versions})
-    removed = _remove(store, memory_id, versions)
+    findings = settling.carry(store.store, memory_id, [version.pk for version in versions])
+    removed = _remove(store, memory_id, versions)._replace(findings=findings)
     Memory.objects.filter(store_id=store.store, pk=memory_id).update(
         removed_versions=memory.removed_versions + len(versions)
     )
