@@ -11,6 +11,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import Decision, Doer, Effect, PathRules, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
+from memoryhub.web.common import removed_history
 from memoryhub.web.path_rules.openings import Openings
 from memoryhub.web.path_rules.past import Entry, Made, Past
 
@@ -58,7 +59,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The result of a replay: `calls` were decided again. `is_cut`: not all calls since `since` were read.
+    """The result of a replay: `calls` were decided again. `is_cut`: not all calls since `since` were read. `left_from`:
+    retention has removed the entries of before (None: none since `since`).
 
     `more` of the calls were done, but would be refused or proposed. `fewer` were refused or proposed, but would be
     done. `opened` is how many proposals the sessions would have made, if people had decided when they did then.
@@ -71,6 +73,7 @@ class Replay:
     more: int
     fewer: int
     opened: int
+    left_from: datetime | None = None
 
     @property
     def refused(self) -> int:
@@ -129,7 +132,17 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
                 if not group.more:
                     group.examples.append((path, entry.seq))
     ordered = sorted(groups.values(), key=lambda group: (group.number, -group.calls))
-    return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False], opened)
+    return Replay(
+        since, calls, is_cut, ordered, changed[False, True], changed[True, False], opened, _left_from(store_id, since)
+    )
+
+
+def _left_from(store_id: str, since: datetime) -> datetime | None:
+    """Return the time of the oldest entry, if retention has removed older ones that may be younger than `since`."""
+    if removed_history.start_of(store_id) is None:
+        return None
+    first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
+    return first if first is not None and first > since else None
 
 
 def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple[list[Entry], bool]:
