@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from memoryhub import retention_rules
 from memoryhub.actions.retention.rehearsal import APPROVED, PAGE, Row, Rules, facts_of, live
-from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Redaction
 from memoryhub.retention_rules import Policy, weeks as weeks_of
 from memoryhub.retention_rules.weeks import History, Weeks
 
@@ -26,7 +26,8 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
     )
     histories = _histories(rules, reads, changes) if going else iter(())
     found = weeks_of.replay(rules.choose.of, histories, weeks_of.past(at, weeks))
-    known = [moment for moment in (reads_from, changes_from) if moment is not None]
+    known = [moment for moment in (reads_from, changes_from, _known_from(store_id)) if moment is not None and going]
+    known = [moment for moment in known if moment > at - timedelta(weeks=weeks)]
     return replace(found, exact_from=max(known, default=None))
 
 
@@ -73,6 +74,17 @@ def _reads(store_id: str) -> Any:
     """Return (memory, moment) of the newest views, newest first. `memory` is None for a view of a directory."""
     found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
     return found.values_list("memory", "at")[:MOST_EVENTS]
+
+
+def _known_from(store_id: str) -> datetime | None:
+    """Return since when retention has removed neither entries nor versions; None if it has removed nothing."""
+    entries = AuditEntry.objects.of_chain(store_id)
+    last = Redaction.objects.of_chain(store_id).removed().order_by("-entry_seq").values_list("entry_seq", flat=True)
+    seq = last.first()
+    found = entries.of_seqs([seq]).values_list("at", flat=True).first() if seq is not None else None
+    if found is None and AuditChain.objects.filter(pk=store_id, start_seq__gt=0).exists():
+        found = entries.oldest().values_list("at", flat=True).first()
+    return found
 
 
 def _changes(store_id: str) -> Any:
