@@ -69,6 +69,6 @@ def _receivers(store: MemoryStore) -> list[str]:
 
 def soon(store_id: str, at: datetime) -> Removals:
     """Return what retention will remove from a store within AHEAD."""
-    items = list(rehearsal.rehearse(store_id, at + AHEAD))
+    items = rehearsal.by_then(rehearsal.rehearse(store_id, at + AHEAD), rehearsal.Rules.of(store_id, at + AHEAD), at)
     named = sorted((item for item in items if item.path), key=lambda item: (item.due_at, item.path))
     return Removals(rehearsal.totals(items), list(islice(named, NAMED)))

@@ -107,6 +107,26 @@ def rehearse(
         yield entries
 
 
+def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
+    """Return what the runs of each hour from `now` on have removed at the moment of `rules`, of which `items` is the
+    rehearsal: what expires, and is in the trash for long enough by then, is removed permanently."""
+    policies, found = {policy.id: policy for policy in rules.policies}, list(items)
+    ended: list[int] = []
+    for place, item in enumerate(found):
+        policy, begun = policies.get(item.policy), max(item.due_at, now)
+        if policy is None or item.removal != Removal.EXPIRE:
+            continue
+        due_at = retention_rules.later(begun, policy.grace_days)
+        if due_at is not None and due_at <= rules.at:
+            more = {"rule": retention_rules.GRACE, "days": policy.grace_days, "since": begun, "due_at": due_at}
+            found[place] = replace(item, removal=Removal.PURGE, **more)
+            ended.append(place)
+    sizes = _sizes(str(rules.store), [found[place].memory for place in ended])
+    for place in ended:
+        found[place].bytes = sizes.get(found[place].memory, 0)
+    return found
+
+
 def totals(items: Iterable[Item]) -> Totals:
     """Return the sums of the items."""
     counts = dict.fromkeys(Removal, 0)

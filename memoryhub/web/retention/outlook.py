@@ -116,9 +116,10 @@ class OfHub:
 
 def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True,
-    policy: str | None = None,
+    policy: str | None = None, since: datetime | None = None,
 ) -> Outlook:  # fmt: skip
-    """Return the outlook of the policies `tried`, or of the saved policies if `tried` is None.
+    """Return the outlook of the policies `tried`, or of the saved policies if `tried` is None. With `since`, it is of
+    all runs from then on.
 
     `against_saved` adds the difference from the saved policies, and `weeks` adds the charts and what expires next, by
     the policy with the id `policy` if it is given.
@@ -126,6 +127,8 @@ def outlook(
     held: set[str] = set()
     approved: set[str] = set()
     items = list(rehearsal.rehearse(store_id, at, policies=tried, held=held, approved=approved))
+    if since is not None:
+        items = rehearsal.by_then(items, rehearsal.Rules.of(store_id, at, tried), since)
     difference = None
     if against_saved:
         going, staying = differences(rehearsal.rehearse(store_id, at), items)

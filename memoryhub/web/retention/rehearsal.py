@@ -1,6 +1,6 @@
 """The rehearsal of a store's policies: exactly what a run would remove now or in some weeks, and its download."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.actions.retention import policies, rehearsal
+from memoryhub.actions.retention.rehearsal import Item
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.chain import moment
 from memoryhub.models import Memory, MemoryStore, RetentionPolicy, Role
@@ -39,8 +40,9 @@ _PART = 500
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Rehearse a run now, or `days` from now."""
     days = _days(request.GET.get("days", ""))
-    at = timezone.now() + timedelta(days=days)
-    found = outlook(store.pk, at, None, against_saved=False, weeks=not days and store.memory_count <= AT_ONCE)
+    now = timezone.now()
+    at, weeks = now + timedelta(days=days), not days and store.memory_count <= AT_ONCE
+    found = outlook(store.pk, at, None, against_saved=False, weeks=weeks, since=now if days else None)
     expired = Memory.objects.in_trash().filter(store=store, expired_by__isnull=False)
     words = (_("Now"), _("In a week"), _("In 30 days"), _("In 90 days"))
     return render(
@@ -98,9 +100,10 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
             )
         tried = tried_with(store, given, request.POST.get("policy", ""))
         details["draft"] = given.cleaned_data
-    at = timezone.now() + timedelta(days=days)
+    now = timezone.now()
     export_table(store.pk, "rehearsal", str(form), act(request), **details)
-    return download("rehearsal", str(form), _COLUMNS, _records(store.pk, at, tried))
+    found = _records(store.pk, now + timedelta(days=days), tried, now if days else None)
+    return download("rehearsal", str(form), _COLUMNS, found)
 
 
 def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
@@ -109,8 +112,13 @@ def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Pol
     return policies.instead_of(policies.concerning(store.pk), draft)
 
 
-def _records(store_id: str, at: datetime, tried: Sequence[Policy] | None) -> Iterator[dict[str, Any]]:
-    for part in rows.parts(rehearsal.rehearse(store_id, at, policies=tried), _PART):
+def _records(
+    store_id: str, at: datetime, tried: Sequence[Policy] | None, since: datetime | None
+) -> Iterator[dict[str, Any]]:
+    found: Iterable[Item] = rehearsal.rehearse(store_id, at, policies=tried)
+    if since is not None:
+        found = rehearsal.by_then(found, rehearsal.Rules.of(store_id, at, tried), since)
+    for part in rows.parts(found, _PART):
         items = rehearsal.with_readers(store_id, part)
         names = rows.names_of({item.policy for item in items})
         for item in items:

@@ -1,17 +1,21 @@
 """What pages say of the past is true after retention has removed versions, memories and audit entries of it."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryhub.actions.core.holds import place
 from memoryhub.actions.retention.policies import PolicySettings, save_policy
 from memoryhub.actions.review import decisions
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, MemoryVersion, Session, User
 from tests.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page, write
-from tests.web.retention.pages import policy, ran
+from tests.web.path_rules.test_path_rules import form, row
+from tests.web.retention.pages import in_days, policy, ran
 from tests.web.sessions.reads import view
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -139,3 +143,57 @@ def test_the_approval_of_a_removed_version_is_not_called_undone(caller: Caller, 
     answer = client.post(reverse("undo_decision", args=[store.pk, seq]), follow=True)
     assert "or retention has removed the versions" in answer.content.decode()
     assert caller.last.command != "reopen" and not MemoryVersion.objects.filter(store=store).unreviewed().exists()
+
+
+def test_the_picture_of_past_weeks_says_from_when_on_all_is_known(caller: Caller, client: Client, alice: User) -> None:
+    """Without the entries of reads, what was read would count as unread."""
+    store, now = caller.store, timezone.now()
+    caller.at = now - timedelta(days=70)
+    caller.create("/a.md", "one\n")
+    for days in (60, 50, 40, 1):
+        caller.at = now - timedelta(days=days)
+        view(caller, "/a.md", "reader")
+    approve(store, alice)
+    policy(store, expire_unread_days=20, keep_entry_days=30)
+    assert "is only partly known" not in shown(client, "rehearsal", store.pk)
+    ran(store)
+    assert "is only partly known" in shown(client, "rehearsal", store.pk)
+
+
+def test_rules_are_not_tried_on_changes_of_which_the_entries_are_gone(
+    caller: Caller, client: Client, alice: User
+) -> None:
+    store, now = caller.store, timezone.now()
+    caller.at = now - timedelta(days=12)
+    caller.create("/a.md", "one\n")
+    waiting = list(MemoryVersion.objects.filter(store=store).values_list("pk", flat=True))
+    decisions.approve_many(store.pk, waiting, act(alice)._replace(at=now))
+    save_policy(store.pk, PolicySettings("Entries", keep_entry_days=9), act()._replace(at=now))
+    assert ran(store).entries
+    html = form(client, store, "try", row("/", verbs=["create"])).content.decode()
+    assert "Agents have changed nothing here in the last 30 days" not in html
+    assert "retention has removed its older entries" in html
+
+
+def test_a_rehearsal_ahead_removes_permanently_what_has_been_in_the_trash_by_then(
+    store: MemoryStore, client: Client
+) -> None:
+    write(store, "/a.md")
+    policy(store, expire_older_days=in_days(3), grace_days=20)
+    for days, figures in (("7", (1, 0)), ("30", (0, 1))):
+        answer = client.get(reverse("rehearsal", args=[store.pk]), {"days": days})
+        totals = answer.context["outlook"].all.totals
+        assert (totals.memories, totals.purged) == figures
+    exported = client.post(reverse("export_rehearsal", args=[store.pk]), {"days": "30"})
+    assert b"purge,/a.md" in exported.getvalue()
+
+
+def test_pages_that_rename_say_that_the_pin_of_a_directory_stays(
+    store: MemoryStore, client: Client, alice: User
+) -> None:
+    memory = write(store, "/team/a.md")
+    place(store.pk, act(alice), kind=HoldKind.PIN, reason="keep", path="/team")
+    for html in (
+        shown(client, "rename_memory", store.pk, memory.pk), shown(client, "rename_directory", store.pk, "team")
+    ):  # fmt: skip
+        assert "what moves out of it is no longer pinned" in html
