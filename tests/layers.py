@@ -39,7 +39,7 @@ ROOMS = {
         "claude_runs": "accounts findings memories proposals stores",
         "stores": "memories retention", "accounts": "memories webhooks", "search": "memories",
         "retention": "comments memories",
-        "transfer": "findings memories",
+        "transfer": "findings memories proposals stores",
         "history": "findings memories review",
         "proposals": "comments history memories",
         "erasure": "claude_runs memories retention transfer",
@@ -48,7 +48,8 @@ ROOMS = {
         "mail": "comments retention review verification",
     },
     "web": {
-        "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "", "webhooks": "",
+        "common": "", "agents": "path_rules search", "comments": "", "retention": "", "transfer": "path_rules",
+        "webhooks": "",
         "background": "", "mail": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "path_rules": "retention", "audit": "path_rules retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments path_rules retention transfer",

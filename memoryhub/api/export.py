@@ -25,6 +25,7 @@ AUDIT = (
     "This export includes the audit and needs a key with `manage` access to the memory store: "
     "leave out the history, or ask for zip or git."
 )
+GOVERNANCE = "With `governance`, an export needs a key with `manage` access to the memory store."
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 
@@ -44,6 +45,11 @@ class ExportStore(Body):
         True,
         description="Whether to include all memory versions and the trash, or only the newest versions.",
     )
+    governance: bool = Field(
+        False,
+        description="Whether to include what people decided and said: the proposals and path rules of a whole memory "
+        "store, and comments. `jsonl` and, with history, `zip` have them. This needs a key with `manage` access.",
+    )
 
 
 @router.post(
@@ -55,13 +61,16 @@ class ExportStore(Body):
 )  # fmt: skip
 def export_memory_store(request: HttpRequest, memory_store_id: str, body: ExportStore) -> StreamingHttpResponse:
     """Streams memories with their versions, as of the audit entry that this request writes. `jsonl` of a whole memory
-    store with its history includes the audit and needs `manage` access; everything else needs `read`. The last line of
+    store with its history includes the audit and needs `manage` access, as `governance` does; everything else needs
+    `read`. The last line of
     JSON Lines has type `end`, and that of a git stream is `done`: an export without it is incomplete."""
     call = call_of(request)
-    wanted = Wanted(body.format, exporting.directory_of(body.path_prefix or ""), history=body.history)
-    if wanted.audit and not call.caller.access.includes(Access.MANAGE):
-        note_refusal(request, call.caller, Refusal(memory_store_id, 403, AUDIT), door=Door.API, at=call.at)
-        raise Problem.forbidden(AUDIT)
+    path = exporting.directory_of(body.path_prefix or "")
+    wanted = Wanted(body.format, path, history=body.history, governance=body.governance)
+    if (wanted.audit or wanted.governance) and not call.caller.access.includes(Access.MANAGE):
+        why = GOVERNANCE if wanted.governance else AUDIT
+        note_refusal(request, call.caller, Refusal(memory_store_id, 403, why), door=Door.API, at=call.at)
+        raise Problem.forbidden(why)
     if wanted.path and not wanted.path.startswith("/"):
         raise Problem.invalid("`path_prefix` must begin with `/`.")
 

@@ -12,7 +12,7 @@ from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
-from memoryhub.models.fields import IdField, Literal, PathField
+from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
 from memoryhub.models.review import CLAIM
 from memoryhub.models.rows import RowOfStore
 from memoryhub.models.sealed import Sealed, SealedQuerySet
@@ -44,6 +44,10 @@ class Proposal(Sealed, RowOfStore):
     `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later.
     `seq` is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
     `assigned_to` is who is to decide about it. `claimed_by` is looking at it until `claimed_until`.
+
+    An imported proposal has an `origin`: the id of the `import`, the `agent` (id and label) as the source names it, and
+    `decided_by`, the name of who decided there, if it was imported with its decision. `seq` is then the import's entry,
+    and neither the agent nor the person is one of this hub.
     """
 
     HOME: ClassVar = "store_id"
@@ -64,6 +68,7 @@ class Proposal(Sealed, RowOfStore):
     assigned_to = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
     claimed_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
     claimed_until = models.DateTimeField(null=True)
+    origin = PlainJSONField(null=True)
 
     objects = ProposalQuerySet.as_manager()
 
@@ -82,6 +87,23 @@ class Proposal(Sealed, RowOfStore):
     @property
     def is_open(self) -> bool:
         return bool(self.state == ProposalState.OPEN)
+
+    @property
+    def was_decided_elsewhere(self) -> bool:
+        """Return whether it was imported with its decision. Such a decision is not taken back here."""
+        return "decided_by" in (self.origin or {})
+
+    @property
+    def decided_by(self) -> str:
+        """Return the name of the person who decided elsewhere."""
+        name = (self.origin or {}).get("decided_by")
+        return str(_("%(name)s (imported)") % {"name": name}) if name else str(_("unknown"))
+
+    @property
+    def imported_agent(self) -> str:
+        """Return the name that the source of an import gives the agent, or ""."""
+        name = str((self.origin or {}).get("agent", ["", ""])[1])
+        return str(_("%(name)s (imported)") % {"name": name}) if name else ""
 
     def is_claimed(self, at: datetime) -> bool:
         """Return whether `claimed_by` is looking at the proposal at a moment."""
@@ -114,6 +136,7 @@ class ProposedChange(Sealed, RowOfStore):
     `memory` and `base`, the newest version at the time of the call, are ids; both are null if the memory did not exist.
     `content` is the memory's whole new text (null: the text stays), `new_path` its new path (null: the path stays).
     `rule` is the number of the path rule that held it back, from 1, in the rules as they were then (null: unknown).
+    `became` is the version that a merge at the source of an import made of it, if this store has it.
     """
 
     HOME: ClassVar = "store_id"
@@ -130,12 +153,16 @@ class ProposedChange(Sealed, RowOfStore):
     content = models.TextField(null=True)
     deletes = models.BooleanField(default=False)
     rule = models.BigIntegerField(null=True)
+    became = IdField(null=True)
 
     objects = ProposedChangeQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "proposal", "number"], name="proposed_change_number")]
-        indexes = [models.Index(fields=["store", "memory"], name="proposed_change_of_memory")]
+        indexes = [
+            models.Index(fields=["store", "memory"], name="proposed_change_of_memory"),
+            models.Index(fields=["store", "became"], condition=Q(became__isnull=False), name="proposed_change_became"),
+        ]
 
     def __str__(self) -> str:
         return str(self.path)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from memoryhub.retention_rules.patterns import Matcher
+from memoryhub.retention_rules.patterns import BadPattern, Matcher, cleaned
 
 MOST_RULES = 100
 LONGEST_WHO = 40
@@ -342,6 +342,33 @@ def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
         parts = (rule.verbs & {Verb.CREATE}, rule.verbs - {Verb.CREATE})
         found += [replace(rule, effect=Effect.ALLOW, verbs=verbs, reason="", most=None) for verbs in parts if verbs]
     return found
+
+
+class BadRule(ValueError):
+    """A list of rules that cannot be stored: it is too long, or a pattern, reason, list of verbs or limit is not
+    valid."""
+
+
+def require_valid(rules: Sequence[PathRule]) -> None:
+    """Raise BadRule if a store cannot have these rules."""
+    if len(rules) > MOST_RULES:
+        raise BadRule(f"{len(rules)} rules; {MOST_RULES} are the most")
+    for number, rule in enumerate(rules, 1):
+        try:
+            clean = cleaned(rule.pattern)
+        except BadPattern as error:
+            raise BadRule(f"rule {number}: pattern {error.code}") from None
+        if isinstance(rule.only_if, Lines) and not names_one_memory(rule.pattern):
+            raise BadRule(f"rule {number}: lines of several memories")
+        is_whole = bool(rule.verbs) and can_be_id(rule.who)
+        if clean != rule.pattern or not is_whole or len(rule.reason) > LONGEST_REASON:
+            raise BadRule(f"rule {number}")
+        if rule.effect is Effect.HIDE and (rule.verbs != frozenset(Verb) or rule.only_if):
+            raise BadRule(f"rule {number}: hides for some changes only")
+        if rule.most is not None and (rule.effect is not Effect.PROPOSE or not 1 <= rule.most <= MOST_A_SESSION):
+            raise BadRule(f"rule {number}: limit of a session")
+        if rule.reason != " ".join(rule.reason.split()) or not rule.reason.isprintable():
+            raise BadRule(f"rule {number}: reason")
 
 
 def of_json(rules: Sequence[Mapping[str, Any]], day: date | None = None) -> PathRules:

@@ -1,7 +1,10 @@
-"""What an export or import contains: memories with their versions and comments, and open proposals, as plain values."""
+"""What an export or import contains: memories with their versions and comments, proposals with the decisions about
+them, and path rules, as plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime
+
+from memoryhub.path_rules import PathRule
 
 
 class Refused(ValueError):
@@ -78,9 +81,43 @@ class BundledMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class BundledTalk:
+    """A conversation about a proposal, oldest comment first.
+
+    It is about `line` of what the proposal would do to one memory, or, if `change` is None, about the proposal as a
+    whole. `change` is the number of a change of this memory, from 1. The line is one of the text before (`old`) or of
+    the proposed text, as they were made from the version `base` (None: there was none) and the changes up to `number`.
+    """
+
+    change: int | None
+    base: str | None
+    number: int | None
+    old: bool
+    line: int | None
+    resolved_at: datetime | None
+    comments: tuple[BundledComment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundledOutcome:
+    """What a decision made of one change: `outcome` is one of OUTCOMES for its memory, or None if the memory had it
+    already, or if this is not known. `edited`: the person wrote another text for the memory. `replaced` says that later
+    changes took the place of this one: "whole", "part" or None. `became` is the version that the merge made."""
+
+    outcome: str | None = None
+    edited: bool = False
+    replaced: str | None = None
+    became: str | None = None
+
+
+OUTCOMES = ("refused", "merged", "merged_in_part")
+
+
+@dataclass(frozen=True, slots=True)
 class BundledChange:
-    """One change of an open proposal. `memory` is the path of the memory that it is about, and `base` the text that the
-    agent saw; both are None for a new memory. `base` is also None for a text that no longer exists.
+    """One change of a proposal. `memory` is the path of the memory that it is about, and `base` the text that the agent
+    saw; both are None for a new memory. `base` is also None for a text that no longer exists. `memory_id` and `base_id`
+    are the ids of the memory and of the version with that text, if the source names them.
 
     `content` is the whole new text (None: the text stays), `new_path` the new path (None: the path stays).
     """
@@ -91,15 +128,45 @@ class BundledChange:
     content: str | None
     new_path: str | None
     deletes: bool
+    memory_id: str | None = None
+    base_id: str | None = None
+    outcome: BundledOutcome = BundledOutcome()
+
+
+@dataclass(frozen=True, slots=True)
+class BundledDecision:
+    """The decision about a proposal: its state since then, when, and the name of who decided ("": unknown)."""
+
+    state: str
+    at: datetime
+    by: str
+    reason: str
+
+
+STATES = ("merged", "partly_merged", "refused", "withdrawn")
 
 
 @dataclass(frozen=True, slots=True)
 class BundledProposal:
-    """An open proposal, and the agent that made it."""
+    """A proposal, the agent that made it, and what people said about it. `decision` is None while it is open, `number`
+    None if the source does not number it."""
 
     agent: Author
     opened_at: datetime
     changes: tuple[BundledChange, ...]
+    number: int | None = None
+    decision: BundledDecision | None = None
+    talks: tuple[BundledTalk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BundledRule:
+    """A path rule, and the name of the agent or key that it is for. `sha256` is that of the text whose lines it
+    protects, if it protects lines and the text still exists."""
+
+    rule: PathRule
+    name: str = ""
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +178,4 @@ class Bundle:
     store_name: str = ""
     description: str = ""
     proposals: tuple[BundledProposal, ...] = ()
+    rules: tuple[BundledRule, ...] = ()

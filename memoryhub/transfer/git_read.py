@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memoryhub import strict_json
-from memoryhub.transfer import git_commits, histories, jsonl_read, reading, tree_read
+from memoryhub.transfer import git_commits, histories, jsonl_read, jsonl_values, reading, tree_read
 from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
 from memoryhub.transfer.git_commits import NOTHING, Commit, Content
 from memoryhub.transfer.git_places import Places, above_of
@@ -125,7 +125,7 @@ class _Stream:
             jsonl_read.header_of(line_json, FORMAT)
             self.ours, self.history = True, bool(line_json.get("history", True))
         elif line_json["type"] == "store":
-            self.name, self.description = jsonl_read.text(line_json, "name"), jsonl_read.text(line_json, "description")
+            self.name, self.description = (jsonl_values.text(line_json, name) for name in ("name", "description"))
 
     def _feature(self, rest: bytes) -> None:
         if rest == b"done":
@@ -325,7 +325,7 @@ class _Stream:
             memory, number = trailers["Memory"], int(trailers["Number"][:12])
             path = strict_json.loads(trailers["Path"].encode())
             label = strict_json.loads(trailers["Label"].encode()) if "Label" in trailers else None
-            operation, at = trailers["Operation"], jsonl_read.moment_of(trailers["At"])
+            operation, at = trailers["Operation"], jsonl_values.moment_of(trailers["At"])
         except (KeyError, ValueError):
             raise Refused("A commit of the stream lacks facts about its version.") from None
         redacted = trailers.get("Redacted") == "yes"
@@ -333,7 +333,7 @@ class _Stream:
         author = None
         if "Actor" in trailers or "Label" in trailers:
             type, _, id = trailers.get("Actor", "").partition(" ")
-            author = jsonl_read.author_of({"type": type, "id": id, "label": label if isinstance(label, str) else ""})
+            author = jsonl_values.author_of({"type": type, "id": id, "label": label if isinstance(label, str) else ""})
         told = self.by_id.get(memory)
         if told is None:
             told = self.by_id[memory] = _Told(memory, "")

@@ -3,38 +3,30 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from typing import Any
 
 from memoryhub import strict_json
-from memoryhub.transfer import histories, reading
+from memoryhub.transfer import histories, jsonl_proposals, reading
 from memoryhub.transfer.bundle import (
-    Author,
     Bundle,
-    BundledChange,
-    BundledComment,
     BundledMemory,
     BundledProposal,
+    BundledRule,
     BundledThread,
     BundledVersion,
     Refused,
 )
+from memoryhub.transfer.jsonl_proposals import MOST_OPEN, proposal_of
+from memoryhub.transfer.jsonl_rules import rules_of
+from memoryhub.transfer.jsonl_said import MOST_COMMENTS, thread_of
+from memoryhub.transfer.jsonl_values import Line, author_of, moment_of, text
 from memoryhub.transfer.reading import Bounds, Data, Read, visible
 
 FORMAT, VERSION = "memoryhub", 1
-MOST_PROPOSALS, MOST_CHANGES = 1_000, 100
-"""The most proposals of an export, and the most changes of each."""
-MOST_COMMENTS, LONGEST_COMMENT, LONGEST_NAME = 500, 4_000, 1_000
-"""The most comments on a memory, and the most characters of a comment and of the name of its author."""
 SHORT, MOST_SHORT = 256, 1_000_000
 """A line of fewer bytes is short. An export with more short lines takes long to read, however small it is packed."""
 LONGEST_LINE, MOST_VALUES = 40 * 1024 * 1024, 200_000
 """The most bytes of a line, and the most texts and values in it: each of these takes more memory than in the file."""
-ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "")
-
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-
-Line = dict[str, Any]
 
 
 def read(data: Data, bounds: Bounds) -> Read:
@@ -48,7 +40,8 @@ def read(data: Data, bounds: Bounds) -> Read:
     memories, left = histories.checked(reader.all_memories(), bounds)
     if not reader.history:
         memories = tuple(histories.newest_alone(memory) for memory in memories)
-    bundle = Bundle("jsonl", memories, reader.name, reader.description, tuple(reader.proposals))
+    proposals, rules = tuple(reader.proposals), tuple(reader.rules or ())
+    bundle = Bundle("jsonl", memories, reader.name, reader.description, proposals, rules)
     return reading.require_some(Read(bundle, left))
 
 
@@ -119,6 +112,7 @@ class _Reader:
         self.versions: list[BundledVersion] = []
         self.threads: list[BundledThread] = []
         self.proposals: list[BundledProposal] = []
+        self.rules: tuple[BundledRule, ...] | None = None
         self.count = self.comments = 0
         self.ended = False
 
@@ -130,7 +124,9 @@ class _Reader:
             "memory": self._memory,
             "version": self._version,
             "thread": self._thread,
-            "proposal": self._proposal,
+            jsonl_proposals.OPEN: self._proposal,
+            jsonl_proposals.DECIDED: self._proposal,
+            "path_rules": self._rules,
             "end": self._end,
         }.get(line["type"])
         if take is not None:
@@ -168,16 +164,27 @@ class _Reader:
         if thread.number > self.versions[-1].number:
             raise Refused("A conversation is about a version that does not exist.")
         self.threads.append(thread)
-        self.comments += len(thread.comments)
         if sum(len(one.comments) for one in self.threads) > MOST_COMMENTS:
             raise Refused(f"A memory has more than {MOST_COMMENTS:,} comments.")
+        self._count_comments(len(thread.comments))
+
+    def _count_comments(self, count: int) -> None:
+        self.comments += count
         if self.comments > self.bounds.versions:
             raise Refused(f"It has more than {self.bounds.versions:,} comments.")
 
     def _proposal(self, line: Line) -> None:
-        if len(self.proposals) == MOST_PROPOSALS:
-            raise Refused(f"It has more than {MOST_PROPOSALS:,} proposals.")
         self.proposals.append(proposal_of(line))
+        if sum(one.decision is None for one in self.proposals) > MOST_OPEN:
+            raise Refused(f"It has more than {MOST_OPEN:,} open proposals.")
+        if len(self.proposals) > self.bounds.entries:
+            raise Refused(f"It has more than {self.bounds.entries:,} proposals.")
+        self._count_comments(sum(len(one.comments) for one in self.proposals[-1].talks))
+
+    def _rules(self, line: Line) -> None:
+        if self.rules is not None:
+            raise Refused("It has two lists of path rules.")
+        self.rules = rules_of(line)
 
     def _close(self) -> None:
         """Finish the current memory."""
@@ -220,108 +227,8 @@ def version_of(line: Line) -> BundledVersion:
     )
 
 
-def thread_of(line: Line) -> BundledThread:
-    """Return the conversation that a line describes. Raises Refused."""
-    number, first, last = (_number_or_none(line, name) for name in ("number", "first", "last"))
-    told = line.get("comments")
-    if number is None or not isinstance(told, list) or not 0 < len(told) <= MOST_COMMENTS:
-        raise Refused("A conversation has no version, no comments or too many.")
-    if (first is None) != (last is None) or (first is not None and last is not None and first > last):
-        raise Refused("A conversation is about lines that cannot be.")
-    return BundledThread(number, first, last, _moment_or_none(line, "resolved_at"), tuple(map(_comment_of, told)))
-
-
-def _number_or_none(line: Line, name: str) -> int | None:
-    value = line.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= histories.MOST_NUMBER:
-        raise Refused(f"A conversation's {name} is no number that can be.")
-    return value
-
-
-def _comment_of(value: object) -> BundledComment:
-    if not isinstance(value, dict):
-        raise Refused("A comment is not an object.")
-    author, said = text(value, "author"), text(value, "text")
-    if len(said) > LONGEST_COMMENT or len(author) > LONGEST_NAME:
-        raise Refused("A comment, or the name of its author, is too long.")
-    if strict_json.doubtful(said) or strict_json.doubtful(author):
-        raise Refused("A comment has a text with a NUL or an unpaired surrogate.")
-    removed = _moment_or_none(value, "removed_at")
-    if said and removed:
-        raise Refused("A comment is deleted and has a text.")
-    return BundledComment(author, said, moment_of(text(value, "at")), _moment_or_none(value, "edited_at"), removed)
-
-
-def _moment_or_none(value: Line, name: str) -> datetime | None:
-    return None if value.get(name) is None else moment_of(text(value, name))
-
-
-def proposal_of(line: Line) -> BundledProposal:
-    """Return the open proposal that a line describes. Raises Refused."""
-    agent, changes = author_of(line.get("agent")), line.get("changes")
-    if agent is None or not isinstance(changes, list) or not 0 < len(changes) <= MOST_CHANGES:
-        raise Refused("A proposal has no agent, no changes or too many.")
-    return BundledProposal(agent, moment_of(text(line, "opened_at")), tuple(map(_change_of, changes)))
-
-
-def _change_of(value: object) -> BundledChange:
-    if not isinstance(value, dict) or not isinstance(value.get("deletes"), bool):
-        raise Refused("A change of a proposal is no object, or does not say whether it deletes.")
-    memory, base, content, new_path = (_text_or_none(value, name) for name in ("memory", "base", "content", "new_path"))
-    change = BundledChange(_text_or_none(value, "path") or "", memory, base, content, new_path, value["deletes"])
-    writes = content is not None or new_path is not None
-    if not change.path or writes == change.deletes or (memory is None and content is None):
-        raise Refused("A change of a proposal has no path, or contradicts itself.")
-    return change
-
-
-def _text_or_none(value: Line, name: str) -> str | None:
-    """Return a text that can be stored, or None. Raises Refused."""
-    if value.get(name) is None:
-        return None
-    found = text(value, name)
-    if strict_json.doubtful(found):
-        raise Refused("A proposal has a text with a NUL or an unpaired surrogate.")
-    return found
-
-
 def _require_sum(content: str, sha256: object) -> None:
     if sha256 is None:
         return
     if sha256 != hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest():
         raise Refused("A version's text does not match its sha256.")
-
-
-def author_of(value: object) -> Author | None:
-    """Return the author that an export names; None if it names none. Raises Refused."""
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise Refused("A version's author is not an object.")
-    type, id, label = (text(value, name) for name in ("type", "id", "label"))
-    if type not in ACTORS:
-        raise Refused(f"A version's author is a {visible(type)}, which does not exist.")
-    if len(id) > 128 or not (id.isascii() and id.isprintable()) or len(label) > 1000:
-        raise Refused("A version's author has an id or a label that is too long or has invisible characters.")
-    return Author(type, id, label)
-
-
-def moment_of(value: str) -> datetime:
-    """Return the moment that an export names, in UTC. Raises Refused."""
-    try:
-        at = datetime.fromisoformat(value)
-        if at.tzinfo is None:
-            raise ValueError
-        return at.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise Refused(f"{visible(value)} is not a moment.") from None
-
-
-def text(line: Line, name: str) -> str:
-    """Return the string under a name in an object. Raises Refused if it is missing or no string."""
-    value = line.get(name)
-    if not isinstance(value, str):
-        raise Refused(f"A {line.get('type') if isinstance(line.get('type'), str) else 'value'}'s {name} is not a text.")
-    return value

@@ -1,12 +1,20 @@
-"""Writes memories, their versions and comments, open proposals and the audit as JSON Lines; docs/export.md describes
-the lines."""
+"""Writes memories, their versions and comments, proposals, path rules and the audit as JSON Lines; docs/export.md
+describes the lines."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from memoryhub.chain import moment
-from memoryhub.transfer.bundle import BundledProposal, BundledThread
+from memoryhub.transfer import jsonl_proposals
+from memoryhub.transfer.bundle import (
+    BundledChange,
+    BundledDecision,
+    BundledProposal,
+    BundledRule,
+    BundledTalk,
+    BundledThread,
+)
 from memoryhub.transfer.written import About, Told, WrittenVersion, author, header, line
 
 FORMAT = "memoryhub"
@@ -50,8 +58,11 @@ def memories(versions: Iterable[WrittenVersion], counts: Counts, threads: Thread
 
 def _threads(memory: str, threads: Threads) -> Iterator[bytes]:
     for one in threads(memory):
-        told = asdict(one, dict_factory=lambda found: {name: _plain(value) for name, value in found})
-        yield line({"type": "thread", "memory": memory, **told})
+        yield line({"type": "thread", "memory": memory, **_dict(one)})
+
+
+def _dict(one: BundledThread | BundledTalk) -> Told:
+    return asdict(one, dict_factory=lambda found: {name: _plain(value) for name, value in found})
 
 
 def _plain(value: object) -> object:
@@ -77,11 +88,36 @@ def _version(written: WrittenVersion) -> Told:
 
 
 def proposals(found: Iterable[BundledProposal]) -> Iterator[bytes]:
-    """Yield the line of each open proposal."""
+    """Yield the line of each proposal."""
     for one in found:
-        changes = [asdict(change) for change in one.changes]
-        told = {"type": "proposal", "agent": author(one.agent), "opened_at": moment(one.opened_at), "changes": changes}
-        yield line(told)
+        decision = one.decision
+        yield line(
+            {
+                "type": jsonl_proposals.DECIDED if decision else jsonl_proposals.OPEN,
+                "number": one.number,
+                "agent": author(one.agent),
+                "opened_at": moment(one.opened_at),
+                **(_decision(decision) if decision else {}),
+                "changes": [_change(change, is_decided=decision is not None) for change in one.changes],
+                "threads": [_dict(talk) for talk in one.talks],
+            }
+        )
+
+
+def _decision(one: BundledDecision) -> Told:
+    return {"state": one.state, "decided_at": moment(one.at), "decided_by": one.by, "reason": one.reason}
+
+
+def _change(change: BundledChange, *, is_decided: bool) -> Told:
+    told = asdict(change)
+    outcome = told.pop("outcome")
+    return {**told, **outcome} if is_decided else told
+
+
+def rules(found: Iterable[BundledRule]) -> Iterator[bytes]:
+    """Yield the line of the path rules."""
+    told = [{**one.rule.as_json(), "name": one.name, "sha256": one.sha256} for one in found]
+    yield line({"type": "path_rules", "rules": told})
 
 
 def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:

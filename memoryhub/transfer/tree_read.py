@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 
 from memoryhub.protocol import paths
-from memoryhub.transfer import archive_read, histories, jsonl_read, reading
+from memoryhub.transfer import archive_read, histories, jsonl_read, jsonl_values, reading
 from memoryhub.transfer.bundle import Bundle, Refused
 from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
 
@@ -139,7 +139,7 @@ def places(manifest: bytes, bounds: Bounds) -> dict[str, tuple[str, object]]:
     if len(lines) > bounds.entries + 1:
         raise Refused(f"The manifest has more than {bounds.entries:,} lines.")
     return {
-        jsonl_read.text(line, "name"): (jsonl_read.text(line, "path"), line.get("sha256"))
+        jsonl_values.text(line, "name"): (jsonl_values.text(line, "path"), line.get("sha256"))
         for line in lines
         if line["type"] == "file"
     }

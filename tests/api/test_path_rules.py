@@ -9,9 +9,9 @@ from memoryhub.actions.core import sight
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
-from memoryhub.actions.stores.path_rules import BadRule, RulesChanged
+from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, MemoryVersion
-from memoryhub.path_rules import Condition, Doer, Effect, PathRule, Verb, many
+from memoryhub.path_rules import BadRule, Condition, Doer, Effect, PathRule, Verb, many
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, new_store, newest_entry
 from tests.api.memory_calls import Api, new_api

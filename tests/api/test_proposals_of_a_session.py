@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from memoryhub.actions.proposals import decide
-from memoryhub.actions.stores.path_rules import BadRule
 from memoryhub.models import Key, Memory, Proposal, ProposedChange
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.path_rules import BadRule, Effect, PathRule
 from memoryhub.protocol.kinds import Kind, kind_of
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, outcome
 from tests.api.memory_calls import Api

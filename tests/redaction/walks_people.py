@@ -150,7 +150,7 @@ def _own_proposals(walk: Walk) -> None:
 
 
 def _bring_proposals(walk: Walk) -> None:
-    wanted = exporting.Wanted("jsonl", history=walk.random.random() < 0.7, proposals=True)
+    wanted = exporting.Wanted("jsonl", history=walk.random.random() < 0.7, governance=True)
     data = b"".join(exporting.begin(walk.store.pk, wanted, walk.act()).body())
     read = recognition.read(data, "export.jsonl", importing.bounds())
     job = importing.prepare(walk.store.pk, Brought(read, "export.jsonl"), "", walk.act())

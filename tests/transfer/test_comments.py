@@ -16,7 +16,7 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.memories import curation
 from memoryhub.actions.transfer import import_items, importing
 from memoryhub.models import AuditEntry, Comment, Memory, MemoryStore, Notice, User
-from memoryhub.transfer import jsonl_read
+from memoryhub.transfer import jsonl_read, jsonl_said
 from memoryhub.transfer.bundle import Refused
 from tests.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
@@ -54,7 +54,7 @@ def written(lines: list[dict[str, Any]]) -> bytes:
 @pytest.mark.both_databases
 @pytest.mark.parametrize("form", ["jsonl", "zip"])
 def test_they_come_back_as_they_were(form: str, talked: MemoryStore, superuser: User, own_checkpoints: Path) -> None:
-    data = export(talked, form, comments=True)
+    data = export(talked, form, governance=True)
     told = threads_of(written(archive(data)[2] or []) if form == "zip" else data)
     assert [len(one["comments"]) for one in told] == [2, 2] and told[0]["resolved_at"] and not told[1]["resolved_at"]
     assert [(one["first"], one["last"], one["number"]) for one in told] == [(1, 2, 1), (None, None, 1)]
@@ -62,7 +62,7 @@ def test_they_come_back_as_they_were(form: str, talked: MemoryStore, superuser: 
     target = trips.new_store("Target")
     job = trips.run(trips.prepared(target, data, minute=9_999_999), minute=9_999_999)
     assert trips.outcomes(job) == {"/a.md": "taken"}
-    again = export(target, "jsonl", comments=True)
+    again = export(target, "jsonl", governance=True)
     assert threads_of(again) == told
     brought = Comment.objects.of_store(target.pk)
     assert brought.filter(by=None, tells=False, agent=None).count() == 4 and Notice.objects.count() == notices
@@ -85,18 +85,18 @@ def test_they_come_back_as_they_were(form: str, talked: MemoryStore, superuser: 
 def test_they_are_only_carried_if_asked_for_and_never_for_viewers(
     talked: MemoryStore, alice: User, bob: User, tmp_path: Path
 ) -> None:
-    for more in ({}, {"comments": True, "history": False}):
+    for more in ({}, {"governance": True, "history": False}):
         assert not threads_of(export(talked, "jsonl", **more))
-    url, asked = reverse("export_store", args=[talked.pk]), {"format": "jsonl", "history": "1", "comments": "1"}
+    url, asked = reverse("export_store", args=[talked.pk]), {"format": "jsonl", "history": "1", "governance": "1"}
     for person, may in ((alice, True), (bob, False)):
         client = signed_in(person)
-        assert ("With comments" in client.get(url).content.decode()) == may
+        assert ("With proposals, comments and path rules" in client.get(url).content.decode()) == may
         assert (b'"type": "thread"' in b"".join(client.post(url, asked).streaming_content)) == may  # type: ignore[attr-defined]
     out = tmp_path / "out.jsonl"
-    call_command("export_store", talked.pk, format="jsonl", comments=True, output=str(out), stderr=io.StringIO())
+    call_command("export_store", talked.pk, format="jsonl", governance=True, output=str(out), stderr=io.StringIO())
     assert b'"type": "thread"' in out.read_bytes()
-    with pytest.raises(CommandError, match="--comments needs --format jsonl or zip"):
-        call_command("export_store", talked.pk, format="git", comments=True)
+    with pytest.raises(CommandError, match="--governance needs --format jsonl, or zip"):
+        call_command("export_store", talked.pk, format="git", governance=True)
 
 
 OF_A_CONVERSATION: list[dict[str, Any]] = [
@@ -111,7 +111,7 @@ OF_A_COMMENT: list[dict[str, Any]] = [
 
 
 def test_what_cannot_be_is_refused(talked: MemoryStore) -> None:
-    data = export(talked, "jsonl", comments=True)
+    data = export(talked, "jsonl", governance=True)
     assert trips.read(data).bundle.memories[0].threads
     for damage in (*OF_A_CONVERSATION, *OF_A_COMMENT):
         lines = lines_of(data)
@@ -122,8 +122,8 @@ def test_what_cannot_be_is_refused(talked: MemoryStore) -> None:
 
 
 def test_they_are_bounded(talked: MemoryStore) -> None:
-    assert (jsonl_read.MOST_COMMENTS, jsonl_read.LONGEST_COMMENT) == (comments.MOST, comments.LONGEST)
-    lines = lines_of(export(talked, "jsonl", comments=True))
+    assert (jsonl_said.MOST_COMMENTS, jsonl_said.LONGEST_COMMENT) == (comments.MOST, comments.LONGEST)
+    lines = lines_of(export(talked, "jsonl", governance=True))
     thread = of_type(lines, "thread")[0]
     thread["comments"] *= 250
     with pytest.raises(Refused, match="A memory has more than 500 comments"):
@@ -138,7 +138,7 @@ def test_they_are_bounded(talked: MemoryStore) -> None:
 
 @pytest.mark.both_databases
 def test_the_preview_counts_them_and_few_are_taken_up_at_once(talked: MemoryStore, superuser: User) -> None:
-    lines = lines_of(export(talked, "jsonl", comments=True))
+    lines = lines_of(export(talked, "jsonl", governance=True))
     of_type(lines, "thread")[0]["comments"] *= 75
     end = next(at for at, one in enumerate(lines) if one["type"] == "end")
     again = [{**one} for one in of_type(lines, "memory", "version", "thread")]
@@ -160,7 +160,7 @@ def test_the_preview_counts_them_and_few_are_taken_up_at_once(talked: MemoryStor
 def test_what_is_said_obeys_the_rules_and_an_erasure_finds_it(
     talked: MemoryStore, alice: User, own_checkpoints: Path
 ) -> None:
-    lines = lines_of(export(talked, "jsonl", comments=True))
+    lines = lines_of(export(talked, "jsonl", governance=True))
     one, whole = of_type(lines, "thread")
     one["last"], one["comments"][0]["at"] = 1_000, "2999-01-01T00:00:00Z"
     one["comments"][1]["author"], whole["comments"][0]["text"] = "ann@example.com", "Ask Quellenberg"

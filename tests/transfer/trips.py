@@ -82,6 +82,14 @@ def run(job: Import, minute: float = 41) -> Import:
     return job
 
 
+def with_rules(job: Import) -> Import:
+    """Says that an administrator takes over the path rules."""
+    importing.choose(
+        job.pk, "take", list(job.items.filter(found="rules").values_list("number", flat=True)), governs=True
+    )
+    return job
+
+
 def outcomes(job: Import) -> dict[str, str]:
     """What came of each memory, by its path."""
     return dict(ImportItem.objects.filter(job=job).values_list("path", "outcome"))

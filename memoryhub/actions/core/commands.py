@@ -210,6 +210,10 @@ _ALL = (
         "versions", did=_("imported"),
     ),
     Command("import_proposal", _("imported the open proposal #%(number)s"), did=_("imported a proposal")),
+    Command(
+        "import_decision", _("imported proposal #%(number)s with the decision about it"),
+        did=_("imported a decided proposal"),
+    ),
     Command("cancel_import", _("cancelled the import %(import)s")),
     # Sensitive text
     Command("edit_rules", _("changed the rules for sensitive text: %(rules)s"), scope=Scope.BOTH),

@@ -18,19 +18,32 @@ REMOVED = "[redacted]"
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
     """Remove the texts that were proposed to some versions of a memory, and the texts that became one of them by a
-    merge.
+    merge. Imported texts that were proposed to a version that is not here are removed with any version.
 
     Return the seqs of the calls that proposed the texts that became versions. Call it before the versions are changed,
     and write the entry of the act afterwards.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
-    changes = list(ProposedChange.objects.of_memory(store.store, memory).with_text().defer("content"))
+    proposed = ProposedChange.objects.of_memory(store.store, memory).with_text().exclude(content=REMOVED)
+    changes = list(proposed.defer("content"))
     merged = _merged(store, seqs)
     became = [change for change in changes if change.proposal in merged]
     became += _created(store, [version for version in versions if version.operation == Operation.CREATED])
-    _forget(store, [change for change in changes if change.base in bases] + became)
+    bases |= _not_here(store, {change.base for change in changes if change.base})
+    imported = [one for part in in_parts(version.pk for version in versions) for one in _imported(store, part)]
+    _forget(store, [change for change in changes if change.base in bases] + became + imported)
     return {change.seq for change in became}
+
+
+def _not_here(store: Tree, bases: set[str]) -> set[str]:
+    parts = (MemoryVersion.objects.among(store.store, part).values_list("pk", flat=True) for part in in_parts(bases))
+    return bases.difference(*parts)
+
+
+def _imported(store: Tree, versions: Sequence[str]) -> Iterable[ProposedChange]:
+    """Return the changes of imported proposals that became one of these versions at their source."""
+    return ProposedChange.objects.filter(store_id=store.store, became__in=versions).with_text().defer("content")
 
 
 def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:

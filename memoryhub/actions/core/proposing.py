@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from django.db.models import Max
 
@@ -116,24 +116,34 @@ def _of_session(store: Tree) -> ProposalQuerySet:
     return found.filter(key=actor.id) if session is None else found
 
 
-def opened(store: Tree, *, key: str, agent: str, session: str | None, at: datetime | None = None) -> Proposal:
-    """Open a proposal without changes; `at` is when, if not now. Raises ToolError if too many are open."""
+def opened(
+    store: Tree,
+    *,
+    key: str,
+    agent: str,
+    session: str | None,
+    at: datetime | None = None,
+    number: int | None = None,
+    origin: dict[str, Any] | None = None,
+) -> Proposal:
+    """Open a proposal without changes; `at` is when, if not now, and `number` its number, if not the next one. Raises
+    ToolError if too many are open."""
     opened_at = at or store.at
     require_room(store, agent)
-    number = _last_number(store.store) + 1
-    return Proposal.objects.create(
+    return Proposal.objects.create(  # type: ignore[misc]
         id=ids.new_id(ids.PROPOSAL, opened_at),
         store_id=store.store,
-        number=number,
+        number=number or last_number(store.store) + 1,
         key=key,
         agent=agent,
         session=session,
         opened_at=opened_at,
         changed_at=store.at,
+        origin=origin,
     )
 
 
-def _last_number(store_id: str) -> int:
+def last_number(store_id: str) -> int:
     """Return the highest number that a proposal of a store has or had."""
     newest = Proposal.objects.of_store(store_id).aggregate(newest=Max("number"))["newest"] or 0
     removed = MemoryStore.present.values_list("last_removed_proposal", flat=True).get(pk=store_id)

@@ -252,6 +252,7 @@ PLAIN = (
     ),
 )
 PLAIN_JSON = (
+    Place("proposal", lambda store: Proposal.objects.filter(store_id=store), ("origin",), escaped=True),
     Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),
     Place("claude_run", ClaudeRun.objects.of_store, ("options",), escaped=True),
     Place("claude_preset", ClaudePreset.objects.of_store, ("versions",), escaped=True),

@@ -102,12 +102,14 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[
 def reopen(store_id: str, number: int, act: Act) -> int:
     """Open a proposal again that was refused, or whose merge is wholly undone; return the entry's seq.
 
-    Raises AlreadyDecided if it is neither, Proposal.DoesNotExist, and ToolError if too many are open.
+    Raises AlreadyDecided if it is neither, or was decided elsewhere before it was imported, Proposal.DoesNotExist, and
+    ToolError if too many are open.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = Proposal.objects.of_store(store_id).get(number=number)
-        if proposal.state != ProposalState.REFUSED and not _is_undone(proposal):
+        is_closed = proposal.state == ProposalState.REFUSED or _is_undone(proposal)
+        if proposal.was_decided_elsewhere or not is_closed:
             raise AlreadyDecided(proposal)
         proposing.require_room(store, proposal.agent)
         proposal.state, proposal.seq, proposal.decided_at, proposal.reason = ProposalState.OPEN, None, None, ""
@@ -125,6 +127,8 @@ def take_back(store_id: str, seq: int, act: Act) -> int | None:
     with writing():
         tree.lock(store_id, act)
         proposal = Proposal.objects.of_store(store_id).filter(seq=seq).exclude(state=ProposalState.WITHDRAWN).first()
+        if proposal is not None and proposal.was_decided_elsewhere:
+            return None
         if proposal is not None and proposal.state == ProposalState.REFUSED:
             return reopen(store_id, proposal.number, act)
         made = apply_plan.entry_versions(store_id, seq) if proposal is not None else []

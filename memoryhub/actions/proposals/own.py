@@ -90,14 +90,14 @@ class Own:
         """Return {id of a change: its outcome}, which is one of OUTCOMES or of REPLACED. A change is missing if the
         memory had it already, or if the entry of the decision does not list it."""
         groups = by_memory(self.changes)
-        details = _input(self.decision)
+        details = details_of(self.decision)
         as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in details
         of_memory = dict.fromkeys(groups, "refused") if as_a_whole else {}
         for outcome in OUTCOMES:
-            of_memory |= dict.fromkeys(_names(details.get(outcome)), outcome)
+            of_memory |= dict.fromkeys(listed(details.get(outcome)), outcome)
         found = {change.pk: of_memory[name] for name in groups if name in of_memory for change in groups[name]}
         for name, outcome in REPLACED.items():
-            found |= dict.fromkeys(found.keys() & _names(details.get(name)), outcome)
+            found |= dict.fromkeys(found.keys() & listed(details.get(name)), outcome)
         return found
 
 
@@ -192,7 +192,8 @@ def _comments(store_id: str, proposals: Sequence[Proposal]) -> Mapping[str, list
     return found
 
 
-def _input(entry: AuditEntry | None) -> Mapping[str, Any]:
+def details_of(entry: AuditEntry | None) -> Mapping[str, Any]:
+    """Return the input of the entry of a decision; {} if there is none that can be read."""
     try:
         details = json.loads((entry and entry.input) or "{}")
     except ValueError:
@@ -200,5 +201,6 @@ def _input(entry: AuditEntry | None) -> Mapping[str, Any]:
     return details if isinstance(details, dict) else {}
 
 
-def _names(value: object) -> set[str]:
+def listed(value: object) -> set[str]:
+    """Return the ids that the entry of a decision lists; none if it has only their number."""
     return {str(name) for name in value} if isinstance(value, list) else set()

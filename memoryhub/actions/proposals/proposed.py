@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from django.db.models import Q
+
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
 from memoryhub.actions.proposals.plan import PLAN_WORK, by_memory, state_of
 from memoryhub.actions.proposals.steps import (
@@ -16,6 +18,7 @@ from memoryhub.actions.proposals.steps import (
     with_text,
 )
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
+from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.text.hunks import had
 from memoryhub.text.matching import Work, cost_of_matching
 from memoryhub.text.proposed import OutOfWork, joined, onto
@@ -59,8 +62,7 @@ def _in_part(
 ) -> Iterator[tuple[Change, Sequence[bool]]]:
     """Yield (change, whether the merge took each hunk) of memories that were merged in part, if all their texts still
     exist."""
-    versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
-    made, before = versions.filter(seq=seq), versions.filter(superseded_seq=seq)
+    made, before = _around(proposal, cut, groups)
     texts = {version.pk: version.content or "" for version in [*with_text(made), *with_text(before)]}
     after = {version.memory_id: version for version in made}
     for old in before:
@@ -80,6 +82,20 @@ def _in_part(
             then = state_of(str(new.path), merged)
             change = Change(old.memory_id, old.pk, 1, state_of(str(old.path), texts[old.pk]), then)
             yield replace(change, **replaced_of(steps, wishes, found)._asdict()), taken
+
+
+def _around(
+    proposal: Proposal, cut: Collection[str], groups: Mapping[str, Sequence[ProposedChange]]
+) -> tuple[MemoryVersionQuerySet, MemoryVersionQuerySet]:
+    """Return the versions of some memories that the merge made, and those before them."""
+    versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
+    if not proposal.was_decided_elsewhere:
+        return versions.filter(seq=seq), versions.filter(superseded_seq=seq)
+    made = versions.filter(pk__in={step.became for name in cut for step in groups.get(name, ()) if step.became})
+    before = Q(pk=None)
+    for memory, number in made.values_list("memory_id", "number"):
+        before |= Q(memory_id=memory, number=number - 1)
+    return made, versions.filter(before)
 
 
 def _change(name: str, steps: Sequence[ProposedChange], bases: Bases, work: Work) -> Change:

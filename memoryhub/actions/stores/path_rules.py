@@ -3,26 +3,11 @@
 import hashlib
 from collections.abc import Sequence
 
-from memoryhub import retention_rules
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import (
-    LONGEST_REASON,
-    MOST_A_SESSION,
-    MOST_RULES,
-    Effect,
-    Lines,
-    PathRule,
-    can_be_id,
-    names_one_memory,
-    of_json,
-)
-
-
-class BadRule(ValueError):
-    """A list of rules that cannot be stored: it is too long, or a pattern, reason, list of verbs or limit is not
-    valid."""
+from memoryhub.path_rules import PathRule, of_json, require_valid
 
 
 class RulesChanged(Exception):
@@ -45,7 +30,7 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
     `expected` is the digest of the rules that the person saw. Raises BadRule, RulesChanged, ToolError if the store is
     archived, and NoSuchStore.
     """
-    _check(rules)
+    require_valid(rules)
     with tree.locked(store_id, act) as store:
         before = of_store(MemoryStore.objects.get(pk=store_id))
         if before == tuple(rules):
@@ -53,26 +38,12 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
         if digest(before) != expected:
             raise RulesChanged
         tree.require_active(store)
-        after = [rule.as_json() for rule in rules]
-        MemoryStore.objects.filter(pk=store_id).update(path_rules=after, updated_at=act.at)
-        details = {"before": [rule.as_json() for rule in before], "after": after}
-        tree.commit(store, Record("edit_path_rules", input=audit.to_json(details)))
+        tree.commit(store, replaced(store, before, rules))
 
 
-def _check(rules: Sequence[PathRule]) -> None:
-    if len(rules) > MOST_RULES:
-        raise BadRule(f"{len(rules)} rules; {MOST_RULES} are the most")
-    for number, rule in enumerate(rules, 1):
-        try:
-            clean = retention_rules.cleaned(rule.pattern)
-        except retention_rules.BadPattern as error:
-            raise BadRule(f"rule {number}: pattern {error.code}") from None
-        if isinstance(rule.only_if, Lines) and not names_one_memory(rule.pattern):
-            raise BadRule(f"rule {number}: lines of several memories")
-        is_whole = bool(rule.verbs) and can_be_id(rule.who)
-        if clean != rule.pattern or not is_whole or len(rule.reason) > LONGEST_REASON:
-            raise BadRule(f"rule {number}")
-        if rule.most is not None and (rule.effect is not Effect.PROPOSE or not 1 <= rule.most <= MOST_A_SESSION):
-            raise BadRule(f"rule {number}: limit of a session")
-        if rule.reason != " ".join(rule.reason.split()) or not rule.reason.isprintable():
-            raise BadRule(f"rule {number}: reason")
+def replaced(store: Tree, before: Sequence[PathRule], rules: Sequence[PathRule], **more: object) -> Record:
+    """Replace the rules of a locked store, which were `before`; return the record of the entry, with `more` in it."""
+    after = [rule.as_json() for rule in rules]
+    MemoryStore.objects.filter(pk=store.store).update(path_rules=after, updated_at=store.at)
+    details = {"before": [rule.as_json() for rule in before], "after": after, **more}
+    return Record("edit_path_rules", input=audit.to_json(details))

@@ -44,9 +44,16 @@ class Authors:
         return Author(str(origin.get("type") or ""), id, str(labels.get(id) or ""))
 
 
+def name_of(entry: AuditEntry | None) -> str:
+    """Return the name that the actor of an entry had then; "" if it is unknown."""
+    return _name(entry.actor_kind, entry.label) if entry else ""
+
+
 def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
     """Return the author of an entry. The type is an empty text for the hub itself."""
-    name = label or ""
-    if kind == ActorKind.USER:
-        name = name.partition("@")[0]  # the label of a person without a name is an e-mail address; export no domain
-    return Author(*(typed(kind, id, session) or ("", "")), name)
+    return Author(*(typed(kind, id, session) or ("", "")), _name(kind, label))
+
+
+def _name(kind: str, label: str | None) -> str:
+    """Return a label for an export. That of a person without a name is an e-mail address: its domain is left out."""
+    return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

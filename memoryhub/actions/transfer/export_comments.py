@@ -1,10 +1,10 @@
-"""The conversations of an export about its memories."""
+"""The conversations of an export, about its memories and its proposals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from memoryhub.models import Comment
-from memoryhub.transfer.bundle import BundledComment, BundledThread
+from memoryhub.models import Comment, ProposedChange
+from memoryhub.transfer.bundle import BundledComment, BundledTalk, BundledThread
 
 
 class Threads:
@@ -20,10 +20,29 @@ class Threads:
         """Yield the conversations about a memory, oldest first."""
         if memory not in self._with:
             return
-        for _thread, rows in groupby(self._found.filter(memory_id=memory), key=lambda one: one.thread):
-            told = sorted(rows, key=lambda one: (one.pk != one.thread, one.pk))
+        for told in _threads(self._found.filter(memory_id=memory)):
             first = told[0]
             yield BundledThread(first.number, first.first, first.last, first.resolved_at, tuple(map(_bundled, told)))
+
+
+def talks(store_id: str, proposal: str, changes: Iterable[ProposedChange], seq: int) -> Iterator[BundledTalk]:
+    """Yield the conversations about a proposal with the comments written up to an entry, oldest first."""
+    numbers = {change.memory or change.pk: change.number for change in reversed([*changes])}
+    written = Comment.objects.of_proposals(store_id, [proposal]).filter(seq__lte=seq)
+    for told in _threads(written.select_related("by").order_by("thread", "pk")):
+        first, comments = told[0], tuple(map(_bundled, told))
+        change = numbers.get(first.change or "")
+        if change is None:
+            yield BundledTalk(None, None, None, False, None, first.resolved_at, comments)
+        else:
+            place = (first.base or None, first.number, first.is_old, first.first)
+            yield BundledTalk(change, *place, first.resolved_at, comments)
+
+
+def _threads(found: Iterable[Comment]) -> Iterator[list[Comment]]:
+    """Yield the comments of each conversation, the one that began it first."""
+    for _thread, rows in groupby(found, key=lambda one: one.thread):
+        yield sorted(rows, key=lambda one: (one.pk != one.thread, one.pk))
 
 
 def _bundled(one: Comment) -> BundledComment:

@@ -1,6 +1,6 @@
 """Exports of a memory store, a directory or a selection. The audit entry is written first; then the bytes follow."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.conf import settings
@@ -10,11 +10,13 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.selection import Chosen, Item, NotDone, Selected, named_of, selected
+from memoryhub.actions.transfer import export_rules
 from memoryhub.actions.transfer.export_comments import Threads
-from memoryhub.actions.transfer.export_proposals import open_proposals
+from memoryhub.actions.transfer.export_proposals import proposals
 from memoryhub.actions.transfer.export_rows import Cover, Rows, Scope
 from memoryhub.models import AuditChain, AuditEntry, Directory, MemoryStore, Redaction
 from memoryhub.transfer import archive_write, git_write, jsonl_write
+from memoryhub.transfer.bundle import BundledRule
 from memoryhub.transfer.jsonl_write import Counts
 from memoryhub.transfer.written import FORMATS, About, Told, WrittenVersion
 
@@ -28,9 +30,9 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 class Wanted:
     """What to export, and in which form: a selection, or a directory (`path`; `""` is the whole store).
 
-    With `masked`, the values that pages mask are masked too, and the audit is left out. `proposals` asks for the open
-    proposals, which only JSON Lines of a whole store have. `comments` asks for what people said about the memories,
-    which the history in JSON Lines and ZIP has.
+    With `masked`, the values that pages mask are masked too, and the audit is left out. `governance` asks for what
+    people decided and said: of a whole store the proposals and path rules, in JSON Lines and in the history of a ZIP;
+    and the comments on memories, which the history in both has.
     """
 
     form: str
@@ -38,23 +40,27 @@ class Wanted:
     chosen: Chosen | None = None
     history: bool = True
     masked: bool = False
-    proposals: bool = False
-    comments: bool = False
-
-    @property
-    def has_proposals(self) -> bool:
-        """Return whether the export contains the open proposals."""
-        return self.proposals and self.form == "jsonl" and not self.masked and not self.path and self.chosen is None
+    governance: bool = False
 
     @property
     def has_comments(self) -> bool:
         """Return whether the export contains the comments on its memories."""
-        return self.comments and self.form != "git" and self.history and not self.masked
+        return self.governance and self.form != "git" and self.history and not self.masked
+
+    @property
+    def has_governance(self) -> bool:
+        """Return whether the export contains the proposals and the path rules."""
+        has_lines = self.form == "jsonl" or (self.form == "zip" and self.history)
+        return self.governance and has_lines and self._is_whole
 
     @property
     def audit(self) -> bool:
         """Return whether the export contains the audit."""
-        return self.form == "jsonl" and self.history and not self.masked and not self.path and self.chosen is None
+        return self.form == "jsonl" and self.history and self._is_whole
+
+    @property
+    def _is_whole(self) -> bool:
+        return not self.masked and not self.path and self.chosen is None
 
 
 @dataclass(slots=True)
@@ -65,6 +71,7 @@ class Export:
     scope: Scope
     about: About
     start: int
+    rules: Sequence[BundledRule] = ()
     counts: Counts = field(default_factory=Counts)
 
     @property
@@ -100,8 +107,9 @@ class Export:
         versions = rows.histories() if self.wanted.history else rows.heads()
         threads = (Threads(self.scope.store, self.scope.seq).of,) if self.wanted.has_comments else ()
         yield from jsonl_write.memories(versions, self.counts, *threads)
-        if self.wanted.has_proposals:
-            yield from jsonl_write.proposals(open_proposals(self.scope.store, self.scope.seq))
+        if self.wanted.has_governance:
+            yield from jsonl_write.proposals(proposals(self.scope.store, self.scope.seq))
+            yield from jsonl_write.rules(self.rules)
         if self.wanted.audit:
             yield from jsonl_write.audit("entry", self._entries(rows.entries()))
             yield from jsonl_write.audit("redaction", self._redactions(rows.redactions()))
@@ -166,12 +174,14 @@ def prepared(store: Tree, wanted: Wanted) -> tuple[Export, Record]:
         scope, items = _scope_of(store, found.items), found.items
         vanished = found.vanished
     else:
-        row = Directory.objects.filter(store_id=store.store).at(wanted.path).first()
-        items = (Item(row.pk, row.path, row.memory_count, row.total_bytes, None),) if row else ()
+        there = Directory.objects.filter(store_id=store.store).at(wanted.path).first()
+        items = (Item(there.pk, there.path, there.memory_count, there.total_bytes, None),) if there else ()
         scope, vanished = Scope(store.store, store.seq, (wanted.path,), with_trash=wanted.history), 0 if items else 1
     if not items:
         raise NotDone(Selected((), vanished), changed=False)
-    return Export(wanted, scope, _about(store, wanted), _start_of(store.store)), _record(wanted, items)
+    row = MemoryStore.objects.get(pk=store.store)
+    rules = export_rules.rules(row) if wanted.has_governance else ()
+    return Export(wanted, scope, _about(store, row, wanted), _start_of(store.store), rules), _record(wanted, items)
 
 
 def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
@@ -197,10 +207,8 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
         "size": sum(item.size for item in items),
         "selected": len(items),
     }
-    if wanted.has_proposals:
-        details["proposals"] = True
-    if wanted.has_comments:
-        details["comments"] = True
+    if wanted.has_governance or wanted.has_comments:
+        details["governance"] = True
     return Record(
         "export",
         path=one.path or None if one else None,
@@ -210,8 +218,7 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
     )
 
 
-def _about(store: Tree, wanted: Wanted) -> About:
-    row = MemoryStore.objects.get(pk=store.store)
+def _about(store: Tree, row: MemoryStore, wanted: Wanted) -> About:
     facts = {
         "id": row.pk,
         "name": row.name,

@@ -1,39 +1,30 @@
-"""Makes the items of an import from the memories that a source has."""
+"""Makes the items of an import from the memories, proposals and path rules that a source has."""
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from memoryhub import chain
-from memoryhub.actions.transfer import import_comments
-from memoryhub.actions.transfer.preview import REFUSED, SKIP
+from memoryhub.actions.transfer import import_comments, import_proposals, import_rules
+from memoryhub.actions.transfer.import_places import Named, kept_text
+from memoryhub.actions.transfer.preview import ABOUT, REFUSED, RULES, SKIP
 from memoryhub.models import ImportItem
-from memoryhub.transfer.bundle import Author, BundledChange, BundledMemory, BundledProposal, BundledVersion
+from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledProposal, BundledVersion
 from memoryhub.transfer.reading import Read
 
-LONGEST_KEPT = 4_096
 MOST_GAPS, MOST_GAPS_IN_ALL = 2_000, 100_000
 """The most removed versions of the source whose numbers stay reserved: of one memory, and of an import. A row is
 written for each. The versions of a memory with more of them are renumbered."""
 MOST_HISTORY = 256 * 1024 * 1024
 """The most bytes of one memory's texts as they are kept for the preview. No database keeps a much longer value."""
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def items_of(read: Read, place: str) -> Iterable[ImportItem]:
     """Return an item for each memory that was read, and for everything that was left out."""
     memories = read.bundle.memories
-    gaps = 0
-    for number, read_memory in enumerate(memories):
-        memory = read_memory
-        missing = memory.versions[-1].number - len(memory.versions)
-        if missing > MOST_GAPS or gaps + missing > MOST_GAPS_IN_ALL:
-            memory = _renumbered(memory)
-        else:
-            gaps += missing
+    for number, memory in enumerate(_without_gaps(memories)):
         if _is_too_long(memory.versions):
             why = f"Its versions have more than {MOST_HISTORY // 1024**2} MB in all."
             path = kept_text(place + memory.path) if memory.path else ""
@@ -43,8 +34,34 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
     for number, left in enumerate(read.left, len(memories)):
         path = kept_text(place + left.path) if left.path else ""
         yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=left.why, version_count=0)
-    for number, proposal in enumerate(read.bundle.proposals, len(memories) + len(read.left)):
-        yield _proposal(number, proposal, place)
+    number = len(memories) + len(read.left)
+    if read.bundle.proposals or read.bundle.rules:
+        yield from _governing(read.bundle, number, place)
+
+
+def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
+    """Yield the items of the proposals and of the path rules, after those of the memories: they name these."""
+    named = Named(_without_gaps(bundle.memories))
+    for proposal in bundle.proposals:
+        yield _proposal(number, proposal, place, named)
+        number += 1
+    if bundle.rules:
+        yield ImportItem(  # type: ignore[misc]
+            number=number, path="", found=RULES, choice=SKIP, version_count=0,
+            history=import_rules.told(bundle.rules, named),
+        )  # fmt: skip
+
+
+def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
+    """Yield memories. Those in which too many versions are missing are numbered anew."""
+    gaps = 0
+    for memory in memories:
+        missing = memory.versions[-1].number - len(memory.versions)
+        if missing > MOST_GAPS or gaps + missing > MOST_GAPS_IN_ALL:
+            yield _renumbered(memory)
+        else:
+            gaps += missing
+            yield memory
 
 
 def _renumbered(memory: BundledMemory) -> BundledMemory:
@@ -99,8 +116,9 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
     )
 
 
-def _proposal(number: int, proposal: BundledProposal, place: str) -> ImportItem:
-    changes = [_change(change, place) for change in proposal.changes]
+def _proposal(number: int, proposal: BundledProposal, place: str, named: Named) -> ImportItem:
+    changes = import_proposals.told(proposal, place, named)
+    size = sum(len((change[name] or "").encode()) for change in changes for name in ("base", "content"))
     return ImportItem(  # type: ignore[misc]
         number=number,
         path=kept_text(changes[0]["path"]),
@@ -108,32 +126,19 @@ def _proposal(number: int, proposal: BundledProposal, place: str) -> ImportItem:
         choice="",
         is_proposal=True,
         memory=author_id(proposal.agent),
-        history=[{**change, "at": chain.moment(proposal.opened_at)} for change in changes],
-        size=sum(len((change[name] or "").encode()) for change in changes for name in ("base", "content")),
+        history=changes,
+        size=size,
         version_count=len(changes),
+        comment_count=sum(len(talk.comments) for talk in proposal.talks),
     )
-
-
-def _change(change: BundledChange, place: str) -> dict[str, Any]:
-    """Return a change as the `history` of an item has it."""
-    moved = {name: place + path if path is not None else None for name, path in (
-        ("path", change.path), ("memory", change.memory), ("new_path", change.new_path),
-    )}  # fmt: skip
-    return {**moved, "base": change.base, "content": change.content, "deletes": change.deletes}
 
 
 def weight(item: ImportItem) -> int:
     """Return about how many bytes an item has. A long history may share texts, and has at most this many."""
+    if item.is_proposal:
+        return item.size + import_comments.weight(item.history[0][ABOUT]["talks"])
     threads = item.history[-1].get(import_comments.KEY, ()) if item.history else ()
     return item.size * item.version_count + import_comments.weight(threads)
-
-
-def kept_text(text: str) -> str:
-    """Return a text that databases accept, at most LONGEST_KEPT characters.
-
-    Unpaired surrogates and NUL, which databases refuse, are replaced.
-    """
-    return _UNKEPT.sub("\ufffd", text[:LONGEST_KEPT])
 
 
 def _told(version: BundledVersion, place: str) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.ruling import Looked
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.findings import findings
-from memoryhub.actions.transfer import import_items, preview, writes
-from memoryhub.actions.transfer.preview import BESIDE, CHOICES, REFUSED, SKIP
+from memoryhub.actions.transfer import import_items, import_places, preview, writes
+from memoryhub.actions.transfer.preview import AFTER_MEMORIES, BESIDE, CHOICES, REFUSED, RULES, SKIP
 from memoryhub.actions.transfer.stopping import reason_to_stop
 from memoryhub.models import Door, Import, ImportItem, ImportState, MemoryVersion
 from memoryhub.models.audit import ActorKind
@@ -96,13 +96,13 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
             store_id=store_id,
             state=ImportState.ARRIVING,
             source=bundle.source,
-            name=import_items.kept_text(brought.name)[:300],
+            name=import_places.kept_text(brought.name)[:300],
             copied_from=brought.copied_from,
             place=place,
             actor=_kept(act.actor),
             door=act.door.value,
             actors=import_items.labels(bundle.memories),
-            memory_count=len(bundle.memories) + len(brought.read.left) + len(bundle.proposals),
+            memory_count=sum(map(len, (bundle.memories, brought.read.left, bundle.proposals, bundle.rules[:1]))),
             created_at=act.at,
             created_by_id=_person(act),
         )
@@ -158,6 +158,7 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
                 "left_out": len(brought.read.left),
                 "bytes": job.byte_count,
                 **({"proposals": len(proposals)} if (proposals := brought.read.bundle.proposals) else {}),
+                **({"path_rules": len(rules)} if (rules := brought.read.bundle.rules) else {}),
             },
         )
 
@@ -175,16 +176,16 @@ def drop(import_id: str) -> None:
 # ------------------------------------------------------------------------------------------------ choosing
 
 
-def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) -> int:
+def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *, governs: bool = False) -> int:
     """Set the choice of these items of a preview, if it is allowed for them; return how many. Raises NotOpen.
 
-    `numbers` None means all conflicts.
+    `numbers` None means all conflicts. Only who `governs` the memory store chooses about path rules.
     """
     with writing():
         job = Import.objects.filter(pk=import_id).first()
         if job is None or job.state != ImportState.PREVIEW:
             raise NotOpen(import_id)
-        allowed = [found for found, choices in CHOICES.items() if choice in choices]
+        allowed = [found for found, choices in CHOICES.items() if choice in choices and (governs or found != RULES)]
         items = ImportItem.objects.filter(job_id=import_id, found__in=allowed)
         if numbers is None:
             return items.filter(found__in=("conflict",)).update(choice=choice)
@@ -311,14 +312,15 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """Return the next items with their texts, as many as delay tool calls only briefly."""
+    """Return the next items with their texts, as many as delay tool calls only briefly; memories are apart."""
     chosen: list[int] = []
-    versions = size = 0
-    sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size")
-    for number, choice, count, length in sizes[: min(MOST_ITEMS, _size.next)]:
+    versions, size, is_rest = 0, 0, False
+    sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size", "found")
+    for number, choice, count, length, found in sizes[: min(MOST_ITEMS, _size.next)]:
         if choice != SKIP:
             versions, size = versions + count, size + length
-        if chosen and (versions > MOST_VERSIONS or size > MOST_BYTES):
+        is_over, last, is_rest = versions > MOST_VERSIONS or size > MOST_BYTES, is_rest, found in AFTER_MEMORIES
+        if chosen and (is_over or is_rest != last):
             break
         chosen.append(number)
     return list(_next(job).filter(number__lte=chosen[-1])) if chosen else []

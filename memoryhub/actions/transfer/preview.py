@@ -1,4 +1,5 @@
-"""The preview of an import: each memory is new, in the trash, the same, in conflict, or refused."""
+"""The preview of an import: each memory is new, in the trash, the same, in conflict, or refused. Proposals and path
+rules come after the memories."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,17 +15,29 @@ from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 
 NEW, TRASH, SAME, CONFLICT, REFUSED, PROPOSAL = "new", "trash", "same", "conflict", "refused", "proposal"
+DECIDED, RULES = "decided", "rules"
 TAKE, SKIP, BESIDE = "take", "skip", "beside"
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     NEW: (TAKE, SKIP), TRASH: (TAKE, SKIP), CONFLICT: (SKIP, TAKE, BESIDE), SAME: (SKIP,), REFUSED: (SKIP,),
-    PROPOSAL: (TAKE, SKIP),
+    PROPOSAL: (TAKE, SKIP), DECIDED: (TAKE, SKIP), RULES: (SKIP, TAKE),
 }  # fmt: skip
 """The choices for each result, the proposed one first. In a conflict, `take` replaces the text in the store."""
 
+TAKEN, REPLACED, BESIDE_IT, SKIPPED, CHANGED = "taken", "replaced", "beside", "skipped", "changed"
+"""The outcomes of an item, besides SAME and REFUSED. `changed`: someone wrote at its path after the preview, so nothing
+was done."""
+
+AFTER_MEMORIES = (PROPOSAL, DECIDED, RULES)
+"""What is about the memories of the import, which have to be there."""
+
 
 _TEXTS = ("base", "content")
-"""The texts of a change of a proposal."""
+"""The texts of a change of a proposal. The one that the agent saw is only looked for; where the change is history, it
+may be missing."""
+
+ABOUT = "about"
+"""The name under which the first change in the `history` of a proposal has what the proposal is besides its changes."""
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
@@ -35,7 +48,7 @@ def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
     memories = earlier.count() if earlier is not None else 0
     size = (earlier.aggregate(size=Sum("size"))["size"] or 0) if earlier is not None else 0
     for item in items:
-        if item.found != REFUSED:
+        if item.found not in (REFUSED, RULES):
             _look_at(store, item, there, known, memories, size)
         item.choice = CHOICES[item.found][0]
         if item.found == NEW:
@@ -47,7 +60,7 @@ def _look_at(
 ) -> None:
     try:
         if item.is_proposal:
-            item.found = PROPOSAL
+            item.found = DECIDED if is_decided(item) else PROPOSAL
             _require_texts(store, item)
             return
         if is_deleted(item):
@@ -115,14 +128,22 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
     """Return (path, text) of each different text that an item would store."""
     if item.is_proposal:
-        texts = ((change["memory"] or change["path"], change[name]) for change in item.history for name in _TEXTS)
+        names = _TEXTS[1:] if is_decided(item) else _TEXTS
+        texts = ((change["memory"] or change["path"], change[name]) for change in item.history for name in names)
         return [(path, content) for path, content in texts if content is not None]
+    if item.found == RULES:
+        return []
     if not item.history:
         return [(item.path, item.content or "")]
     found = {
         version["content"]: version["path"] or item.path for version in item.history if version["content"] is not None
     }
     return [(path, content) for content, path in found.items()]
+
+
+def is_decided(item: ImportItem) -> bool:
+    """Return whether an item is a proposal about which was decided at the source."""
+    return item.is_proposal and item.history[0][ABOUT]["decision"] is not None
 
 
 def is_deleted(item: ImportItem) -> bool:

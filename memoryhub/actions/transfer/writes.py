@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -18,19 +17,28 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened, ScreenedPath
 from memoryhub.actions.memories import commands
-from memoryhub.actions.transfer import dismissals, import_comments, import_proposals, preview
-from memoryhub.actions.transfer.preview import BESIDE, SKIP, TRASH, is_deleted, require_free
+from memoryhub.actions.transfer import dismissals, import_comments, import_proposals, import_rules, preview
+from memoryhub.actions.transfer.import_places import clamped
+from memoryhub.actions.transfer.preview import (
+    BESIDE,
+    BESIDE_IT,
+    CHANGED,
+    REFUSED,
+    REPLACED,
+    RULES,
+    SAME,
+    SKIP,
+    SKIPPED,
+    TAKEN,
+    TRASH,
+    is_deleted,
+    require_free,
+)
 from memoryhub.models import Import, ImportItem, Memory, MemoryText, MemoryVersion, Operation, Redaction
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 
-TAKEN, REPLACED, BESIDE_IT, SKIPPED, SAME, CHANGED, REFUSED = (
-    "taken", "replaced", "beside", "skipped", "same", "changed", "refused",
-)  # fmt: skip
-"""The outcomes of an item. `changed`: someone wrote at its path after the preview, so nothing was done."""
-
 _MEMORY_ID, _VERSION_ID = (re.compile(prefix + "[0-9A-HJKMNP-TV-Z]{26}") for prefix in (ids.MEMORY, ids.MEMORY_VERSION))
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Brought(NamedTuple):
@@ -72,7 +80,10 @@ def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
     if item.choice == SKIP:
         return _Brought({"same": SAME, "refused": REFUSED}.get(item.found, SKIPPED))
     if item.is_proposal:
-        return _Brought(TAKEN, import_proposals.opened(store, job, item))
+        return _Brought(TAKEN, import_proposals.brought(store, job, item))
+    if item.found == RULES:
+        record = import_rules.taken(store, job, item)
+        return _Brought(TAKEN if record else SAME, record)
     if item.found == TRASH or is_deleted(item):
         return _Brought(TAKEN, _with_history(store, job, item, item.path))
     current = tree.memory_at(store, item.path)
@@ -231,17 +242,12 @@ class _History:
             number=details["number"],
             operation=details["operation"],
             path=details["path"],
-            created_at=self._moment(details["at"]),
+            created_at=clamped(self.store, details["at"]),
             seq=self.store.seq,
             superseded_seq=self.store.seq,
             salt=chain.new_salt(),
             origin={"import": self.job.pk, "type": type, "id": id},
         )
-
-    def _moment(self, at: str | None) -> datetime:
-        """Return a moment of the source. A moment in the future or before 1970 becomes the moment of the import."""
-        moment = datetime.fromisoformat(at) if at else self.store.at
-        return moment if _EARLIEST <= moment <= self.store.at else self.store.at
 
     def _text(self, version: MemoryVersion, content: str) -> None:
         """Set a version's text. If the previous version has the same text, they share its row."""
@@ -332,7 +338,7 @@ class _History:
         threads = self.item.history[-1].get(import_comments.KEY, ())
         contents = {text.pk: text.content for text in self.texts}
         texts = {version.number: contents.get(str(version.text_id)) for version in self.versions}
-        return import_comments.write(self.store, self.memory, threads, texts.get, self._moment)
+        return import_comments.write(self.store, self.memory, threads, texts.get)
 
     def _with_text(self) -> MemoryVersion:
         """Return the version whose text the memory has: its newest one, or the last one before its deletion."""

@@ -33,8 +33,11 @@ class Command(HubCommand):
         parser.add_argument("--format", choices=exporting.FORMATS, default="zip", help="default: zip")
         parser.add_argument("--path", default="", help="a directory, such as /notes (default: the whole store)")
         parser.add_argument("--no-history", action="store_true", help="only the newest versions of live memories")
-        parser.add_argument("--proposals", action="store_true", help="with the open proposals (jsonl of a whole store)")
-        parser.add_argument("--comments", action="store_true", help="with comments (jsonl or zip, with history)")
+        parser.add_argument(
+            "--governance",
+            action="store_true",
+            help="with proposals, comments and path rules (jsonl, or zip with history)",
+        )
         parser.add_argument("--output", help="where to write, - for standard output (default: a name from the store's)")
         parser.add_argument("--force", action="store_true", help="replace the output if it is a file")
 
@@ -45,8 +48,7 @@ class Command(HubCommand):
         format: str,
         path: str,
         no_history: bool,
-        proposals: bool,
-        comments: bool,
+        governance: bool,
         output: str | None,
         force: bool,
         **_: Any,
@@ -54,11 +56,9 @@ class Command(HubCommand):
         if output is not None:
             _require_free(output, force)
         directory = exporting.directory_of(path)
-        wanted = exporting.Wanted(format, directory, history=not no_history, proposals=proposals, comments=comments)
-        if proposals and not wanted.has_proposals:
-            raise CommandError("--proposals needs --format jsonl, without --path.")
-        if comments and not wanted.has_comments:
-            raise CommandError("--comments needs --format jsonl or zip, without --no-history.")
+        wanted = exporting.Wanted(format, directory, history=not no_history, governance=governance)
+        if governance and not (wanted.has_governance or wanted.has_comments):
+            raise CommandError("--governance needs --format jsonl, or zip without --no-history.")
         act = Act(Actor.system("export_store"), Door.COMMAND, timezone.now())
         try:
             export = exporting.begin(store, wanted, act)

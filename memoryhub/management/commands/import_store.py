@@ -16,6 +16,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.transfer import api_source, importing, sources
 from memoryhub.actions.transfer.importing import Brought
+from memoryhub.actions.transfer.preview import RULES, TAKE
 from memoryhub.models import Door, Import, ImportItem, ImportState
 from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import for_api, without_root
@@ -59,6 +60,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "choices": [ASK, *CHOICES], "default": ASK,
         "help": "if the path has another text: ask (default), skip, replace it, or import under another name (beside)",
     },
+    "--path-rules": {"action": "store_true", "help": "take over the path rules, after those that the store has"},
     "--dry-run": {"action": "store_true", "help": "show the preview and import nothing"},
     "--from-store": {"metavar": "ID", "help": "the other store's id, if the source is an address"},
     "--key-env": {
@@ -114,6 +116,9 @@ class Command(HubCommand):
             importing.cancel(job.pk, self._now())
             self.stdout.write("Nothing was imported: this was a rehearsal.")
             return
+        if more["path_rules"]:
+            rules = ImportItem.objects.filter(job=job, found=RULES).values_list("number", flat=True)
+            importing.choose(job.pk, TAKE, list(rules), governs=True)
         self._decide(job, on_conflict)
         try:
             importing.start(job.pk, self._now())
@@ -178,6 +183,7 @@ class Command(HubCommand):
         for item in ImportItem.objects.filter(job=job).order_by("number").defer("content", "history"):
             found[item.found] += 1
             why = f"  {without_root(item.reason)}" if item.reason else ""
+            why += f"  {len(item.history)} path rules" if item.found == RULES else ""
             line = f"{item.found:9} {item.size:>8}  {item.version_count:>4} versions  {item.path}{why}"
             self.stdout.write(printable(line))
         self.stdout.write(", ".join(f"{count} {name}" for name, count in sorted(found.items())) + ".")
@@ -211,7 +217,10 @@ class Command(HubCommand):
         if job.state != ImportState.DONE:
             raise CommandError(f"The import is {job.state}. {without_root(job.problem)}".strip())
         outcomes = Counter(ImportItem.objects.filter(job=job).values_list("outcome", flat=True))
-        for path, why in ImportItem.objects.filter(job=job, outcome="refused").values_list("path", "reason"):
+        items = ImportItem.objects.filter(job=job).order_by("number")
+        for path, why in items.filter(outcome="refused").values_list("path", "reason"):
             self.stdout.write(printable(f"refused: {path}: {without_root(why)}"))
+        for why in items.filter(found=RULES, outcome__in=("taken", "same")).values_list("reason", flat=True):
+            self.stdout.write(printable(f"path rules taken over. {why}".strip()))
         summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
         self.stdout.write(f"Import {job.pk}: {summary}.")

@@ -55,7 +55,7 @@ class Row:
     had it. `heads` are above its hunks, `lined` at its lines, and `beside` has comments on lines that are not shown.
     `may_edit` is true for a text that the page shows whole, `editor` is open. `is_screened` is false for a text for
     which the page has no room: the rules were not asked about it. `stopped` says which limit stops its merge, and
-    `others` are the numbers of other open proposals about the memory.
+    `others` are the numbers of other open proposals about the memory. `is_gone`: the memory store does not have it.
     """
 
     row: plan_rows.Row
@@ -70,6 +70,7 @@ class Row:
     is_screened: bool = False
     stopped: str = ""
     others: Sequence[int] = ()
+    is_gone: bool = False
 
     @property
     def diff(self) -> Diff | None:

@@ -25,7 +25,7 @@ from memoryhub.actions.proposals.proposed import Proposed, as_proposed
 from memoryhub.actions.proposals.selected import WHOLE, Parts, selected, to_edit, with_texts
 from memoryhub.actions.review.decisions import claim_proposal
 from memoryhub.actions.review.verbs import WHO
-from memoryhub.models import Agent, AuditEntry, MemoryStore, Proposal, ProposalState, Role
+from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, Proposal, ProposalState, Role
 from memoryhub.path_rules import of_json
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.comments.on_proposal import of_proposal
@@ -37,7 +37,7 @@ from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
-from memoryhub.web.proposals.afterwards import MERGED, undone_of
+from memoryhub.web.proposals.afterwards import MERGED, Undone, undone_of
 from memoryhub.web.proposals.checks import checked
 from memoryhub.web.proposals.drafts import OPEN, Drafts
 from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
@@ -238,7 +238,7 @@ def _page(
     new = with_texts(plan, parts.texts)
     found, rows = preview.shown(store, new, heading.outlines, given, request.GET, request.path)
     if was:
-        rows = _with_outcomes(rows, details, was)
+        rows = _with_outcomes(_with_gone(store, rows), details, was)
     elif may_decide:
         rows = _with_choices(proposal, rows, parts, opened)
     rows, held = checked(store, proposal, heading.outlines, plan, rows)
@@ -248,7 +248,7 @@ def _page(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
         may_decide=may_decide, entry=entry, held=held, changed=decide.seen_of(proposal), talks=talks, agent=agent,
-        may_reopen=may_write and (proposal.state == ProposalState.REFUSED or bool(undone and undone.is_whole)),
+        may_reopen=may_write and _may_reopen(proposal, undone),
         undone=undone, calls=heading.seqs[:MOST_CALLS], more_calls=len(heading.seqs[MOST_CALLS:]),
         found_in=sum(bool(row.found) for row in rows), trust=None if undone else _trust(store, heading),
         blocks=any(found.blocks for row in rows for found in row.found),
@@ -258,6 +258,11 @@ def _page(
         anyway=request.method == "POST" and heading.looking, why=_why(request), **for_forms(request, store),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
+
+
+def _may_reopen(proposal: Proposal, undone: Undone | None) -> bool:
+    is_closed = proposal.state == ProposalState.REFUSED or bool(undone and undone.is_whole)
+    return is_closed and not proposal.was_decided_elsewhere
 
 
 def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
@@ -291,6 +296,11 @@ def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
     if proposal.seq is None:
         return None
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()
+
+
+def _with_gone(store: MemoryStore, rows: Sequence[Row]) -> list[Row]:
+    there = set(Memory.objects.among(store.pk, [row.row.change.memory for row in rows]).values_list("pk", flat=True))
+    return [replace(row, is_gone=row.row.change.memory not in there) for row in rows]
 
 
 def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Proposed) -> list[Row]:

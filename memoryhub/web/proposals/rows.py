@@ -95,7 +95,7 @@ def rows_of(proposals: Sequence[Proposal], asker: User | None = None) -> list[Ro
     return [
         Row(
             one,
-            agents.get(one.agent) or _("unknown agent"),
+            agents.get(one.agent) or one.imported_agent or _("unknown agent"),
             sessions.get(one.session or "", ""),
             outlines.get(one.pk, ()),
             assigned.get(one.pk),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
-from memoryhub.models import AuditChain, Comment, Directory, MemoryStore, Role
+from memoryhub.models import AuditChain, Comment, Directory, MemoryStore, Proposal, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import addresses, masking
@@ -56,15 +56,14 @@ FORMATS = (
 
 
 class ExportForm(forms.Form):
-    """The format of an export, and whether it includes the history, the open proposals and the comments."""
+    """The format of an export, and whether it includes the history, and what people decided and said."""
 
     format = forms.ChoiceField(
         choices=[(one.value, one.name) for one in FORMATS],
         error_messages={"invalid_choice": _("Choose one of the formats."), "required": _("Choose one of the formats.")},
     )
     history = forms.BooleanField(required=False)
-    proposals = forms.BooleanField(required=False)
-    comments = forms.BooleanField(required=False)
+    governance = forms.BooleanField(required=False)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,8 +80,7 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
             form.cleaned_data["format"],
             path=directory.path,
             history=form.cleaned_data["history"],
-            proposals=form.cleaned_data["proposals"],
-            comments=form.cleaned_data["comments"],
+            governance=form.cleaned_data["governance"],
         )
         try:
             return answer(exporting.begin(store.pk, wanted, act(request)))
@@ -100,6 +98,14 @@ def answer(export: Export) -> HttpResponse:
     """Return the download."""
     body = export.body(masking.cover if export.wanted.masked else None)
     return attachment(body, export.name, export.content_type)
+
+
+def _has_governance(store: MemoryStore, path: str) -> bool:
+    """Return whether there is anything that people decided or said, of the store or of a directory."""
+    of_memories = Comment.objects.of_store(store.pk).filter(memory__isnull=False)
+    if path:
+        return of_memories.exists()
+    return bool(store.path_rules) or of_memories.exists() or Proposal.objects.of_store(store.pk).exists()
 
 
 def _directory(store: MemoryStore, path: str) -> Directory | None:
@@ -124,9 +130,8 @@ def _page(request: Request, store: MemoryStore, directory: Directory | None, for
         path=path,
         chosen=form["format"].value() or "zip",
         with_history=form["history"].value() if form.is_bound else True,
-        with_proposals=form["proposals"].value() if form.is_bound else False,
-        has_comments=Comment.objects.of_store(store.pk).filter(memory__isnull=False).exists(),
-        with_comments=form["comments"].value() if form.is_bound else False,
+        has_governance=_has_governance(store, path),
+        with_governance=form["governance"].value() if form.is_bound else False,
         entries=row.last_seq - row.start_seq if row else 0,
         is_masked=not request.role.includes(Role.CURATOR),
         crumbs=addresses.crumbs(store.pk, store.name, path) if path else [],

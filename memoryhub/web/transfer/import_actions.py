@@ -82,7 +82,7 @@ def _keep(request: Request, job: Import) -> None:
             chosen.setdefault(value, []).append(int(number))
     for choice in (TAKE, SKIP, BESIDE):
         if choice in chosen:
-            importing.choose(job.pk, choice, chosen[choice])
+            importing.choose(job.pk, choice, chosen[choice], governs=request.role.includes(Role.ADMIN))
 
 
 def _over(request: Request, job: Import) -> HttpResponse:

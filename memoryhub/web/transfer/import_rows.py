@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.transfer import importing
-from memoryhub.actions.transfer.preview import CHOICES
+from memoryhub.actions.transfer.preview import AFTER_MEMORIES, CHOICES, RULES
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, MemoryStore
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.kinds import label
@@ -21,7 +21,8 @@ SIZE = 100
 FOUND: dict[str, tuple[Promise, str]] = {
     "conflict": (_("Different text here"), "warning"), "new": (_("New"), "created"),
     "trash": (_("New, in the trash"), "neutral"), "same": (_("Same text here"), "neutral"),
-    "proposal": (_("Open proposal"), "created"), "refused": (_("Left out"), "refused"),
+    "proposal": (_("Open proposal"), "created"), "decided": (_("Decided proposal"), "created"),
+    "refused": (_("Left out"), "refused"),
 }  # fmt: skip
 OUTCOMES: dict[str, tuple[Promise, str]] = {
     "taken": (_("Imported"), "created"), "replaced": (_("Replaced"), "modified"),
@@ -34,6 +35,7 @@ LABELS: dict[str, dict[str, Promise]] = {
     "new": {"take": _("Import"), "skip": _("Skip")},
     "trash": {"take": _("Import"), "skip": _("Skip")},
     "proposal": {"take": _("Import"), "skip": _("Skip")},
+    "decided": {"take": _("Import"), "skip": _("Skip")},
 }
 SOURCES: dict[str, Promise] = {
     "zip": _("ZIP archive"), "jsonl": _("JSON Lines"), "git": _("Git stream"), "directory": _("Directory"),
@@ -76,14 +78,22 @@ class Summary:
     def taken(self) -> int:
         """Return the number of memories that would be imported, or were."""
         names = (
-            ("new", "trash", "proposal") if self.job.state == ImportState.PREVIEW else ("taken", "replaced", "beside")
+            ("new", "trash", "proposal", "decided")
+            if self.job.state == ImportState.PREVIEW
+            else ("taken", "replaced", "beside")
         )
         return sum(group.count for group in self.groups if group.name in names)
 
     @property
-    def bytes_taken(self) -> int:
-        """Return the size of the newest texts that were imported."""
-        return sum(group.bytes for group in self.groups if group.name in ("taken", "replaced", "beside"))
+    def memories_taken(self) -> tuple[int, int]:
+        """Return how many memories were imported, and the size of their newest texts."""
+        items = ImportItem.objects.filter(job=self.job, outcome__in=("taken", "replaced", "beside"))
+        found = items.exclude(found__in=AFTER_MEMORIES).aggregate(count=Count("number"), bytes=Sum("size"))
+        return found["count"], found["bytes"] or 0
+
+    @property
+    def proposals_taken(self) -> int:
+        return ImportItem.objects.filter(job=self.job, is_proposal=True, outcome="taken").count()
 
     @property
     def into_trash(self) -> int:
@@ -168,6 +178,8 @@ def undone(job: Import) -> AuditEntry | None:
 def page(job: Import, shown: str, after: int) -> Page:
     """Return the rows after the number `after` in the group `shown` (empty: all groups)."""
     items = ImportItem.objects.filter(job=job, number__gt=after).order_by("number").defer("content", "history")
+    if job.state == ImportState.PREVIEW:
+        items = items.exclude(found=RULES)
     if shown:
         items = items.filter(**{"found" if _is_before(job) else "outcome": shown})
     rows = list(items[: SIZE + 1])
@@ -182,6 +194,8 @@ def _is_before(job: Import) -> bool:
 def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | None]]) -> Row:
     is_before = _is_before(job)
     name, tone = (FOUND if is_before else OUTCOMES).get(item.found if is_before else item.outcome, ("", "neutral"))
+    if item.found == RULES and item.outcome == "same":
+        name = gettext("There already")
     chosen = job.state == ImportState.PREVIEW
     options = [
         (choice, LABELS[item.found][choice], choice == item.choice)
@@ -203,7 +217,7 @@ def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | 
 
 def _reason(item: ImportItem) -> str:
     """Return why a memory is left out, or what sensitive text was found in it."""
-    if item.found == "refused" or item.outcome == "refused" or not item.reason:
+    if item.found in ("refused", RULES) or item.outcome == "refused" or not item.reason:
         return in_words(ToolError(item.reason)) if item.reason else ""
     words = {"masked": gettext("Will be masked: %s"), "flagged": gettext("Flagged: %s")}
     parts = [part.partition(": ") for part in item.reason.split("; ")]

@@ -17,7 +17,7 @@ from memoryhub.web.common.pages import context, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.uploads import was_too_large
-from memoryhub.web.transfer import import_rows
+from memoryhub.web.transfer import import_rows, import_rules
 from memoryhub.web.transfer.import_forms import STORE, UPLOAD, StoreSourceForm, UploadForm
 
 SIZE = 50
@@ -103,7 +103,8 @@ def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
     start = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else -1
     is_read = job.state not in (ImportState.ARRIVING, ImportState.READING)
     rows = import_rows.page(job, only, start) if is_read else None
-    shown |= {"rows": rows, "chosen": only, "after": start, "undone": import_rows.undone(job)}
+    rules = import_rules.rules_of(job, store, person(request)) if summary.is_preview else None
+    shown |= {"rows": rows, "chosen": only, "after": start, "undone": import_rows.undone(job), "rules": rules}
     return render(request, "transfer/import.html", context(request, store, **shown))
 
 

@@ -12,7 +12,8 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Done, Plan
 from memoryhub.actions.transfer import importing
-from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, Session, User
+from memoryhub.actions.transfer.preview import AFTER_MEMORIES
+from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, Session, User
 from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.removed_history import Lost, lost_of
@@ -118,12 +119,14 @@ def of_import(store: MemoryStore, import_id: str) -> Task:
     job = Import.objects.filter(pk=import_id, store=store).first()
     if job is None or job.group is None:
         raise Http404
+    stays = " " + _("Its proposals stay, and so do path rules that were taken over.")
+    has_more = ImportItem.objects.filter(job=job, found__in=AFTER_MEMORIES, outcome="taken").exists()
     return _undo(
         store,
         lambda: importing.versions_of(import_id),
         {"import": job.pk, "name": job.name},
         _("Undo the import of %(name)s") % {"name": job.name},
-        _("Reverses what this import changed. Later changes stay."),
+        _("Reverses what this import changed. Later changes stay.") + (stays if has_more else ""),
         reverse("import_", args=[store.id, job.pk]),
         _("Import of %(name)s") % {"name": job.name},
         lambda: lost_of(store.id, importing.seqs_of(import_id)),

@@ -62,6 +62,7 @@ OF_MACHINES: dict[str, str] = {
             "Run.guard", "Run.told", "RunItem.removal", "RunItem.memory", "RunItem.policy", "RunItem.rule",
             "RunItem.skipped", "Review.decision", "Proposal.state", "Proposal.key", "Proposal.agent",
             "Proposal.session", "ProposedChange.proposal", "ProposedChange.memory", "ProposedChange.base",
+            "ProposedChange.became",
             "ClaudeRun.agent", "ClaudeRun.key", "ClaudeRun.model", "ClaudeRun.state", "ClaudeRun.problem",
             "ClaudeRun.worker", "ClaudeEvent.kind", "HubSettings.claude_role", "ClaudeModel.name",
             "ClaudeModel.edits", "ClaudeRun.copy", "ClaudeRun.dream",
