@@ -117,7 +117,7 @@ def without_ids(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def lived(random: Random, store: MemoryStore, key: str, alice: User, steps: int = 25) -> None:
+def lived(random: Random, store: MemoryStore, key: str, alice: User, steps: int = 16) -> None:
     """Agents propose, people decide, say something, undo, and edit, as it comes."""
     caller = begun(store, key, A, B, C)
     for step in range(steps):
