@@ -128,7 +128,9 @@ def test_protected_lines_are_those_of_the_imported_version(ruled: MemoryStore, a
     job = trips.with_rules(trips.prepared(target, data))
     importing.choose(job.pk, "skip", list(job.items.exclude(found="rules").values_list("number", flat=True)))
     trips.run(job)
-    assert len(rules_of(target)) == 4 and "Rule 1: The text whose lines" in job.items.get(found="rules").reason
+    assert (
+        len(rules_of(target)) == 4 and "Rule 1 is left out. The text whose lines" in job.items.get(found="rules").reason
+    )
 
 
 @pytest.mark.both_databases

@@ -82,12 +82,13 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
     user = User.objects.filter(pk=store.act.actor.id).first()
     here, fits = Here(store, job), fitting(item, job.place, user)
     found = [_with_lines(one, told, here) for one, told in zip(fits, item.history, strict=True)]
-    item.reason = " ".join(f"Rule {number}: {one.why}" for number, one in enumerate(found, 1) if one.why)
+    left = [(number, one.why) for number, one in enumerate(found, 1) if one.why]
+    item.reason = " ".join(_("Rule %(number)s is left out. %(why)s") % {"number": at, "why": why} for at, why in left)
     before = rules_of_stores.of_store(MemoryStore.objects.get(pk=store.store))
     new = dict.fromkeys(one.rule for one in found if not one.why and one.rule not in before)
     if len(before) + len(new) > MOST_RULES:
         raise ToolError(f"The memory store would have {len(before) + len(new)} path rules; {MOST_RULES} are the most.")
-    more = {"import": job.pk, "left_out": sum(bool(one.why) for one in found)}
+    more = {"import": job.pk, "left_out": len(left)}
     return rules_of_stores.replaced(store, before, [*before, *new], **more) if new else None
 
 
