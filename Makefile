@@ -15,7 +15,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres test-long fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
+.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -41,6 +41,9 @@ test-long: developed ## Run the tests that have a long form in it, on both datab
 	for database in sqlite postgres; do \
 	  MEMORYHUB_LONG=1 MEMORYHUB_TEST_DATABASE=$$database \
 	  $(PY) -m pytest -p no:xdist $$(grep -rlE '^from tests.long import|mark\.long\b' --include='*.py' tests) || exit 1; done
+
+test-deploy: developed ## Follow docs/deploy.md on bare Debian machines of its own (as root, half an hour; SUITE=trixie for Debian 13)
+	$(PY) -m tests.deploy --suite $${SUITE:-bookworm}
 
 fuzz: developed ## Ask the API 20,000 made-up questions (about ten minutes)
 	MEMORYHUB_FUZZ_REQUESTS=$${MEMORYHUB_FUZZ_REQUESTS:-20000} $(PY) -m pytest -p no:xdist tests/api/test_fuzz.py

@@ -17,6 +17,8 @@ from django.urls import reverse
 from memoryhub.actions.core import background
 from memoryhub.models import User
 from memoryhub.web.common import guide
+from tests.deploy import document
+from tests.deploy.walk import Walk
 from tests.fixtures import signed_in
 from tests.long import LONG
 from tests.test_docs import all_environment_names
@@ -180,16 +182,21 @@ def test_the_units_are_sound_and_confined(tmp_path: Path) -> None:
     assert rated.returncode == 0, rated.stdout[-2000:] + rated.stderr
 
 
-def blocks(page: str) -> str:
-    return "\n".join(re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL))
-
-
 def test_the_commands_of_the_guide_parse_and_name_what_exists() -> None:
-    assert subprocess.run(["sh", "-n"], input=blocks(GUIDE), text=True, check=False).returncode == 0
+    commands_of_it = "\n".join(block.commands for block in document.blocks(GUIDE))
+    assert subprocess.run(["sh", "-n"], input=commands_of_it, text=True, check=False).returncode == 0
     for path in re.findall(r"(?:/opt/memoryhub/|-f )(deploy/[\w.-]+|requirements[\w-]*\.txt)", GUIDE):
-        assert (ROOT / path).exists(), path
+        assert list(ROOT.glob(path)), path
     commands = {path.stem for path in (ROOT / "memoryhub" / "management" / "commands").glob("*.py")}
-    assert set(re.findall(r"(?:manage\.py|^hub) ([a-z_]+)", GUIDE + RUNBOOK, flags=re.MULTILINE)) <= commands
+    assert set(re.findall(r"(?:manage\.py|^memoryhub) ([a-z_]+)", GUIDE + RUNBOOK, flags=re.MULTILINE)) <= commands
+
+
+def test_every_block_of_the_guide_is_known_to_the_script_that_runs_them() -> None:
+    headings = [block.heading for block in document.blocks(GUIDE)]
+    assert {*headings} == {*document.ON_DEBIAN, *document.IN_CONTAINERS}
+    assert len(headings) == GUIDE.count("```sh\n")
+    named = {name.partition("_")[2] for name in vars(Walk) if name.startswith(("before_", "within_", "after_"))}
+    assert named <= {re.sub(r"\W", "_", heading.lower()) for heading in document.ON_DEBIAN}
 
 
 def test_each_alarm_has_its_paragraph() -> None:
