@@ -1,4 +1,4 @@
-"""`make test-deploy`: follows docs/deploy.md on a bare Debian machine. Needs root, Debian's registry and PyPI; ten minutes."""
+"""`make test-deploy`: follows docs/deploy.md on a bare Debian machine. Needs root, Debian's packages and PyPI."""
 
 import argparse
 import os

@@ -10,7 +10,8 @@ DOCUMENT = ROOT / "docs" / "deploy.md"
 IN_CONTAINERS = ("In containers",)
 """The sections of which `image` runs what it can: no engine is here."""
 ON_DEBIAN = (
-    "Programs", "Settings", "Database", "Start", "Caddy", "Commands", "E-mail", "Backups", "Metrics", "Upgrade", "nginx",
+    "Programs", "Settings", "Database", "Start", "Caddy", "Commands", "E-mail", "Backups", "Metrics", "Upgrade",
+    "nginx",
 )  # fmt: skip
 """The sections of which `walk` runs every block, in this order; nginx comes last, in the place of Caddy."""
 

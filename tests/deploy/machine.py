@@ -15,6 +15,7 @@ from pathlib import Path
 
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LIKE_A_SERVER = "ca-certificates,dbus,iproute2,less,nano,systemd-sysv,udev"
 """What Debian's installer puts on a bare server, and the smallest variant of debootstrap leaves out."""
 NAMES = "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 hub.example.com mail.example.com\n"
@@ -94,7 +95,7 @@ class Machine:
             f"--network-namespace-path=/run/netns/{self.netns}", "--resolv-conf=off", "--timezone=off",
             "--link-journal=no", "--console=pipe", "--machine=memoryhub-deploy",
         ]  # fmt: skip
-        newer = {**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}  # newer systemd does not boot under the older one
+        newer = {**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}  # systemd of Debian 13 boots under no other
         with self.console.open("w") as log:
             self.process = subprocess.Popen(
                 command, env=newer, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
@@ -120,8 +121,8 @@ class Machine:
     def run(self, script: str, *, check: bool = True, seconds: float = 900) -> str:
         """Run lines in root's shell on the machine, and return what they print."""
         inside = ["nsenter", f"--target={self.leader()}", "--all"]
-        clean = ["env", "-i", "-C", "/root", "HOME=/root", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
-        shell = ["DEBIAN_FRONTEND=noninteractive", "LANG=C.UTF-8", "bash", "-e", "-u", "-o", "pipefail"]
+        clean = ["env", "-i", "-C", "/root", "HOME=/root", f"PATH={PATH}", "LANG=C.UTF-8"]
+        shell = ["DEBIAN_FRONTEND=noninteractive", "bash", "-e", "-u", "-o", "pipefail"]
         done = subprocess.run(
             [*inside, *clean, *shell], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=seconds, check=False,

@@ -107,16 +107,18 @@ class Walk:
         assert link, self.printed["Start"]
         self.link = link[1]
         self._is_on_postgresql()
-        facts = self.machine.run("systemctl show memoryhub -p User -p ActiveState -p NRestarts; ss -ltnH 'sport = :8000'")
-        assert "User=memoryhub" in facts and "ActiveState=active" in facts and "NRestarts=0" in facts, facts
-        assert "127.0.0.1:8000" in facts and "0.0.0.0" not in facts.partition("LISTEN")[2].split()[2], facts
+        facts = self.machine.run("systemctl show memoryhub -p User -p ActiveState -p NRestarts")
+        assert set(facts.split()) == {"User=memoryhub", "NRestarts=0", "ActiveState=active"}, facts
+        assert self.machine.run("ss -ltnH 'sport = :8000'").split()[3] == "127.0.0.1:8000"
         inside = self.machine.run(
-            'pid=$(systemctl show memoryhub -p MainPID --value); grep -E "NoNewPrivs|Seccomp:|CapBnd" /proc/$pid/status;'
-            ' nsenter -t "$pid" -m sh -c "touch /opt/memoryhub/x 2>&1 || true; touch /etc/x 2>&1 || true"'
+            "pid=$(systemctl show memoryhub -p MainPID --value)\n"
+            'grep -E "NoNewPrivs|Seccomp:|CapBnd" /proc/$pid/status\n'
+            'nsenter -t "$pid" -m sh -c "touch /opt/memoryhub/x 2>&1 || true; touch /etc/x 2>&1 || true"'
         )
         assert re.search(r"NoNewPrivs:\s+1\b", inside) and re.search(r"Seccomp:\s+2\b", inside), inside
         assert re.search(r"CapBnd:\s+0{16}", inside) and inside.count("Read-only file system") == 2, inside
-        self.machine.run("systemd-analyze verify --man=no memoryhub.service memoryhub-check.service memoryhub-check.timer")
+        units = "memoryhub.service memoryhub-check.service memoryhub-check.timer"
+        self.machine.run(f"systemd-analyze verify --man=no {units}")
 
     def after_caddy(self) -> None:
         self._answers_over_tls(self.place / "caddy.crt")
@@ -150,7 +152,8 @@ class Walk:
     def before_backups(self) -> None:
         """Have the hub itself make a backup, by the plan that the document asks for."""
         self.machine.run("rm /var/backups/memoryhub/*")
-        plan = {"target": "/var/backups/memoryhub", "every": "24", "hour": "", "newest": "7", "weekly": "4", "monthly": "6"}
+        kept = {"newest": "7", "weekly": "4", "monthly": "6"}
+        plan = {"target": "/var/backups/memoryhub", "every": "24", "hour": "", **kept}
         self.browser.post("/settings/backups", plan)
         self.browser.post("/settings/backups", {}, to="/settings/backups/now")
         self.machine.until("ls /var/backups/memoryhub/*.backup", 120)
