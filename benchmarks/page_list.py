@@ -251,6 +251,7 @@ NOT_PAGES = {
     "import_": "a page of its items by their key", "import_item": "two texts by their keys",
     "undo_import": "as undo_session", "claude_runs": "a page of runs by their index",
     "claude_evaluations": "a page of evaluations by their index",
+    "start_claude_evaluation": "an act", "stop_claude_evaluation": "an act",
     "new_claude_run": "a form", "claude_run": "one row by its id, with its events",
     "stop_claude_run": "an act", "continue_claude_run": "an act", "propose_claude_run": "an act",
     "claude_preset": "one row by its id, with its versions", "compare_claude_runs": "two rows by their ids",

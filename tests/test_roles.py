@@ -42,7 +42,7 @@ FORMS: Mapping[str, str] = {
         delete_policy export_rehearsal start_run allow_run cancel_run undo_run edit_path_rules new_store_webhook
         edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook test_webhook
         retention_certificate remove_memories replay_failed replay_delivery new_claude_run stop_claude_run
-        continue_claude_run propose_claude_run claude_preset
+        continue_claude_run propose_claude_run claude_preset start_claude_evaluation stop_claude_evaluation
     """,
     SUPERUSER: """
         hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent
@@ -54,7 +54,10 @@ FORMS: Mapping[str, str] = {
 """{the least role, in the memory store of the address if it has one: the names of the addresses}. What a person may do
 in several memory stores at once is decided for each of them: these addresses are open to viewers."""
 
-UNKNOWN = {"new_claude_run", "stop_claude_run", "continue_claude_run", "propose_claude_run", "claude_preset"}
+UNKNOWN = {
+    "new_claude_run", "stop_claude_run", "continue_claude_run", "propose_claude_run", "claude_preset",
+    "start_claude_evaluation", "stop_claude_evaluation",
+}  # fmt: skip
 """For who may not run Claude, these do not exist."""
 
 LEAST = {name: role for role, names in FORMS.items() for name in names.split()}

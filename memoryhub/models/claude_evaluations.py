@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import models
 
+from memoryhub.models.access import User
+from memoryhub.models.claude_runs import GOING_ON, ClaudeRunState
 from memoryhub.models.fields import IdField, PlainJSONField
 from memoryhub.models.stores import MemoryStore
 
@@ -13,10 +17,25 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
         """Return the evaluations of a store, newest first."""
         return self.filter(store_id=store_id).order_by("-id")
 
+    def finished(self) -> ClaudeEvaluationQuerySet:
+        return self.filter(state=ClaudeRunState.FINISHED)
+
+    def going_on(self) -> ClaudeEvaluationQuerySet:
+        """Return those that wait for a worker or that one works on."""
+        return self.filter(state__in=GOING_ON)
+
+    def silent_since(self, at: datetime) -> ClaudeEvaluationQuerySet:
+        """Return those whose worker has not been seen since a moment."""
+        return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
+
 
 class ClaudeEvaluation(models.Model):
     """A run of the suite of `conversation.evaluations`. `model` is "" for the scripted model. `results` is {name of a
-    case: whether it passed}; what the model said is not kept."""
+    case: whether it passed}, of the cases that have ended; what the model said is not kept.
+
+    `state` and `problem` are those of Claude runs, and so are `stop_asked`, `worker` and `seen_at`. `copy` is the id of
+    the throw-away copy of the case that goes on. A command started it, unless a person did (`started_by`).
+    """
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, related_name="+")
@@ -24,8 +43,22 @@ class ClaudeEvaluation(models.Model):
     at = models.DateTimeField()
     results = PlainJSONField(default=dict)
     tokens = models.BigIntegerField(default=0)
+    started_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    state = models.CharField(max_length=11, choices=ClaudeRunState.choices, default=ClaudeRunState.FINISHED)
+    problem = models.CharField(max_length=30, default="", blank=True)
+    stop_asked = models.BooleanField(default=False)
+    worker = models.CharField(max_length=60, default="", blank=True)
+    seen_at = models.DateTimeField(null=True)
+    copy = IdField(null=True)
 
     objects = ClaudeEvaluationQuerySet.as_manager()
 
+    class Meta:
+        indexes = [models.Index(fields=["state"], name="claude_evaluation_by_state")]
+
     def __str__(self) -> str:
         return f"{self.model or 'scripted'} {self.at:%F %T}"
+
+    @property
+    def is_going_on(self) -> bool:
+        return self.state in GOING_ON

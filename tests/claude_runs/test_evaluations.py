@@ -1,6 +1,8 @@
 """Evaluations of memory: the suite with the scripted model and with one of the API, stored, compared and drawn."""
 
 import io
+import re
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -8,15 +10,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import evaluations, work
 from memoryhub.actions.erasure import whole
 from memoryhub.background.claude_runs import evaluating
 from memoryhub.conversation.evaluations import SUITE, Case, Outcome, Session
-from memoryhub.models import AuditEntry, ClaudeDay, ClaudeEvaluation, MemoryStore, User
+from memoryhub.models import AuditEntry, ClaudeDay, ClaudeEvaluation, MemoryStore, Role, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
-from tests.claude_runs.running import MODEL, by, started
-from tests.fixtures import signed_in
-from tests.web.memories.pages import page, write
+from tests.claude_runs.running import MODEL, by
+from tests.fixtures import BY, signed_in
+from tests.web.memories.pages import new_curator, page, write
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +34,8 @@ def test_the_scripted_model_passes_and_nothing_of_it_stays(store: MemoryStore, a
     call_command("evaluate_memory", store.pk, stdout=printed)
     assert "5 of 5 cases passed, 0 tokens used." in printed.getvalue()
     assert not MemoryStore.present.exclude(copy_of=None).exists()
-    assert AuditEntry.objects.of_chain(store.pk).count() == before + 1
+    commands = AuditEntry.objects.of_chain(store.pk).filter(seq__gt=before).order_by("seq")
+    assert list(commands.values_list("command", flat=True)) == ["start_evaluation", "evaluate_memory"]
     call_command("verify_audit", chain=store.pk, verbosity=0)
     html = page(signed_in(alice), f"/stores/{store.pk}/claude/evaluations")
     assert "An erased fact does not come back" in html and html.count(">passed<") == 5 and "<svg" in html
@@ -81,14 +85,102 @@ def test_a_case_fails_for_what_a_model_without_good_memory_says(name: str, answe
     assert not case.passes(Outcome([answer], {"/a.md": texts}))
 
 
+@pytest.fixture
+def curator(store: MemoryStore) -> User:
+    """With the role that may run Claude only if the hub says so."""
+    return new_curator(store)
+
+
+def at(store: MemoryStore, act: str = "") -> str:
+    return f"/stores/{store.pk}/claude/evaluations{act and '/' + act}"
+
+
+def taken(stop: threading.Event | None = None) -> ClaudeEvaluation:
+    """The evaluation that waits, after this process has worked on it."""
+    one = evaluations.claim("tests", timezone.now())
+    assert one is not None
+    evaluating.work(one, "tests", stop or threading.Event())
+    return ClaudeEvaluation.objects.get(pk=one.pk)
+
+
 @pytest.mark.both_databases
-def test_the_copy_of_a_killed_evaluation_is_deleted_after_a_day(store: MemoryStore, alice: User) -> None:
-    """Else it would keep what retention removes, and after ten of them no run could work on a copy."""
-    now = timezone.now()
-    left = evaluations.copied(store.pk, by(alice))
-    run = started(store, alice, copies=True)
-    assert not work.forget(now) and work.forget(now + timedelta(days=1, hours=1)) == 1
-    assert list(MemoryStore.present.exclude(copy_of=None).values_list("pk", flat=True)) == [run.copy] != [left]
+def test_the_page_starts_one_in_the_background(store: MemoryStore, alice: User, bob: User, curator: User) -> None:
+    client = signed_in(alice)
+    assert "Start an evaluation" in page(client, at(store)) and "no key for Claude" in page(client, at(store))
+    assert client.post(at(store, "start"), {"model": MODEL}).status_code == 303
+    assert not ClaudeEvaluation.objects.exists(), "without a key there is only the scripted model"
+    for other in (bob, curator):
+        assert signed_in(other).post(at(store, "start"), {"model": ""}).status_code == 404
+        assert signed_in(other).post(at(store, "stop")).status_code == 404
+    client.post(at(store, "start"), {"model": ""})
+    client.post(at(store, "start"), {"model": ""})
+    html = page(client, at(store))
+    assert ClaudeEvaluation.objects.get().state == "waiting" and "Waiting" in html and "Start an evaluation" not in html
+    assert 'hx-trigger="every 2s"' in html and "0 of 5" in page(client, at(store) + "?part=state")
+    done = taken()
+    assert (done.state, done.started_by, done.copy, sum(done.results.values())) == ("finished", alice, None, 5)  # type: ignore[attr-defined]
+    assert client.get(at(store) + "?part=state").headers["HX-Refresh"] == "true"
+    assert page(client, at(store)).count(">passed<") == 5
+    assert AuditEntry.objects.of_chain(store.pk).get(command="evaluate_memory").actor_kind == "user"
+    call_command("verify_audit", chain=store.pk, verbosity=0)
+
+
+@pytest.mark.both_databases
+def test_it_is_stopped_while_it_waits_and_while_it_runs(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, own = signed_in(alice), evaluating.scripted
+    client.post(at(store, "start"), {"model": ""})
+    client.post(at(store, "stop"))
+    assert evaluations.claim("tests", timezone.now()) is None and "Stopped" in page(client, at(store))
+
+    def scripted(session: Session) -> evaluating.Ask:
+        if len(ClaudeEvaluation.objects.get().results) == 1:
+            client.post(at(store, "stop"))
+        return own(session)
+
+    monkeypatch.setattr(evaluating, "SEEN_EVERY", 0)
+    monkeypatch.setattr(evaluating, "scripted", scripted)
+    client.post(at(store, "start"), {"model": ""})
+    assert taken().state == "stopped" and not MemoryStore.present.exclude(copy_of=None).exists()
+    html = page(client, at(store))
+    assert "Stopped" in html and "Nothing has been evaluated here yet" in html and "Start an evaluation" in html
+
+
+@pytest.mark.both_databases
+def test_one_whose_hub_ends_is_interrupted_and_leaves_no_copy(store: MemoryStore, alice: User) -> None:
+    client, stop, now = signed_in(alice), threading.Event(), timezone.now()
+    stop.set()
+    client.post(at(store, "start"), {"model": ""})
+    assert taken(stop).state == "interrupted"
+    client.post(at(store, "start"), {"model": ""})
+    killed = evaluations.claim("killed", now)
+    assert killed is not None and evaluations.copied(killed, "killed", by(alice))
+    evaluations.interrupt_silent(now - work.SILENT, now)
+    assert ClaudeEvaluation.objects.get().state == "running", "it was seen just now"
+    later = now + work.SILENT + timedelta(seconds=1)
+    evaluations.interrupt_silent(later - work.SILENT, later)
+    assert ClaudeEvaluation.objects.get().state == "interrupted"
+    assert not MemoryStore.present.exclude(copy_of=None).exists()
+    assert "The hub was stopped while it ran" in page(client, at(store))
+
+
+def test_the_budgets_and_the_role_of_who_started_it_hold(store: MemoryStore, alice: User, settings: Any) -> None:
+    settings.ANTHROPIC_API_KEY = KEY
+    settings.MEMORYHUB_CLAUDE_RUN_TOKENS = evaluating.MAX_TOKENS
+    client = signed_in(alice)
+    assert re.search(f'value="{MODEL}"[^>]* selected', page(client, at(store))), (
+        "not the scripted one, if there is a key"
+    )
+    with claude_api() as api:
+        settings.ANTHROPIC_BASE_URL = api.url
+        client.post(at(store, "start"), {"model": MODEL})
+        assert (taken().state, len(api.requests)) == ("over_budget", 0)
+        assert "tokens that a run may use" in page(client, at(store))
+        client.post(at(store, "start"), {"model": MODEL})
+        keys_and_roles.set_role(store, alice, Role.CURATOR, **BY)
+        done = taken()
+        assert (done.state, done.problem, len(api.requests)) == ("failed", "not_allowed", 0)
 
 
 def test_an_erasure_ends_an_evaluation_with_a_sentence(
@@ -103,10 +195,12 @@ def test_an_erasure_ends_an_evaluation_with_a_sentence(
     monkeypatch.setattr(evaluating, "scripted", scripted)
     with pytest.raises(CommandError, match="Start the evaluation again"):
         call_command("evaluate_memory", store.pk)
-    assert not ClaudeEvaluation.objects.exists()
+    assert [one.state for one in ClaudeEvaluation.objects.all()] == ["failed"]
 
 
-def test_memories_in_the_place_of_the_suite_are_no_failure_of_the_model(store: MemoryStore) -> None:
+def test_memories_in_the_place_of_the_suite_are_no_failure_of_the_model(store: MemoryStore, alice: User) -> None:
     write(store, "/evaluation/policy.md", "mine\n")
     with pytest.raises(CommandError, match="under /evaluation"):
         call_command("evaluate_memory", store.pk)
+    signed_in(alice).post(at(store, "start"), {"model": ""})
+    assert not ClaudeEvaluation.objects.exists()

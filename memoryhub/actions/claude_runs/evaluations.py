@@ -1,6 +1,8 @@
-"""What an evaluation of memory writes: the copies that it works on, the tokens that it uses, and its results."""
+"""Evaluations of memory: people and a command start them, and a worker writes what became of each case. As with Claude
+runs, what a worker writes is one short transaction, in which the evaluation must still be the worker's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 
 from django.conf import settings
@@ -8,27 +10,122 @@ from django.db.models import F
 
 from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.claude_runs import runs
-from memoryhub.actions.claude_runs.work import OverBudget
+from memoryhub.actions.claude_runs import configuration, runs
+from memoryhub.actions.claude_runs.runs import NotNow
+from memoryhub.actions.claude_runs.work import LostRun, OverBudget
 from memoryhub.actions.core import audit, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories.calls import Caller
-from memoryhub.actions.stores import copies
-from memoryhub.models import Access, Agent, ClaudeDay, ClaudeEvaluation, Key, MemoryStore
+from memoryhub.actions.stores import copies, delete
+from memoryhub.models import (
+    Access,
+    Agent,
+    ClaudeDay,
+    ClaudeEvaluation,
+    ClaudeRunState,
+    Door,
+    Key,
+    Memory,
+    MemoryStore,
+    User,
+)
 
 AGENT = "Claude (evaluations)"
+PLACE = "/evaluation"
+"""Where the suite writes its memories."""
 MOST = 100
 """The most evaluations of a store that are kept: the newest."""
 
 
-def copied(store_id: str, act: Act) -> str:
-    """Make a throw-away copy of a store as it is; return its id. Raises ToolError if the store is archived,
-    TooManyCopies, and tree.NoSuchStore."""
+class Taken(Exception):
+    """The memory store has memories of its own where the suite writes."""
+
+
+class Stopped(Exception):
+    """A person stopped the evaluation."""
+
+
+def start(store_id: str, model: str, user: User | None, act: Act, worker: str = "") -> ClaudeEvaluation:
+    """Start an evaluation: it waits for a worker, unless `worker` is named, who then works on it. `model` is "" for the
+    scripted one. Those that did not come to their end are forgotten.
+
+    Raises NotNow if another one goes on, Taken, ToolError if the store is archived, and tree.NoSuchStore.
+    """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
+        there = Memory.objects.live().filter(store_id=store_id)
+        if there.filter(path=PLACE).exists() or there.under(PLACE).exists():
+            raise Taken
+        if ClaudeEvaluation.objects.of_store(store_id).going_on().exists():
+            raise NotNow
+        ClaudeEvaluation.objects.of_store(store_id).exclude(state=ClaudeRunState.FINISHED).delete()
+        made = ClaudeEvaluation.objects.create(
+            id=ids.new_id(ids.EVALUATION, act.at), store_id=store_id, model=model, at=act.at, started_by=user,
+            state=ClaudeRunState.RUNNING if worker else ClaudeRunState.WAITING, worker=worker, seen_at=act.at,
+        )  # fmt: skip
+        tree.commit(store, Record("start_evaluation", input=audit.to_json({"model": model or "scripted"})))
+    return made
+
+
+def stop(store_id: str, act: Act) -> None:
+    """Stop the evaluation that goes on: one that waits at once, another one within a second or so. Raises NotNow if
+    none does, and tree.NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        one = ClaudeEvaluation.objects.of_store(store_id).going_on().select_for_update().first()
+        if one is None or one.stop_asked:
+            raise NotNow
+        if one.state == ClaudeRunState.WAITING:
+            ClaudeEvaluation.objects.filter(pk=one.pk).update(state=ClaudeRunState.STOPPED)
+        else:
+            ClaudeEvaluation.objects.filter(pk=one.pk).update(stop_asked=True)
+        tree.commit(store, Record("stop_evaluation", input=audit.to_json({"model": one.model or "scripted"})))
+
+
+def claim(worker: str, at: datetime) -> ClaudeEvaluation | None:
+    """Take the waiting evaluation that was started first; return it."""
+    waiting = ClaudeEvaluation.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
+    first = waiting.order_by("id").first()
+    if first is None:
+        return None
+    with writing():
+        own = ClaudeEvaluation.objects.filter(pk=first.pk, state=ClaudeRunState.WAITING)
+        return first if own.update(state=ClaudeRunState.RUNNING, worker=worker, seen_at=at) else None
+
+
+@contextmanager
+def own(evaluation_id: str, worker: str) -> Iterator[ClaudeEvaluation]:
+    """Open a transaction in which the evaluation is the worker's. Raises LostRun."""
+    with writing():
+        rows = ClaudeEvaluation.objects.select_for_update(of=("self",)).filter(store__deleted_at=None)
+        one = rows.filter(pk=evaluation_id, state=ClaudeRunState.RUNNING, worker=worker).first()
+        if one is None:
+            raise LostRun(evaluation_id)
+        yield one
+
+
+def seen(evaluation_id: str, worker: str, at: datetime) -> None:
+    """Note that the worker still works. Raises Stopped and LostRun."""
+    with own(evaluation_id, worker) as one:
+        if one.stop_asked:
+            raise Stopped
+        ClaudeEvaluation.objects.filter(pk=one.pk).update(seen_at=at)
+
+
+def may_go_on(one: ClaudeEvaluation) -> bool:
+    """Return whether the person who started the evaluation may still run Claude there."""
+    user = User.objects.filter(pk=one.started_by_id).first()
+    return user is not None and configuration.may_run(user, one.store)
+
+
+def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
+    """Make a throw-away copy of the store as it is; return its id. Raises ToolError if the store is archived,
+    TooManyCopies, LostRun and tree.NoSuchStore."""
+    with tree.locked(one.store_id, act) as store, own(one.pk, worker):
+        tree.require_active(store)
         copy, seq = runs.new_copy(store, proposes=True), store.head.last_seq
-    while copies.fill(copy, store_id, seq, act.at) is None:
+        ClaudeEvaluation.objects.filter(pk=one.pk).update(copy=copy)
+    while copies.fill(copy, one.store_id, seq, act.at) is None:
         pass
     return copy
 
@@ -45,25 +142,50 @@ def caller(store_id: str, act: Act) -> Caller:
     return Caller(key.pk, agent.pk, agent.name, Access.WRITE, stale=True, reaches=True)
 
 
-def use(tokens: int, at: datetime) -> None:
-    """Count tokens of all runs of a day. Raises OverBudget, and counts none, if they are too many."""
-    most = settings.MEMORYHUB_CLAUDE_DAY_TOKENS
+def use(tokens: int, at: datetime, used: int = 0) -> None:
+    """Count tokens of all runs of a day. Raises OverBudget, and counts none, if they are too many, or would be with
+    those that the evaluation has `used`."""
+    of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
+    if of_run is not None and tokens > 0 and used + tokens > of_run:
+        raise OverBudget("over_run_budget")
     with writing():
         day, _ = ClaudeDay.objects.select_for_update().get_or_create(day=at.date())
-        if most is not None and tokens > 0 and day.tokens + tokens > most:
+        if of_day is not None and tokens > 0 and day.tokens + tokens > of_day:
             raise OverBudget("over_day_budget")
         ClaudeDay.objects.filter(pk=day.pk).update(tokens=F("tokens") + max(tokens, -day.tokens))
 
 
-def keep(store_id: str, model: str, results: Mapping[str, bool], tokens: int, act: Act) -> ClaudeEvaluation:
-    """Store the results of an evaluation, and forget the oldest beyond MOST. Raises tree.NoSuchStore."""
-    with tree.locked(store_id, act) as store:
-        made = ClaudeEvaluation.objects.create(
-            id=ids.new_id(ids.EVALUATION, act.at), store_id=store_id, model=model, at=act.at, tokens=tokens,
-            results=dict(results),  # type: ignore[misc]
-        )  # fmt: skip
-        old = list(ClaudeEvaluation.objects.of_store(store_id).values_list("pk", flat=True)[MOST:])
+def write(evaluation_id: str, worker: str, results: Mapping[str, bool], tokens: int) -> None:
+    """Write the results of the cases that have ended, and how many tokens were used."""
+    with own(evaluation_id, worker):
+        ClaudeEvaluation.objects.filter(pk=evaluation_id).update(results=dict(results), tokens=tokens)
+
+
+def end(evaluation_id: str, worker: str, state: ClaudeRunState, problem: str = "") -> None:
+    """End an evaluation that did not come to its end."""
+    with own(evaluation_id, worker):
+        ClaudeEvaluation.objects.filter(pk=evaluation_id).update(state=state, problem=problem, worker="", copy=None)
+
+
+def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
+    """End an evaluation whose results are written, and forget the oldest beyond MOST. Raises LostRun and
+    tree.NoSuchStore."""
+    with tree.locked(one.store_id, act) as store, own(one.pk, worker) as row:
+        results = dict[str, bool](row.results)
+        done = ClaudeRunState.FINISHED
+        ClaudeEvaluation.objects.filter(pk=one.pk).update(state=done, worker="", copy=None)
+        old = list(ClaudeEvaluation.objects.of_store(one.store_id).finished().values_list("pk", flat=True)[MOST:])
         ClaudeEvaluation.objects.filter(pk__in=old).delete()
-        details = {"model": model or "scripted", "passed": sum(results.values()), "count": len(results)}
+        details = {"model": one.model or "scripted", "passed": sum(results.values()), "count": len(results)}
         tree.commit(store, Record("evaluate_memory", input=audit.to_json(details)))
-    return made
+
+
+def interrupt_silent(since: datetime, at: datetime) -> None:
+    """Mark the evaluations as interrupted whose worker was killed, and delete their copies."""
+    for one in list(ClaudeEvaluation.objects.silent_since(since)):
+        state = ClaudeRunState.STOPPED if one.stop_asked else ClaudeRunState.INTERRUPTED
+        with writing():
+            silent = ClaudeEvaluation.objects.silent_since(since).filter(pk=one.pk, worker=one.worker)
+            is_done = silent.update(state=state, worker="", copy=None)
+        if is_done and one.copy:
+            delete.delete_copy(one.copy, Act(Actor.system("claude_runs"), Door.COMMAND, at))

@@ -36,6 +36,10 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "erased": gettext_lazy("A text was erased from this memory store, which the run might still have known."),
     "not_proposed": gettext_lazy("What it made of the copy could not become a proposal; the run says why."),
     "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
+    "no_copy": gettext_lazy("Too many runs work on copies of this memory store."),
+    "no_room": gettext_lazy(
+        "The memory store is archived or has reached a limit, so nothing could be written in a copy of it."
+    ),
     "hub_error": gettext_lazy("An error of the hub itself; its log has the details."),
 }
 

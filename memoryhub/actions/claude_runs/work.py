@@ -17,12 +17,10 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.ruling import Ruling
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.stores import delete
-from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Door, MemoryStore
+from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Door
 
 SILENT = timedelta(seconds=15)
 """A worker that was not seen for this long has ended."""
-LEFT = timedelta(days=1)
-"""No evaluation works on a copy for this long."""
 
 
 class LostRun(Exception):
@@ -239,12 +237,11 @@ def copied(run_id: str, worker: str, seq: int) -> None:
 
 
 def forget(clock: datetime, most: int = 20) -> int:
-    """Delete at most `most` runs that ended long ago, with their events and their copies, and the copies that killed
-    evaluations left; return how many. The audit entries of calls that were not made on a copy stay."""
+    """Delete at most `most` runs that ended long ago, with their events and their copies; return how many. The audit
+    entries of calls that were not made on a copy stay."""
     before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
     ended = list(ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at").values_list("pk", "copy")[:most])
-    left = _left_copies(clock)[:most]
-    for copy in [*left, *(copy for _, copy in ended if copy)]:
+    for copy in [copy for _, copy in ended if copy]:
         delete.delete_copy(copy, Act(Actor.system("claude_runs"), Door.COMMAND, clock))
     with writing():
         old = list(
@@ -252,11 +249,4 @@ def forget(clock: datetime, most: int = 20) -> int:
         )
         ClaudeEvent.objects.filter(run__in=old).delete()
         ClaudeRun.objects.filter(pk__in=old).delete()
-    return len(old) + len(left)
-
-
-def _left_copies(clock: datetime) -> list[str]:
-    """Return the throw-away copies of no run that an evaluation left whose process was killed."""
-    copies = MemoryStore.present.exclude(copy_of=None).filter(created_at__lt=clock - LEFT)
-    of_runs = ClaudeRun.objects.exclude(copy=None).values("copy")
-    return list(copies.exclude(pk__in=of_runs).order_by("pk").values_list("pk", flat=True))
+    return len(old)

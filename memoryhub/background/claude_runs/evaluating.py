@@ -1,29 +1,43 @@
 """Runs the suite of `conversation.evaluations` with a model, each case on a throw-away copy of a memory store."""
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from memoryhub import tool
 from memoryhub.actions.claude_runs import evaluations
+from memoryhub.actions.claude_runs.evaluations import Stopped
+from memoryhub.actions.claude_runs.runs import TooManyCopies
+from memoryhub.actions.claude_runs.work import LostRun, OverBudget
 from memoryhub.actions.core import tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.erasure import whole
-from memoryhub.actions.memories.calls import Caller
+from memoryhub.actions.memories.calls import Caller, NotRun
 from memoryhub.actions.stores import delete
-from memoryhub.background.claude_runs.answers import Answer, Api, total_of
+from memoryhub.background.claude_runs.answers import Answer, Api, Failed, total_of
 from memoryhub.conversation.evaluations import SUITE, Case, Outcome, Session
 from memoryhub.conversation.messages import block_of, result_of
 from memoryhub.conversation.options import Options
-from memoryhub.models import ClaudeEvaluation, Memory
+from memoryhub.models import ClaudeEvaluation, ClaudeRunState, Door, Memory
 from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+
+logger = logging.getLogger(__name__)
 
 MOST_TURNS = 20
 """The most answers of a session."""
 MAX_TOKENS = 2_048
 TICK = 0.25
+SEEN_EVERY = 1.0
+"""Seconds between two notes that the worker still works, at which it learns that it is to stop."""
 
 Json = dict[str, Any]
 Ask = Callable[[Sequence[Json]], Sequence[Json]]
@@ -31,12 +45,48 @@ Ask = Callable[[Sequence[Json]], Sequence[Json]]
 Model = Callable[[Session], Ask]
 
 
-class ByApi:
-    """Asks a model of Claude's API, within the budget of the day. `tokens` are those that were used."""
+class _Interrupted(Exception):
+    """The hub is stopping."""
 
-    def __init__(self, api: Api, model: str) -> None:
-        self.api, self.tokens = api, 0
-        self.parameters = Options().parameters(model, "") | {"max_tokens": MAX_TOKENS}
+
+class _NotAllowed(Exception):
+    """The person who started the evaluation may no longer."""
+
+
+class Worker:
+    """What works on one evaluation. `stop` is set when its process ends."""
+
+    def __init__(self, one: ClaudeEvaluation, name: str, stop: threading.Event) -> None:
+        self.one, self.name, self.stop = one, name, stop
+        self.actor = Actor.person(one.started_by) if one.started_by else Actor.system("evaluate_memory")
+        self.door = Door.WEB if one.started_by else Door.COMMAND
+        self.is_persons = one.started_by is not None
+        self.tokens, self.seen = 0, time.monotonic()
+
+    @property
+    def act(self) -> Act:
+        return Act(self.actor, self.door, timezone.now())
+
+    def beat(self) -> None:
+        """Note now and then that the work goes on. Raises Stopped, LostRun and _Interrupted."""
+        if self.stop.is_set():
+            raise _Interrupted
+        if time.monotonic() - self.seen >= SEEN_EVERY:
+            self.seen = time.monotonic()
+            evaluations.seen(self.one.pk, self.name, timezone.now())
+
+    def require_may(self) -> None:
+        """Raise _NotAllowed if the person who started the evaluation may no longer run Claude there."""
+        if self.is_persons and not evaluations.may_go_on(self.one):
+            raise _NotAllowed
+
+
+class ByApi:
+    """Asks a model of Claude's API, within the budgets."""
+
+    def __init__(self, api: Api, worker: Worker) -> None:
+        self.api, self.worker = api, worker
+        self.parameters = Options().parameters(worker.one.model, "") | {"max_tokens": MAX_TOKENS}
 
     def __call__(self, session: Session) -> Ask:
         return self._ask
@@ -44,13 +94,21 @@ class ByApi:
     def _ask(self, messages: Sequence[Json]) -> Sequence[Json]:
         parameters = self.parameters | {"messages": list(messages)}
         counting = {name: value for name, value in parameters.items() if name != "max_tokens"}
-        held = next(item for item in self.api.count(counting) if isinstance(item, int)) + MAX_TOKENS
-        evaluations.use(held, timezone.now())
-        answer = next(item for item in self.api.answer(parameters) if isinstance(item, Answer))
+        held = self._last(self.api.count(counting), int) + MAX_TOKENS
+        evaluations.use(held, timezone.now(), self.worker.tokens)
+        answer = self._last(self.api.answer(parameters), Answer)
         used = total_of(answer.usage)
         evaluations.use(used - held, timezone.now())
-        self.tokens += used
+        self.worker.tokens += used
         return [block for block in map(block_of, answer.blocks) if block is not None]
+
+    def _last(self, items: Iterator[Any], kind: type) -> Any:
+        """Return the item of a kind that comes, and note while it is waited for that the work goes on."""
+        for item in items:
+            if isinstance(item, kind):
+                return item
+            self.worker.beat()
+        raise Failed("broke_off")
 
 
 def scripted(session: Session) -> Ask:
@@ -70,30 +128,80 @@ def scripted(session: Session) -> Ask:
     return ask
 
 
-def evaluate(store_id: str, name: str, model: Model, act: Act) -> ClaudeEvaluation:
-    """Run the suite on a store, and store the results; `name` is that of the model, "" for the scripted one.
-
-    Raises Failed, OverBudget, ToolError, TooManyCopies and NoSuchStore: then nothing is stored.
-    """
-    caller = evaluations.caller(store_id, act)
-    results = {case.name: _is_passed(store_id, case, model, caller, act) for case in SUITE}
-    return evaluations.keep(store_id, name, results, getattr(model, "tokens", 0), act)
-
-
-def _is_passed(store_id: str, case: Case, model: Model, caller: Caller, act: Act) -> bool:
-    copy = evaluations.copied(store_id, act)
+def work(one: ClaudeEvaluation, name: str, stop: threading.Event) -> None:
+    """Work on an evaluation that is the worker's of this name, until it ends; never raise an error."""
     try:
-        _plant(copy, case, act)
+        state, problem = _outcome(Worker(one, name, stop))
+        if state != ClaudeRunState.FINISHED:
+            evaluations.end(one.pk, name, state, problem)
+    except LostRun:
+        pass
+    except Exception:
+        logger.exception("The evaluation %s could not be ended", one.pk)
+
+
+def work_in_thread(one: ClaudeEvaluation, name: str, stop: threading.Event) -> None:
+    """Work on an evaluation in a thread of its own."""
+    work(one, name, stop)
+    connection.close()
+
+
+def _outcome(worker: Worker) -> tuple[ClaudeRunState, str]:
+    """Run the suite, and write the results. Return how it ended, and why in one word."""
+    one = worker.one
+    try:
+        model: Model = scripted
+        if one.model:
+            if not settings.ANTHROPIC_API_KEY:
+                raise Failed("no_key")
+            model = ByApi(Api(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, TICK), worker)
+        caller, results = evaluations.caller(one.store_id, worker.act), dict[str, bool]()
+        for case in SUITE:
+            results[case.name] = _is_passed(worker, case, model, caller)
+            evaluations.write(one.pk, worker.name, results, worker.tokens)
+        evaluations.finish(one, worker.name, worker.act)
+    except Stopped:
+        return ClaudeRunState.STOPPED, ""
+    except _Interrupted:
+        return ClaudeRunState.INTERRUPTED, ""
+    except OverBudget as over:
+        return ClaudeRunState.OVER_BUDGET, over.problem
+    except LostRun:
+        raise
+    except Exception as error:
+        problem = _problem(error)
+        if problem == "hub_error":
+            logger.exception("The evaluation %s failed", one.pk)
+        return ClaudeRunState.FAILED, problem
+    return ClaudeRunState.FINISHED, ""
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, Failed):
+        return error.code
+    kinds = {
+        _NotAllowed: "not_allowed", TooManyCopies: "no_copy", ToolError: "no_room", DiskFull: "disk_full",
+        NoSuchStore: "erased", NotRun: "erased",
+    }  # fmt: skip
+    return next((code for kind, code in kinds.items() if isinstance(error, kind)), "hub_error")
+
+
+def _is_passed(worker: Worker, case: Case, model: Model, caller: Caller) -> bool:
+    copy = evaluations.copied(worker.one, worker.name, worker.act)
+    try:
+        _plant(copy, case, worker.act)
         before = _memories(copy)
         answers = []
         for number, session in enumerate(case.sessions, 1):
+            worker.require_may()
+            worker.beat()
             if case.erases and number == len(case.sessions):
-                _erase(copy, case.erases, act)
+                _erase(copy, case.erases, worker.act)
             answers.append(_talk(copy, session, model(session), caller, f"{case.name}-{number}"))
         made = {path: text for path, text in _memories(copy).items() if before.get(path) != text}
         return case.passes(Outcome(answers, made))
     finally:
-        delete.delete_copy(copy, act)
+        delete.delete_copy(copy, worker.act)
 
 
 def _talk(copy: str, session: Session, ask: Ask, caller: Caller, name: str) -> str:

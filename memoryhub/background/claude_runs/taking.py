@@ -1,16 +1,18 @@
-"""Takes Claude runs that wait, and works on each in a thread of its own; few at once."""
+"""Takes Claude runs and evaluations that wait, and works on each in a thread of its own; few at once."""
 
 import os
 import secrets
 import threading
 import time
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
-from memoryhub.actions.claude_runs import configuration, work
+from memoryhub.actions.claude_runs import configuration, evaluations, work
+from memoryhub.background.claude_runs import evaluating
 from memoryhub.background.claude_runs.answers import Api, Failed
 from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.background.runner import Report
@@ -98,6 +100,7 @@ class Taker:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.threads: list[threading.Thread] = []
+        self.evaluation: threading.Thread | None = None
         self.models = Models(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
     def run(self, stop: threading.Event) -> None:
@@ -115,7 +118,7 @@ class Taker:
             except Exception as error:
                 wait = self.report.failed(error, LONGEST_DELAY)
             connections.let_go(failed=self.report.failures > 0)
-        for thread in self.threads:
+        for thread in [*self.threads, *([self.evaluation] if self.evaluation else [])]:
             thread.join(2)
 
     def look(self, stop: threading.Event, *, is_first: bool = False) -> None:
@@ -125,6 +128,7 @@ class Taker:
         work.interrupt_silent(now if is_first else now - work.SILENT, now)
         # Each time another: a thread that has lost its run must not take the run's next thread for itself.
         worker = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._evaluate(stop, worker)
         run_id = work.claim(worker, now, AT_ONCE)
         if run_id is None:
             return
@@ -132,3 +136,15 @@ class Taker:
         thread = threading.Thread(target=turns.work_in_thread, name=f"claude-run-{run_id[-6:]}", daemon=True)
         self.threads = [*(one for one in self.threads if one.is_alive()), thread]
         thread.start()
+
+    def _evaluate(self, stop: threading.Event, worker: str) -> None:
+        """Take an evaluation that waits, unless this process works on one."""
+        now = timezone.now()
+        evaluations.interrupt_silent(now - work.SILENT, now)
+        if self.evaluation is not None and self.evaluation.is_alive():
+            return
+        one = evaluations.claim(worker, now)
+        if one is not None:
+            work_on = partial(evaluating.work_in_thread, one, worker, stop)
+            self.evaluation = threading.Thread(target=work_on, name="claude-evaluation", daemon=True)
+            self.evaluation.start()

@@ -1,21 +1,31 @@
-"""The page that compares the evaluations of memory of a store: which cases each model passed."""
+"""The page that compares the evaluations of memory of a store: which cases each model passed. It starts them, too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub import charts
+from memoryhub.actions.claude_runs import configuration, evaluations
+from memoryhub.actions.claude_runs.problems import problem_words
+from memoryhub.actions.claude_runs.runs import NotNow
 from memoryhub.conversation.evaluations import SUITE
-from memoryhub.models import ClaudeEvaluation, MemoryStore
+from memoryhub.models import ClaudeEvaluation, ClaudeRunState, MemoryStore
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.claude_runs import words
 from memoryhub.web.claude_runs.access import who_may_run
 from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, person
+from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Series, number
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
 
 MOST = 12
 """The most evaluations beside each other: the newest."""
@@ -40,14 +50,82 @@ class Row:
     results: Sequence[bool | None]
 
 
+class StartForm(forms.Form):
+    """Which model is evaluated; "" is the scripted one."""
+
+    model = forms.ChoiceField(label=gettext_lazy("Model"), required=False)
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        models = configuration.models() if configuration.is_configured() else ()
+        scripted = ("", _("scripted, without Claude"))
+        choices = [*((model.pk, model.name) for model in models), scripted]
+        self.fields["model"].initial = choices[0][0]
+        self.fields["model"].choices = choices  # type: ignore[attr-defined]
+
+
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the newest evaluations, the oldest of them first."""
-    found = list(ClaudeEvaluation.objects.of_store(store.pk)[:MOST])[::-1]
+    """Show the newest evaluations, the oldest of them first, and the one that goes on.
+
+    With `part=state`, answer how far that one is; when it has ended, the page is loaded again.
+    """
+    newest = ClaudeEvaluation.objects.of_store(store.pk).select_related("started_by").first()
+    last = newest if newest is not None and newest.state != ClaudeRunState.FINISHED else None
+    state = {"last": last, **_state(last)} if last else {}
+    if request.GET.get("part") == "state":
+        if last is None or not last.is_going_on:
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        return render(request, "claude_runs/_evaluation.html", pages.context(request, store, **state))
+    found = list(ClaudeEvaluation.objects.of_store(store.pk).finished()[:MOST])[::-1]
     rows = [Row(str(NAMES[case.name]), [_of(one).get(case.name) for one in found]) for case in SUITE]
-    more = {"evaluations": found, "rows": rows, "picture": _picture(found) if found else None}
+    more = {"evaluations": found, "rows": rows, "picture": _picture(found) if found else None, "form": StartForm()}
+    more |= {"is_configured": configuration.is_configured(), **state}
     return render(request, "claude_runs/evaluations.html", pages.context(request, store, **more))
+
+
+def _state(last: ClaudeEvaluation) -> dict[str, object]:
+    """Return what the page says of an evaluation that goes on, or that did not come to its end."""
+    done = len(_of(last))
+    case = SUITE[min(done, len(SUITE) - 1)]
+    if last.state == ClaudeRunState.INTERRUPTED:
+        why = _("The hub was stopped while it ran. Start it again.")
+    else:
+        why = problem_words(last.problem)
+    badge = {"state": words.state_words(last), "tone": words.TONES[last.state], "why": why}
+    return {**badge, "case": NAMES[case.name], "done": done, "of": len(SUITE), "started_by": str(last.started_by or "")}
+
+
+@require_POST
+@who_may_run
+def start(request: Request, store: MemoryStore) -> HttpResponse:
+    """Start an evaluation."""
+    form = StartForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The hub does not offer this model, so nothing was started."))
+        return see_other("claude_evaluations", store.pk)
+    try:
+        evaluations.start(store.pk, form.cleaned_data["model"], person(request), act(request))
+    except NotNow:
+        messages.info(request, _("Another evaluation of this memory store goes on."))
+    except evaluations.Taken:
+        taken = _("The memory store has memories under %(path)s, where an evaluation writes its own.")
+        messages.error(request, taken % {"path": evaluations.PLACE})
+    except ToolError as error:
+        messages.error(request, for_people(error))
+    return see_other("claude_evaluations", store.pk)
+
+
+@require_POST
+@who_may_run
+def stop(request: Request, store: MemoryStore) -> HttpResponse:
+    """Stop the evaluation that goes on."""
+    try:
+        evaluations.stop(store.pk, act(request))
+    except NotNow:
+        messages.info(request, _("The evaluation had already ended, or was being stopped."))
+    return see_other("claude_evaluations", store.pk)
 
 
 def _of(one: ClaudeEvaluation) -> dict[str, bool]:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.conversation.options import CLEAR_THINKING, CLEAR_TOOL_USES
-from memoryhub.models import ClaudeRun, ClaudeRunState
+from memoryhub.models import ClaudeEvaluation, ClaudeRun, ClaudeRunState
 from memoryhub.web.common.pictures import number
 
 TONES: Mapping[str, str] = {
@@ -17,8 +17,8 @@ TONES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def state_words(run: ClaudeRun) -> str:
-    """Return the state of a run as a badge shows it."""
+def state_words(run: ClaudeRun | ClaudeEvaluation) -> str:
+    """Return the state of a run or an evaluation as a badge shows it."""
     return _("Stopping") if run.is_going_on and run.stop_asked else str(ClaudeRunState(run.state).label)
 
 
