@@ -1,9 +1,9 @@
 """Dreams in the API, in the shape of Anthropic's: the official SDK's `client.beta.dreams` starts and follows them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Case, Q, Value, When
 from django.http import HttpRequest
 from ninja import Query, Router
 
@@ -42,14 +42,14 @@ OFF = (
 NO_KEY = "The hub has no key for Claude's API: its administrator sets ANTHROPIC_API_KEY."
 _TYPES = {"timed_out": "timeout", "hub_error": "internal_error"}
 
-_CANCELED = Q(state__in=GOING_ON, stop_asked=True) | Q(state=ClaudeRunState.STOPPED, problem="")
-_PENDING = Q(state=ClaudeRunState.WAITING, stop_asked=False, events=0, copied=None)
-_COMPLETED = Q(state=ClaudeRunState.FINISHED, problem="")
-_RUNNING = Q(state__in=GOING_ON, stop_asked=False) & ~_PENDING
-_STATUSES = {
-    "pending": _PENDING, "running": _RUNNING, "completed": _COMPLETED, "canceled": _CANCELED,
-    "failed": ~_CANCELED & ~_COMPLETED & ~Q(state__in=GOING_ON),
-}  # fmt: skip
+_STATUS = Case(
+    When(Q(state__in=GOING_ON, stop_asked=True) | Q(state=ClaudeRunState.STOPPED, problem=""), then=Value("canceled")),
+    When(state=ClaudeRunState.WAITING, events=0, copied=None, then=Value("pending")),
+    When(state__in=GOING_ON, then=Value("running")),
+    When(state=ClaudeRunState.FINISHED, problem="", then=Value("completed")),
+    default=Value("failed"),
+)
+"""The status of a dream; what its run is called is in `models.ClaudeRunState`."""
 
 
 @router.post("/dreams", auth=needs(Access.MANAGE), response=answers(Dream, 404, 409, 429), summary="Create a dream")
@@ -85,7 +85,7 @@ def list_dreams(request: HttpRequest, query: Query[ListDreams]) -> Json:
     if not query.include_archived:
         found = found.filter(archived_at=None)
     if query.statuses:
-        found = found.filter(_any(_STATUSES[status] for status in query.statuses))
+        found = found.alias(status=_STATUS).filter(status__in=query.statuses)
     limits = {"created_at__gt": query.created_at_gt, "created_at__lt": query.created_at_lt}
     found = found.filter(**{name: moment for name, moment in limits.items() if moment is not None})
     rows = list((found if key is None else found.filter(pk__lt=key[0])).order_by("-pk")[: query.limit + 1])
@@ -185,27 +185,20 @@ def _done(do: Callable[[], ClaudeRun], not_now: str = "") -> ClaudeRun:
         raise Problem.invalid(not_now) from None
 
 
-def _any(conditions: Iterable[Q]) -> Q:
-    found = Q()
-    for condition in conditions:
-        found |= condition
-    return found
-
-
 def _as_json(runs: Sequence[ClaudeRun]) -> list[Json]:
     """Return dreams as the API shows them."""
-    names = {run.session_name: run.pk for run in runs}
+    ids, names = [run.pk for run in runs], {run.session_name: run.pk for run in runs}
+    statuses = dict(ClaudeRun.objects.filter(pk__in=ids).annotate(status=_STATUS).values_list("pk", "status"))
     sessions = Session.objects.filter(name__in=names, agent__in={run.agent for run in runs}).values_list("name", "pk")
-    proposed = ClaudeEvent.objects.filter(run__in=[run.pk for run in runs], kind=ClaudeEventKind.PROPOSAL)
+    proposed = ClaudeEvent.objects.filter(run__in=ids, kind=ClaudeEventKind.PROPOSAL)
     contents: Any = proposed.order_by("run", "number").values_list("run_id", "content")
     numbers = {run: content["number"] for run, content in contents}
     by_run = {names[name]: session for name, session in sessions}
-    return [_one(run, by_run.get(run.pk), numbers.get(run.pk)) for run in runs]
+    return [_one(run, statuses.get(run.pk, "failed"), by_run.get(run.pk), numbers.get(run.pk)) for run in runs]
 
 
-def _one(run: ClaudeRun, session: str | None, proposal: int | None) -> Json:
+def _one(run: ClaudeRun, status: str, session: str | None, proposal: int | None) -> Json:
     dream: Any = run.dream
-    status = _status(run)
     behavior = {"type": "update_existing", "memory_store_id": run.store_id}
     output = run.store_id if dreams.updates(run) else run.copy
     return {
@@ -233,15 +226,6 @@ def _one(run: ClaudeRun, session: str | None, proposal: int | None) -> Json:
         "archived_at": chain.moment(run.archived_at) if run.archived_at else None,
         "proposal_number": proposal,
     }
-
-
-def _status(run: ClaudeRun) -> str:
-    if dreams.is_canceled(run):
-        return "canceled"
-    if run.is_going_on:
-        is_new = run.state == ClaudeRunState.WAITING and run.events == 0 and run.copied is None
-        return "pending" if is_new else "running"
-    return "completed" if run.state == ClaudeRunState.FINISHED and not run.problem else "failed"
 
 
 def _error(problem: str) -> Json:
