@@ -128,7 +128,8 @@ def test_create_new_makes_a_memory_store(
     assert "Dream" in html and "monday" in html and "Its memory store" in html and made in html
     assert KEY not in "".join([caplog.text, html, *entries]) and "Continue the run" not in html
     assert 'name="message"' not in html and "Propose its changes" not in html
-    assert "Dream" in page(signed_in(alice), f"/stores/{store.pk}/claude")
+    assert "becomes a memory store of its own" in html
+    assert "for a new memory store" in page(signed_in(alice), f"/stores/{store.pk}/claude")
 
 
 def test_update_existing_waits_for_a_person_and_shows_conflicts(store: MemoryStore, alice: User, session: str) -> None:

@@ -242,7 +242,7 @@ class Turns:
             try:
                 self._look(now=True)
             except _Stop:
-                self._refuse_calls("This call was not run, because a person stopped the run.")
+                self._refuse_calls("This call was not run, because the run was stopped.")
                 raise
             if call.content["name"] != TOOL or not isinstance(call.content.get("input"), dict):
                 work.not_called(self.run_id, self.worker, call.number, "There is no such tool.")
