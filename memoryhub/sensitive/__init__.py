@@ -1,9 +1,10 @@
 """Finds and masks sensitive text: secrets, personal data and signs of poisoning."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from memoryhub.sensitive import personal, poison, secrets
@@ -12,7 +13,7 @@ from memoryhub.sensitive.identity import FEWEST_DIGITS_OF_ID, national_ids
 from memoryhub.sensitive.instructions import instructions
 from memoryhub.sensitive.keys import provider_keys
 from memoryhub.sensitive.passwords import passwords
-from memoryhub.sensitive.text import Detector, Text
+from memoryhub.sensitive.text import Detector, Place, Text, TooMuch as TooMuch
 
 
 class Group(StrEnum):
@@ -96,6 +97,10 @@ _GATES: dict[str, Callable[[Text], object]] = {
 """{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
 fail."""
 
+STEPS = 30_000
+"""The steps that the search of a text may take while it is written: some hundredths of a second."""
+STEPS_OF_FINDING = 2
+
 WORDED = frozenset({"password", "url_credentials", "email"})
 """Kinds whose values may be made of words. A value that gives agents orders is no such value: its mask would hide the
 orders from people, and agents read them."""
@@ -111,28 +116,47 @@ KINDS: dict[str, Kind] = {name: Kind(name, group, action) for name, (group, acti
 def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
     """Return the findings of these kinds (None: of all kinds), ordered by start and without overlaps. Where findings
     overlap, the more certain kind is kept."""
-    looked_at = Text(text)
+    found = look(text, kinds)
+    return joined(text, found) if found else []
+
+
+def look(text: str, kinds: Collection[str] | None = None, steps: float = inf) -> dict[str, list[Place]]:
+    """Return {kind: its places in the text} of these kinds that are there (None: of all kinds), each for itself.
+
+    Raises TooMuch, with the kind, if that takes more than this many steps.
+    """
+    looked_at = Text(text, steps)
+    found: dict[str, list[Place]] = {}
+    for name, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
+        if gate is None or gate(looked_at):
+            try:
+                places = [*looked_at.each(detector(looked_at), STEPS_OF_FINDING)]
+            except TooMuch:
+                raise TooMuch(name) from None
+            if places and name in WORDED:
+                places = [place for place in places if not _gives_orders(text[slice(*place)])]
+            if places:
+                found[name] = places
+    return found
+
+
+def joined(text: str, found: Mapping[str, Iterable[Place]]) -> list[Span]:
+    """Return the findings of a text, ordered by start and without overlaps, from the places that `look` found."""
     values: list[Span] = []
     signs: list[Span] = []
-    for name, is_sign, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
-        if gate is None or gate(looked_at):
-            found = [Span(start, end, name) for start, end in detector(looked_at)]
-            if found and name in WORDED:
-                found = [span for span in found if not _gives_orders(text[span.start : span.end])]
-            (signs if is_sign else values).extend(found)
-    if not signs:
-        return _united(values) if values else values
+    for name, places in found.items():
+        (signs if KINDS[name].group is Group.POISON else values).extend(Span(*place, name) for place in places)
     values = _united(values)
-    return sorted([*values, *_outside(values, _united(signs), text)])
+    return sorted([*values, *_outside(values, _united(signs), text)]) if signs else values
 
 
 @lru_cache(maxsize=256)
-def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Text], object] | None, Detector]]:
-    """Return (name, is a sign of poisoning, gate, detector) for each of these kinds. If the gate returns false for a
-    text, the detector need not run."""
+def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], object] | None, Detector]]:
+    """Return (name, gate, detector) for each of these kinds. If the gate returns false for a text, the detector need
+    not run."""
     return [
-        (name, group is Group.POISON, _GATES.get(name), detector)
-        for name, (group, _, detector) in _DETECTORS.items()
+        (name, _GATES.get(name), detector)
+        for name, (_, _, detector) in _DETECTORS.items()
         if kinds is None or name in kinds
     ]
 

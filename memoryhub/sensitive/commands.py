@@ -32,7 +32,7 @@ def on_command_lines(text: Text) -> Iterator[Place]:
     """Yield the places of the values alone. Variables and placeholders are not yielded."""
     for mark, pattern, is_meant in _COMMAND_LINES:
         if mark in text.low:
-            for match in pattern.finditer(text.low):
+            for match in text.each(pattern.finditer(text.low), 8):
                 place = match.span(match.lastindex or 0)
                 if is_meant(text.text[slice(*place)]):
                     yield place
@@ -42,9 +42,9 @@ def on_command_lines(text: Text) -> Iterator[Place]:
 
 def _curl_logins(text: Text) -> Iterator[Place]:
     """Yield the place of the password in `-u user:password`, or of the user if there is no password."""
-    commands = [match.end() for match in _CURL.finditer(text.low)]
+    commands = [match.end() for match in text.each(_CURL.finditer(text.low), 4)]
     for start, following in zip_longest(commands, commands[1:], fillvalue=len(text.low)):
-        for match in _CURL_USER.finditer(text.low, start, min(following, start + LONGEST_COMMAND)):
+        for match in text.each(_CURL_USER.finditer(text.low, start, min(following, start + LONGEST_COMMAND)), 8):
             user, password = (match.span(group) for group in range(1, 7) if match.start(group) >= 0)
             place = _unquoted(text.text, password) if password[0] < password[1] else user
             shown = _VARIABLE.match(text.text, user[0]) and text.text[user[0]] == "<"

@@ -25,11 +25,12 @@ def encoded(text: Text) -> Iterator[Place]:
     patterns = (_BLOB, _ESCAPED) if any(mark in text.text for mark in _ESCAPE_MARKS) else (_BLOB,)
     for first, last in text.long_words:
         found = (match for pattern in patterns for match in pattern.finditer(text.text, first, last))
-        yield from sorted(match.span() for match in found if _decodes(match))
+        yield from sorted(match.span() for match in found if _decodes(text, match))
 
 
-def _decodes(match: re.Match[str]) -> bool:
+def _decodes(text: Text, match: re.Match[str]) -> bool:
     blob = match.group()[:LOOKED_AT]
+    text.spend(6 + len(blob) // 20)
     if match.re is _ESCAPED:
         return _is_text(bytes(int(pair or number, 16 if pair else 10) & 255 for pair, number in _ESCAPE.findall(blob)))
     if _HEXADECIMAL.fullmatch(match.group()):

@@ -87,7 +87,12 @@ def _pattern(form: Form) -> re.Pattern[str]:
 
 
 _BY_DIGITS = [(_pattern(form), form.check) for form in _DIGITS_FIRST]
-_ANY_BY_DIGITS = re.compile("|".join(f"(?:{form.shape}){_END}" for form in _DIGITS_FIRST), re.ASCII)
+_ANY_BY_DIGITS = re.compile(
+    "(?<![0-9])(?=" + "|".join(f"(?:{form.shape}){_END}" for form in _DIGITS_FIRST) + ")[0-9]", re.ASCII
+)
+"""The first digit of a number that may have one of these forms."""
+LONGEST_FORM = 32
+"""More characters than a number of these forms has, with the one behind it."""
 _BY_LETTERS = [(_pattern(form), form.check) for form in _LETTERS_FIRST]
 LONGEST_SHORT_NAME = 4
 """Names up to this length count only as whole words: `SIN`, not `since`."""
@@ -114,8 +119,10 @@ FEWEST_NAMED_DIGITS = 9
 SHORTEST_NUMBER = 8
 """The least characters, from its first digit, of a number without a name."""
 
-_GROUP = re.compile("(?<![0-9])[0-9]")
-_WORD = re.compile("(?<![0-9A-Za-z])[0-9A-Za-z]")
+_NUMBER_AFTER_NAME = re.compile("(?<![0-9A-Za-z])(?:[0-9](?=(?:[ ./-]?[0-9]){5})|[A-Za-z](?=[A-Za-z]{1,4} ?[0-9]{2}))")
+"""The first character of a number with a name: each form begins with six digits, or with letters and digits."""
+LOOKED_AHEAD = 12
+"""How many characters the pattern above looks ahead."""
 _LETTER_FOLLOWS = re.compile("[ -]?[A-Z]|-?[a-z]")
 _SMALL = re.compile(
     r"[0-9](?:(?<=[xyzstfgm].)[0-9]{6}[a-z]|(?<=[xyz]-.)[0-9]{6}-?[a-z]"
@@ -147,39 +154,44 @@ def _by_digits(text: Text) -> Iterator[Place]:
         # With fewer digits a letter must follow; otherwise dates would be found.
         if number.digits < FEWEST_NAMED_DIGITS and not _LETTER_FOLLOWS.match(text.text, number.end):
             continue
-        for group in _GROUP.finditer(text.text, number.start, max(number.end - SHORTEST_NUMBER + 1, number.start + 1)):
-            if _ANY_BY_DIGITS.match(text.text, group.start()):
+        last = max(number.end - SHORTEST_NUMBER + 1, number.start + 1)
+        for group in text.each(_ANY_BY_DIGITS.finditer(text.text, number.start, last + LONGEST_FORM), 5):
+            if group.start() < last:
                 yield from _first_right(text, group.start(), _BY_DIGITS)
 
 
 def _by_letters(text: Text) -> Iterator[Place]:
     position = 0
     while candidate := LETTERS_AND_DIGITS.search(text.text, position):
+        text.spend(5)
         position = candidate.start() + 1
         yield from _first_right(text, candidate.start(), _BY_LETTERS)
 
 
 def _by_small_letters(text: Text) -> Iterator[Place]:
     if _SMALL.search(text.digit_lines):
-        for digits in _SMALL.finditer(text.text):
+        for digits in text.each(_SMALL.finditer(text.text), 8):
             for before in (1, 2, 6):
                 yield from _first_right(text, max(digits.start() - before, 0), _SMALL_FORMS)
     if _FINNISH.search(text.digit_lines):
-        for finnish in _FINNISH.finditer(text.text):
+        for finnish in text.each(_FINNISH.finditer(text.text), 5):
             yield from _first_right(text, finnish.start(), [(_FINNISH, checks.finnish)])
 
 
 def _by_name(text: Text) -> Iterator[Place]:
     for name, pattern, form in _BY_NAME:
         if name in text.digit_lines:
-            for match in pattern.finditer(text.low):
+            for match in text.each(pattern.finditer(text.low), 5):
                 yield from _after_name(text, match.end(), form)
 
 
 def _after_name(text: Text, end: int, form: Checked) -> Iterator[Place]:
     line_end = text.text.find("\n", end, end + AFTER_NAME)
-    for group in _WORD.finditer(text.text, end, line_end if line_end >= 0 else min(end + AFTER_NAME, len(text.text))):
-        yield from _first_right(text, group.start(), [form])
+    last = line_end if line_end >= 0 else end + AFTER_NAME
+    for group in _NUMBER_AFTER_NAME.finditer(text.text, end, last + LOOKED_AHEAD):
+        if group.start() < last:
+            text.spend(8)
+            yield from _first_right(text, group.start(), [form])
 
 
 def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place]:

@@ -90,8 +90,8 @@ def instructions(text: Text) -> Iterator[Place]:
     Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not yielded.
     """
     spaced = _spaced(text.low)
-    places = _with_spaces(text.low, spaced)
-    if (" o " in spaced or " e " in spaced) and (letters := [*_letter_by_letter(spaced)]):
+    places = _with_spaces(text, spaced)
+    if (" o " in spaced or " e " in spaced) and (letters := [*text.each(_letter_by_letter(spaced), 20)]):
         places = iter(apart([*places, *letters]))
     if not text.text.isascii() and _CJK.search(text.text) and any(mark in text.low for mark in _CJK_MARKS):
         places = iter(sorted([*places, *(match.span() for match in _INSTRUCTION_CJK.finditer(text.low))]))
@@ -113,9 +113,9 @@ def _letter_by_letter(spaced: str) -> Iterator[Place]:
                 position = spaced.find(word, position + 1)
 
 
-def _with_spaces(low: str, spaced: str) -> Iterator[Place]:
-    end = 0
-    for beginning in _BEGINNING.finditer(spaced):
+def _with_spaces(text: Text, spaced: str) -> Iterator[Place]:
+    low, end = text.low, 0
+    for beginning in text.each(_BEGINNING.finditer(spaced), 8):
         start = beginning.start()
         if start >= end and (match := _FOLLOWING[beginning.group()[1:]].match(low, start)):
             end = match.end()

@@ -1,7 +1,7 @@
 """Keys and tokens of service providers, found by their prefixes and lengths."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memoryhub.sensitive.text import Place, Text, is_random
 
@@ -114,7 +114,18 @@ _SHAPES = (
     r"(?:pk|sk)\.[A-Za-z0-9]{60}\.[A-Za-z0-9]{22}",
     r"(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[a-z0-9+/_=-]{30,120}",
 )
-_SHAPED = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_SHAPES)})(?![A-Za-z0-9#]|\.\.\.)", re.ASCII)
+
+
+def _by_first_letter(shapes: Iterable[str]) -> str:
+    """Return one pattern of all shapes, in groups by the letter that they begin with: most letters begin no key."""
+    groups: dict[str, list[str]] = {}
+    for shape in shapes:
+        groups.setdefault(shape[0] if shape[0].isalnum() else "", []).append(shape)
+    others = groups.pop("", [])
+    return "|".join([*(f"{first}(?:{'|'.join(one[1:] for one in of)})" for first, of in groups.items()), *others])
+
+
+_SHAPED = re.compile(rf"(?<![A-Za-z0-9])(?:{_by_first_letter(_SHAPES)})(?![A-Za-z0-9#]|\.\.\.)", re.ASCII)
 _AWS_SECRET = re.compile(
     r"secret[ _-]?(?:access[ _-]?)?key[\"'` ]{0,3}(?:is|[:=])[\"'` ]{0,3}([a-z0-9/+]{40})(?![a-z0-9/+=])"
 )
@@ -129,12 +140,12 @@ def provider_keys(text: Text) -> Iterator[Place]:
 
 def _shaped(text: Text) -> Iterator[Place]:
     for first, last in text.long_words:
-        for match in _SHAPED.finditer(text.text, first, last):
+        for match in text.each(_SHAPED.finditer(text.text, first, last), 10):
             if is_random(match.group()):
                 yield match.span()
 
 
 def _aws_secrets(text: Text) -> Iterator[Place]:
     if "secret" in text.low:
-        places = (match.span(1) for match in _AWS_SECRET.finditer(text.low))
+        places = (match.span(1) for match in text.each(_AWS_SECRET.finditer(text.low), 10))
         yield from (place for place in places if is_random(text.text[slice(*place)]))

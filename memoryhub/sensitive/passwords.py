@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from memoryhub.sensitive.commands import on_command_lines
 from memoryhub.sensitive.text import Place, Text, apart
@@ -61,8 +61,7 @@ _ALL = _by_least_mark(_KEYWORDS)
 _IN_ASCII = _by_least_mark([keyword for keyword in _KEYWORDS if keyword[0].isascii()])
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword:
+class Keyword(NamedTuple):
     """A word such as `password`, after which a secret may follow. It is at [start, end) in the text."""
 
     start: int
@@ -112,7 +111,7 @@ def _keywords(text: Text) -> list[Keyword]:
         if least in text.low
         for mark, pattern, sort in keywords
         if mark in text.low
-        for match in pattern.finditer(text.low)
+        for match in text.each(pattern.finditer(text.low), 2)
     ]
     named = (_begins_well(text, keyword) for keyword in found)
     return sorted((keyword for keyword in named if keyword), key=lambda keyword: keyword.start)
@@ -142,7 +141,7 @@ def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
         return keyword
-    return replace(keyword, sort=NAMED) if joined else None
+    return keyword._replace(sort=NAMED) if joined else None
 
 
 def _is_public(text: Text, keyword: Keyword) -> bool:
@@ -166,7 +165,7 @@ def _after_keywords(text: Text) -> Iterator[Place]:
         limit = following or len(text.text)
         if keyword.start < end or (narrow and limit - keyword.end < SHORTEST_NARROW):
             continue
-        for connector, beside in _connectors(text, keyword):
+        for connector, beside in text.each(_connectors(text, keyword), 8):
             place, given = _value(text.text, connector, limit if narrow else None, phrase=keyword.phrase)
             looked_at += place[1] - place[0]
             if given and gives_away(keyword.sort, given, beside=beside) and not _is_public(text, keyword):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 
 from memoryhub.sensitive.text import Number, Place, Text, apart
 
@@ -22,18 +22,18 @@ _CARD = re.compile(
 )
 _LINE_END = re.compile(r"[0-9][ .\-]?\r?\n[ \t]*(?=[0-9]{4})")
 _BROKEN = r"[ .\-]?\r?\n[ \t]*"
-_BROKEN_CARD = re.compile(
-    rf"(?<![\d.,])(?:"
+_IN_GROUPS = (
     rf"\d{{4}}(?:({_GAP}|\.)\d{{4}})?(?:\1\d{{4}})?{_BROKEN}\d{{4}}(?:({_GAP}|\.)\d{{4}})?(?:\2\d{{4}})?(?:\2\d{{3}})?"
     rf"|[1-3]\d{{3}}{_BROKEN}\d{{6}}(?:{_GAP}|\.)\d{{4,5}}|[1-3]\d{{3}}(?:{_GAP}|\.)\d{{6}}{_BROKEN}\d{{4,5}}"
-    rf"|(?P<solid>\d{{4,14}}{_BROKEN}\d{{4,14}})"
-    rf")(?!\d|[.,]\d)"
+)
+_SOLID = rf"(?P<solid>\d{{4,14}}{_BROKEN}\d{{4,14}})"
+_GROUPS_BROKEN, _ANY_BROKEN = (
+    re.compile(rf"(?<![\d.,])(?:{forms})(?!\d|[.,]\d)") for forms in (_IN_GROUPS, f"{_IN_GROUPS}|{_SOLID}")
 )
 """A card that goes on in the next line: in groups, after one of them, or without groups, after a word for a card."""
 
-_CARD_WORD = re.compile(
-    r"(?:card|visa|maestro|amex|american express|karte|carte|tarjeta|cart[aã]o|carta|カード|卡)\D{0,24}$"
-)
+_CARD_WORDS = re.compile("card|visa|maestro|amex|american express|karte|carte|tarjeta|cart[aã]o|carta|カード|卡")
+_CARD_WORD = re.compile(rf"(?:{_CARD_WORDS.pattern})\D{{0,24}}$")
 
 LONGEST_PART = 20
 SHORTEST_CARD = 12
@@ -93,6 +93,7 @@ def emails(text: Text) -> Iterator[Place]:
     position = text.text.find("@")
     end = 0
     while position >= 0:
+        text.spend(2)
         host = _MAIL_HOST.match(text.text, position + 1)
         name = _MAIL_NAME.search(text.text[max(end, position - LONGEST_MAIL_NAME) : position]) if host else None
         if host and name and (start := _mail_start(text, position - len(name.group()), position)) is not None:
@@ -119,9 +120,11 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _broken_cards(text: Text) -> Iterator[Place]:
-    for line_end in _LINE_END.finditer(text.text):
+    broken = _ANY_BROKEN if _CARD_WORDS.search(text.low) else _GROUPS_BROKEN
+    for line_end in text.each(_LINE_END.finditer(text.text), 3):
         position, end = max(0, line_end.start() - LONGEST_PART), line_end.end() + LONGEST_PART
-        while match := _BROKEN_CARD.search(text.text, position, end):
+        while match := broken.search(text.text, position, end):
+            text.spend(8)
             position = match.start() + 1
             named = match.lastgroup != "solid" or _CARD_WORD.search(
                 text.low[max(0, match.start() - 32) : match.start()]
@@ -140,6 +143,7 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
     for first, last, count in text.numbers:
         position = first if count >= SHORTEST_CARD else last
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
+            text.spend(8)
             if _is_card(match.group()) and text.stands_alone(*match.span()):
                 yield match.span()
                 position = match.end()
@@ -170,6 +174,7 @@ def ibans(text: Text) -> Iterator[Place]:
     97."""
     position = 0
     while match := _IBAN.search(text.low, position):
+        text.spend(10)
         start = match.start() - 2
         end = _iban_end(text.text, start, match.end()) if text.stands_alone(start, start) else None
         position = end or match.start() + 2
@@ -205,7 +210,7 @@ def ips(text: Text) -> Iterator[Place]:
 
 def _ipv4s(text: Text) -> list[Place]:
     found = []
-    for match in _IPV4.finditer(text.text):
+    for match in text.each(_IPV4.finditer(text.text), 6):
         start, end = match.span()
         if text.before(start) in {".", "-"} or not text.stands_alone(start, end) or text.after(end) in {"-", "+"}:
             continue
@@ -216,7 +221,7 @@ def _ipv4s(text: Text) -> list[Place]:
 
 def _ipv6s(text: Text) -> Iterator[Place]:
     end = 0
-    for middle in _IPV6_MIDDLE.finditer(text.text):
+    for middle in text.each(_IPV6_MIDDLE.finditer(text.text), 3):
         before = _IPV6_BEFORE.search(text.text[max(end, middle.start() - 39) : middle.start()])
         after = _IPV6_AFTER.match(text.text, middle.end())
         if middle.start() < end or before is None or after is None:
@@ -234,13 +239,11 @@ def _touches(start: int, end: int, taken: list[Place]) -> bool:
 
 
 def _is_address(value: str) -> bool:
-    if _MASK.match(value):
+    if _MASK.match(value) or (":" in value and (value.count(":") < 3 or not any(map(str.isdigit, value)))):
         return False
     try:
-        address: IPv4Address | IPv6Address = ip_address(value)
+        address = ip_address(value)
     except ValueError:
-        return False
-    if isinstance(address, IPv6Address) and (value.count(":") < 3 or not any(map(str.isdigit, value))):
         return False
     return not (address.is_loopback or address.is_unspecified)
 
@@ -249,7 +252,7 @@ def phones(text: Text) -> Iterator[Place]:
     """Yield the places of telephone numbers: with a country code, in a country's usual form, or after a word such as
     `phone`."""
     named = None
-    for number in text.numbers:
+    for number in text.each(text.numbers, 5):
         place = _written_as_phone(text, number)
         if place is None and 6 <= number.digits <= 15 and not _NO_PHONE.search(text.text, number.start, number.end):
             named = any(mark in text.low for mark in _PHONE_MARKS) if named is None else named

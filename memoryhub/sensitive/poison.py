@@ -1,23 +1,32 @@
 """Signs of poisoning: text hidden from the person who reads it, or text that impersonates a speaker to the model."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memoryhub.sensitive.text import Place, Text
 from memoryhub.text import visible
 
 _TURNS = "\u202a-\u202e\u2066-\u2069"
 _MARKS = "\u200e\u200f\u061c"
-_BIDIRECTIONAL = re.compile(f"[{_TURNS}{_MARKS}][{_TURNS}{_MARKS}]*")
+_BIDIRECTIONAL = re.compile(f"[{_TURNS}{_MARKS}]")
 _TURN = re.compile(f"[{_TURNS}]")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_RIGHT_TO_LEFT = "\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_DIRECTIONS = re.compile(
+    rf"(?P<signs>[{_TURNS}{_MARKS}]+)|(?P<letters>[{_RIGHT_TO_LEFT}]+)|\n[^{_RIGHT_TO_LEFT}{_TURNS}{_MARKS}]*"
+)
+NEAR = 200
+"""How many characters before and after a direction mark a letter of Hebrew or Arabic makes it legitimate."""
 
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_WITHOUT_SPACES = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 """Thai, Lao, Burmese and Khmer, which use U+200B to mark where a line may break."""
+
+_ANY_UNSEEN = re.compile(_UNSEEN)
+_RUN = re.compile(rf"{visible.FINE}|\A\ufeff(?!\ufeff)|(?<={_WITHOUT_SPACES})\u200b+|(?P<run>{_UNSEEN}+)")
+_BREAK_BEFORE = re.compile(_WITHOUT_SPACES)
 
 _ROLE_WORDS = "system|assistant|user|human|developer|tool"
 _ROLE_TAG = re.compile(
@@ -61,6 +70,8 @@ _MADE_UP_HOST = re.compile(
     r"(?:-name|-here)?\.[a-z][\w.-]{1,60}|(?:placeholder|domain\.tld|website\.tld))"
 )
 _HOLE = r"(?:\$?\{{1,2}[^{}\s]{1,60}\}{1,2}|<[\w \-]{1,40}>|%7b[^%\s]{1,60}%7d|\[[a-z_ ]{3,40}\])"
+_HOLES = ("{", "<", "%7b", "[")
+"""What a placeholder begins with."""
 _HOLE_IN_QUERY = re.compile(r"[?&#][\w.\[\]-]{0,40}=?[^\s&]{0,100}?" + _HOLE)
 _STOLEN = re.compile(
     r"data|secret|conversation|chat|history|message|prompt|memor|token|passw|credential|api_?key|cookie|session|"
@@ -68,49 +79,41 @@ _STOLEN = re.compile(
 )
 
 
-def bidirectional(text: Text) -> Iterator[Place]:
-    """Yield characters that change the direction of writing. On a line of Hebrew or Arabic, direction marks are
+def bidirectional(text: Text) -> Iterable[Place]:
+    """Return characters that change the direction of writing. On a line of Hebrew or Arabic, direction marks are
     legitimate."""
-    if text.text.isascii():
-        return
-    for match in _BIDIRECTIONAL.finditer(text.text):
-        if _TURN.search(match.group()) or not _RIGHT_TO_LEFT.search(_line_around(text.text, *match.span())):
-            yield match.span()
-
-
-def _line_around(text: str, start: int, end: int) -> str:
-    """Return what is on the same line before and after a place, up to 200 characters on each side."""
-    before = text[max(0, start - 200) : start].rpartition("\n")[2]
-    return before + text[end : end + 200].partition("\n")[0]
+    if text.text.isascii() or not _BIDIRECTIONAL.search(text.text):
+        return []
+    found: list[Place] = []
+    waiting: list[Place] = []
+    letters_end = -NEAR
+    for match in _DIRECTIONS.finditer(text.text):
+        start, end = match.span()
+        if match.lastgroup == "letters":
+            found += [place for place in waiting if start - place[1] >= NEAR]
+            waiting, letters_end = [], end
+        elif match.lastgroup is None:  # the line ends
+            found += waiting
+            waiting, letters_end = [], -NEAR
+        elif _TURN.search(text.text, start, end):
+            text.spend(1)
+            found.append((start, end))
+        elif start - letters_end >= NEAR:
+            text.spend(1)
+            waiting.append((start, end))
+    return sorted([*found, *waiting])
 
 
 def invisible(text: Text) -> Iterator[Place]:
     """Yield invisible characters, except those that a script or an emoji needs, and a byte order mark at the start."""
-    if text.text.isascii() or not _UNSEEN.search(text.text):
+    if text.text.isascii() or not _ANY_UNSEEN.search(text.text):
         return
-    start, end = 0, 0
-    for place in _unseen(text.text):
-        if place[0] != end and end > start:
+    for match in _RUN.finditer(text.text):
+        start, end = match.span("run")
+        if start >= 0 and text.text[end - 1] == "\u200b" and _BREAK_BEFORE.match(text.text, end):
+            end = start + len(match["run"].rstrip("\u200b"))
+        if start < end:
             yield start, end
-        start, end = (start, place[1]) if place[0] == end and end > start else place
-    if end > start:
-        yield start, end
-
-
-def _unseen(text: str) -> Iterator[Place]:
-    position = 0
-    for segment in visible.segments(text):
-        end = position + len(segment.text)
-        if segment.label and _UNSEEN.match(segment.text) and not _is_fine(text, position, end):
-            yield position, end
-        position = end
-
-
-def _is_fine(text: str, start: int, end: int) -> bool:
-    if text[start:end] == "\ufeff":
-        return start == 0
-    around = text[max(0, start - 1) : start] + text[end : end + 1]
-    return text[start] == "\u200b" and _WITHOUT_SPACES.search(around) is not None
 
 
 def role_tags(text: Text) -> Iterator[Place]:
@@ -118,19 +121,19 @@ def role_tags(text: Text) -> Iterator[Place]:
     order."""
     low = text.low
     places = [match.span() for match in _ROLE_TAG.finditer(low)] if "<" in low or "[" in low or "###" in low else []
-    return iter(sorted([*places, *_speakers(low)]))
+    return iter(sorted([*places, *_speakers(text)]))
 
 
-def _speakers(low: str) -> Iterator[Place]:
-    position = low.find(":")
-    while position >= 0:
+def _speakers(text: Text) -> Iterator[Place]:
+    low = text.low
+    for order in text.each(_ORDER.finditer(low), 2):
+        position = order.start()
         before = low[max(0, position - LONGEST_SPEAKER) : position]
-        if before.rstrip("*]").endswith(_SPEAKERS) and (order := _ORDER.match(low, position)):
+        if before.rstrip("*]").endswith(_SPEAKERS):
             speaker = _SPEAKER.search(before)
             # `before` may begin in the middle of a line.
             if speaker and (before.startswith("\n") or speaker.start() or len(before) == position):
                 yield speaker.start(1) + position - len(before), order.end()
-        position = low.find(":", position + 1)
 
 
 def placeholder_urls(text: Text) -> Iterator[Place]:
@@ -141,9 +144,12 @@ def placeholder_urls(text: Text) -> Iterator[Place]:
     """
     if "http" not in text.low:
         return
-    for match in _ADDRESS.finditer(text.low):
+    for match in text.each(_ADDRESS.finditer(text.low), 5):
         address = match.group().rstrip(".,;:")
-        if _leads_away(address, in_image=_is_in_image(text.low, match.start())):
+        holes = any(map(address.__contains__, _HOLES))
+        if holes:
+            text.spend(12 * sum(map(address.count, "?&#")))
+        if _leads_away(address, holes=holes, in_image=_is_in_image(text.low, match.start())):
             yield match.start(), match.start() + len(address)
 
 
@@ -152,8 +158,8 @@ def _is_in_image(text: str, position: int) -> bool:
     return before.endswith("](") and "![" in before
 
 
-def _leads_away(address: str, *, in_image: bool) -> bool:
+def _leads_away(address: str, *, holes: bool, in_image: bool) -> bool:
     if _EXFILTRATION.match(address) or _MADE_UP_HOST.match(address):
         return True
-    hole = _HOLE_IN_QUERY.search(address)
+    hole = _HOLE_IN_QUERY.search(address) if holes else None
     return hole is not None and (in_image or _STOLEN.search(hole.group()) is not None)

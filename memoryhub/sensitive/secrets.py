@@ -34,7 +34,7 @@ _PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "pw", "secret"})
 def private_keys(text: Text) -> Iterator[Place]:
     """Yield the places of private keys: PEM blocks from their first line to their last, and bodies of keys without
     these lines."""
-    blocks = [*_blocks(text.text)] if "PRIVATE KEY" in text.text else []
+    blocks = [*text.each(_blocks(text.text), 10)] if "PRIVATE KEY" in text.text else []
     if not any(mark in text.text for mark in _BARE_MARKS):
         return iter(blocks)
     bare = (match.span() for match in _BARE_PRIVATE.finditer(text.text))
@@ -76,7 +76,7 @@ def _after_dashes(text: str, position: int) -> int:
 def hub_keys(text: Text) -> Iterator[Place]:
     """Yield keys of this hub: `mh_` and 32 random bytes in base64url."""
     if "mh_" in text.text:
-        for match in _HUB_KEY.finditer(text.text):
+        for match in text.each(_HUB_KEY.finditer(text.text), 2):
             if text.stands_alone(*match.span()) or text.before(match.start()) == "_":
                 yield match.span()
 
@@ -86,6 +86,7 @@ def jwts(text: Text) -> Iterator[Place]:
     algorithm."""
     position = text.text.find("eyJ") if text.long_words else -1
     while position >= 0:
+        text.spend(4)
         ends = _token_parts(text.text, position)
         if len(ends) >= 3 and _is_header(text.text[position : ends[0]]):
             yield position, ends[min(len(ends), 5) - 1]
@@ -122,6 +123,7 @@ def url_credentials(text: Text) -> Iterator[Place]:
     """Yield the place of the password in a URL, or of a token that is there in place of a password."""
     position = text.text.find("://") if "@" in text.text else -1
     while position >= 0:
+        text.spend(4)
         if match := _LOGIN.match(text.text, position):
             if not _only_shown(match[1], match[2]):
                 yield match.span(2)

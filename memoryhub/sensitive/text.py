@@ -2,10 +2,12 @@
 be skipped."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from math import inf
+from typing import NamedTuple, TypeVar
 
+T = TypeVar("T")
 Place = tuple[int, int]
 """A position in a text: [start, end) in code points."""
 
@@ -51,10 +53,19 @@ _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
 """What a random key does not contain: repetitions, or the digits in order."""
 
 
+class TooMuch(Exception):
+    """A text has too much that looks like a `kind` to be searched within its steps."""
+
+    def __init__(self, kind: str = "") -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
 class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, steps: float = inf) -> None:
+        self._steps = steps
         if "[redacted" in text:
             text = _MASKED.sub(lambda match: OPAQUE * len(match.group()), text)
         self.text = text if text.isascii() or not _OTHER_DIGIT.search(text) else text.translate(_ASCII_DIGITS)
@@ -65,6 +76,18 @@ class Text:
         low = text.lower()
         self.low = low if len(low) == len(text) else "".join(map(_lower, text))
         """The text in lower case, with each character at its position in the text."""
+
+    def spend(self, steps: int) -> None:
+        """Note what the next look at a place costs: a step takes about a microsecond. Raises TooMuch."""
+        self._steps -= steps
+        if self._steps < 0:
+            raise TooMuch
+
+    def each(self, places: Iterable[T], steps: int) -> Iterator[T]:
+        """Yield places to look at, each for so many steps."""
+        for place in places:
+            self.spend(steps)
+            yield place
 
     @cached_property
     def is_ascii(self) -> bool:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memoryhub.sensitive.text import is_placeholder, is_random
 
@@ -48,8 +48,7 @@ LONGEST_ID = 14
 """The most digits of an identifier or a timestamp; a longer number counts as random."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """A value after a keyword.
 
     `quoted`: it is in quotation marks. `setting`: it is assigned, as in a setting. `ends`: the sentence or line ends
@@ -66,11 +65,11 @@ class Given:
 def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
     """Return whether the value is a secret. `sort` is the sort of its keyword; `beside` is true if only a space
     connects them."""
+    return _may_be(sort, given, beside=beside) and not _says_something_else(given)
+
+
+def _may_be(sort: str, given: Given, *, beside: bool) -> bool:
     value = given.value
-    if value.lower() in COMMON or _ALGORITHM.match(value) or _DATE_OR_NUMBER.fullmatch(value) or is_placeholder(value):
-        return False
-    if not given.quoted and (_CODE.match(value) or _NEXT_SETTING.fullmatch(value)):
-        return False
     if sort == PIN:
         return value.isdecimal() and 4 <= len(value) <= 8 and given.ends
     if sort == TOKEN:
@@ -78,6 +77,14 @@ def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
     if sort == NAMED:
         return given.setting and is_drawn(value)
     return _is_password(given) and (not (beside or sort == PASS) or _stands_out(given))
+
+
+def _says_something_else(given: Given) -> bool:
+    """Return whether a value is a common word, a date, a placeholder or code."""
+    value = given.value
+    if value.lower() in COMMON or _ALGORITHM.match(value) or _DATE_OR_NUMBER.fullmatch(value) or is_placeholder(value):
+        return True
+    return not given.quoted and bool(_CODE.match(value) or _NEXT_SETTING.fullmatch(value))
 
 
 def is_token(value: str) -> bool:

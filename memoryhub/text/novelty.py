@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from memoryhub import sensitive
 from memoryhub.sensitive import Span
+from memoryhub.sensitive.text import Place
 
 LONG = 8_000
 SPANNING = {"private_key": LONG, "instructions": 80, "password": 80}
@@ -32,11 +33,12 @@ class Novelty:
         else:
             self.start, self.end = _lines_around(new, *written) if written else _changed(old, new)
         self._old_lines: frozenset[str] | None = None
+        self._looked: dict[Place, dict[str, list[Place]]] = {}
 
     def has_any(self, kinds: frozenset[str]) -> bool:
         """Return whether the new lines may have findings of these kinds. It is faster than `found`, which is rarely
         needed."""
-        return any(self._between(*place, of) for place, of in self._places(kinds))
+        return any(self._look(_with_feed(*place), of) for place, of in self._places(kinds))
 
     def found(self, kinds: frozenset[str]) -> list[Span]:
         """Return the findings of these kinds in the new lines, ordered by start."""
@@ -61,9 +63,19 @@ class Novelty:
         return self.new.rfind("\n", 0, low) + 1, len(self.new) if end < 0 else end
 
     def _between(self, start: int, end: int, kinds: frozenset[str]) -> list[Span]:
-        first = max(0, start - 1)  # the preceding line feed shows that the text does not start here
-        found = find(self.new[first:end], kinds)
+        first, end = piece = _with_feed(start, end)
+        looked = self._look(piece, kinds)
+        if not looked:
+            return []
+        found = _without_masks(self.new[first:end], sensitive.joined(self.new[first:end], looked))
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
+
+    def _look(self, piece: Place, kinds: frozenset[str]) -> dict[str, list[Place]]:
+        """Return {kind: places in a piece of the new text}. For each kind a piece is looked through once."""
+        known = self._looked.setdefault(piece, {})
+        if missing := kinds.difference(known):
+            known |= {kind: [] for kind in missing} | sensitive.look(self.new[slice(*piece)], missing)
+        return {kind: known[kind] for kind in kinds if known[kind]}
 
     def _is_new(self, span: Span) -> bool:
         """Return whether the old text does not have the lines of a finding exactly as they are now."""
@@ -86,7 +98,10 @@ def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
     """Return the findings of some kinds, except those inside the marks of masked values."""
-    found = sensitive.find(text, kinds)
+    return _without_masks(text, sensitive.find(text, kinds))
+
+
+def _without_masks(text: str, found: list[Span]) -> list[Span]:
     if not found or "[redacted:" not in text:
         return found
     masks = [match.span() for match in _MASK.finditer(text)]
@@ -117,6 +132,11 @@ def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Sp
             position += 1
         found.append(Span(span.start + by, span.end + by, span.kind))
     return found
+
+
+def _with_feed(start: int, end: int) -> Place:
+    """Return a stretch with the line feed before it, which shows that the text does not start there."""
+    return max(0, start - 1), end
 
 
 def _changed(old: str, new: str) -> tuple[int, int]:

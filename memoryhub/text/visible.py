@@ -43,8 +43,9 @@ _FINE = (
     rf"(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])",
     "[\u1820-\u18aa][\u180b-\u180d\u180f]",
 )
+FINE = "|".join(_FINE)
 _ANY = re.compile(f"[{_HIDDEN}]")
-_PARTS = re.compile(f"(?P<fine>{'|'.join(_FINE)})|(?P<hidden>[{_HIDDEN}]+)")
+_PARTS = re.compile(f"(?P<fine>{FINE})|(?P<hidden>[{_HIDDEN}]+)")
 _MASKED = re.compile(r"\[redacted:([a-z_]{1,20})\]")
 _BLANKS = re.compile("(?P<spaces> +)|(?P<tabs>\t+)|(?P<wide>\u3000+)")
 _BLANK_SIGNS = {" ": "·", "\t": "→", "\u3000": "□"}
