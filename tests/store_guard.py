@@ -25,6 +25,7 @@ HUB, TESTS, MODELS = (f"{ROOT / name}{os.sep}" for name in ("memoryhub", "tests"
 PASSED_ON = (
     __file__,
     str(ROOT / "memoryhub/actions/core/sql.py"),
+    str(ROOT / "memoryhub/management/commands/migrate.py"),
     str(ROOT / "memoryhub/models/rows.py"),
     str(ROOT / "memoryhub/models/sealed.py"),
     str(ROOT / "tests/write_guard.py"),

@@ -18,6 +18,7 @@ SQL_BESIDE = {
     "memoryhub.database.connections": "PRAGMAs of a connection, and the checkpoints of the write-ahead log",
     "memoryhub.database.copies": "copies of SQLite's file for backups, their check, and the name of a snapshot",
     "memoryhub.database.facts": "what a server says of itself, for diagnoses",
+    "memoryhub.management.commands.migrate": "statements of a migration that Django runs last",
     "memoryhub.database.planner": "what SQLite's planner is told of the tables",
 }
 SQL_CALLS = frozenset({"execute", "executemany", "executescript", "copy", "raw", "extra", "RawSQL"})

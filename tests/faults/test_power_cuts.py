@@ -72,7 +72,8 @@ def cuts(log: Path, answers: Sequence[int], number: int, chance: random.Random) 
     """Positions of power cuts in order: half of them anywhere, half just after an answer had come."""
     ends = [record.end for record in power.records(log)]
     after = [ends[place] for at in answers if (place := bisect_left(ends, at)) < len(ends)]
-    return sorted(chance.choices(after, k=number // 2) + chance.choices(ends, k=number - number // 2))
+    chosen = chance.choices(after, k=number // 2) if after else []
+    return sorted(chosen + chance.choices(ends, k=number - len(chosen)))
 
 
 def states(
@@ -257,3 +258,20 @@ def test_with_synchronous_normal_a_power_cut_loses_the_last_calls_and_damages_no
         assert all(map(is_lost, found)), found
         seen += found
     assert seen
+
+
+@pytest.mark.long
+def test_after_a_power_cut_in_its_first_start_a_hub_starts_again(library: Path, tmp_path: Path) -> None:
+    """While it makes its secrets and its tables."""
+    hub, log, chance = Hub(tmp_path / "data"), tmp_path / "log", random.Random(19)
+    hub.directory.mkdir(mode=0o700)
+    start = power.Start(hub.directory)
+    hub.environment |= power.environment(library, hub.directory, log)
+    hub.start()
+    hub.stop()
+    for position, directory in states(start, log, cuts(log, [], 20, chance), tmp_path / "cut", chance):
+        again = Hub(directory)
+        again.start()
+        verified = again.command("verify_audit", check=False)
+        again.stop()
+        assert verified.returncode == 0, f"{position}: {verified.stderr}"

@@ -1,0 +1,44 @@
+"""A migration and its record are one transaction."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection, models
+from django.db.migrations import CreateModel, Migration
+from django.db.migrations.state import ProjectState
+
+from memoryhub.actions.backups import databases
+from memoryhub.management.commands.migrate import Executor
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif("sqlite" not in settings.DATABASES["default"]["ENGINE"], reason="a file is the new database"),
+]
+
+
+def test_a_migration_that_ends_before_it_is_recorded_leaves_nothing_and_is_applied_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose index is made last, which Django would record in a second transaction."""
+    migration = Migration("0001_tried", "memoryhub")
+    name = models.CharField(max_length=9, db_index=True)
+    migration.operations = [CreateModel("Tried", [("id", models.BigAutoField(primary_key=True)), ("name", name)])]
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with databases.on_file(tmp_path / "new.sqlite3"):
+        executor = Executor(connection)
+        executor.recorder.ensure_schema()
+        with monkeypatch.context() as patch:
+            patch.setattr(executor.recorder, "record_applied", killed)
+            with pytest.raises(KeyboardInterrupt):
+                executor.apply_migration(ProjectState(), migration)
+        assert connection.introspection.table_names() == ["django_migrations"]
+        executor.apply_migration(ProjectState(), migration)
+        assert connection.introspection.table_names() == ["django_migrations", "memoryhub_tried"]
+        assert list(executor.recorder.applied_migrations()) == [("memoryhub", "0001_tried")]
+        with connection.cursor() as cursor:
+            found = connection.introspection.get_constraints(cursor, "memoryhub_tried").values()
+        assert ["name"] in [one["columns"] for one in found if one["index"]]
