@@ -46,8 +46,8 @@ REDACTED = "[redacted]"
 
 
 class Named(NamedTuple):
-    """What path rules, policies, holds and pins name in paths: whole directories, single names behind a `*`, and the
-    endings of `*.md`. A path that is masked keeps them, so that it stays under them."""
+    """What path rules, policies, holds and pins name in paths: whole paths, single names behind a `*` (that of a
+    directory with its slash), and the endings of `*.md`. A path that is masked keeps them, so that it stays there."""
 
     directories: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
@@ -66,7 +66,7 @@ class Terms:
         self.escaped = [to_json(text)[1:-1] for text in self.texts]
         named, self.stand_ins = named or Named(), stand_ins or {}
         self.directories = frozenset(one for one in named.directories if not self.stand_in(f"{one}/"))
-        self.names = frozenset(one for one in named.names if not self.stand_in(f"/{one}/"))
+        self.names = frozenset(one for one in named.names if not self.stand_in(f"/{one}"))
         self.endings = sorted(named.endings, key=len, reverse=True)
 
     def stand_in(self, text: str) -> bool:
@@ -88,14 +88,13 @@ class Terms:
         names, new = path.split("/"), masked.split("/")
         above = list(accumulate(names, lambda directory, name: f"{directory}/{name}"))
         for at in reversed(range(len(names) if masked != path else 0)):
-            kept = [*new[:at], self._kept(above[at], names[at], new[at]), *new[at + 1 :]]
+            is_named = above[at] in self.directories or names[at] + "/" * (at < len(names) - 1) in self.names
+            kept = [*new[:at], names[at] if is_named else self._with_ending(names[at], new[at]), *new[at + 1 :]]
             new = new if self.stand_in("/".join(kept)) else kept
         return "/".join(new)
 
-    def _kept(self, path: str, name: str, masked: str) -> str:
-        """Return the masked name of a path, or what stays of the name because it is named."""
-        if path in self.directories or name in self.names:
-            return name
+    def _with_ending(self, name: str, masked: str) -> str:
+        """Return a masked name with the ending that it had, if a pattern names that."""
         ending = next((one for one in self.endings if name.endswith(one)), "")
         return masked if masked.endswith(ending) else masked + ending
 
@@ -181,7 +180,8 @@ def named(store_id: str) -> Named:
     patterns = [pattern.split("/") for pattern in _patterns(store_id)]
     before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]
     whole = (accumulate(names, lambda directory, name: f"{directory}/{name}") for names in before)
-    behind = chain.from_iterable(names[len(first) :] for names, first in zip(patterns, before, strict=True))
+    rest = (names[len(first) :] for names, first in zip(patterns, before, strict=True))
+    behind = (name + "/" * (at < len(names) - 1) for names in rest for at, name in enumerate(names))
     last = (names[-1].partition("*")[2].rpartition("*")[2] for names in patterns)
     return Named(
         frozenset(chain.from_iterable(whole)),

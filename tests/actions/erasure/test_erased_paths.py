@@ -94,7 +94,7 @@ def test_a_name_of_a_memory_and_one_of_a_directory_are_erased(store: MemoryStore
 
 
 def test_what_has_the_text_keeps_no_name() -> None:
-    named = Named(frozenset(["", "/tickets", "/a"]), frozenset(["b", "c"]), frozenset([".md"]))
+    named = Named(frozenset(["", "/tickets", "/a"]), frozenset(["b/", "c/"]), frozenset([".md"]))
     assert Terms(["/tickets/"], named).masked_path("/tickets/4711.md") == "/[redacted]/4711.md"
     assert Terms(["a/d/x.md"], named).masked_path("/a/d/x.md") == "/a/[redacted]/[redacted].md"
     assert Terms(["b/c"], named).masked_path("/a/b/c/x") == "/a/[redacted]/c/x"
