@@ -106,9 +106,10 @@ class Terms:
         return to_json(masked if size is None else keeping.of_parts(masked, size))
 
     def masked_values(self, value: Any) -> Any:
-        """Return a JSON value with the terms masked in every string."""
+        """Return a JSON value with the terms masked in every string: in a path or pattern as in `masked_path`, so that
+        earlier path rules, for example, are about the same memories as the present ones."""
         if isinstance(value, str):
-            return self.masked(value)
+            return self.masked_path(value) if value.startswith("/") and "\n" not in value else self.masked(value)
         if isinstance(value, list):
             return [self.masked_values(item) for item in value]
         if isinstance(value, dict):

@@ -68,3 +68,6 @@ class _Path(Terms):
 
     def masked(self, text: str) -> str:
         return self.whole.sub(lambda match: (match[1] or "") + MASKED, text)
+
+    def masked_path(self, path: str) -> str:
+        return self.masked(path)

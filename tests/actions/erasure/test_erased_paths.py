@@ -8,8 +8,9 @@ import pytest
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.erasure.places import Named, Terms
 from memoryhub.actions.stores import path_rules
-from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.models import AuditEntry, Memory, MemoryStore, User
 from memoryhub.path_rules import Effect, PathRule
+from memoryhub.web.path_rules.rules import saved_by
 from tests.api.harness import Hub
 from tests.web.memories.pages import act, write
 
@@ -79,6 +80,18 @@ def test_a_later_erasure_makes_no_path_that_is_under_the_rules_of_an_earlier_one
     assert there == ["/people/[redacted-2]/notes.md", "/people/[redacted]/notes.md"]
     hub = Hub(store, key)
     assert [is_hidden(hub, path) for path in there] == [True, False]
+
+
+@pytest.mark.django_db
+def test_an_earlier_list_of_path_rules_is_about_the_same_memories_as_before(store: MemoryStore, alice: User) -> None:
+    for name in ("Ada", "Benjamin"):
+        write(store, f"/people/{name}/notes.md", "1,000\n")
+    hide(store, alice, "/people/Ada/", allowed=["/people/Benjamin/"])
+    erase(store, alice, "Benjamin")
+    erase(store, alice, "Ada")
+    entry = AuditEntry.objects.of_chain(store.pk).get(command="edit_path_rules")
+    now = MemoryStore.objects.get(pk=store.pk)
+    assert saved_by(now, str(entry.seq)) == path_rules.of_store(now)
 
 
 @pytest.mark.django_db
