@@ -118,8 +118,8 @@ def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
             continue
         due_at = retention_rules.later(begun, policy.grace_days)
         if due_at is not None and due_at <= rules.at:
-            more = {"rule": retention_rules.GRACE, "days": policy.grace_days, "since": begun, "due_at": due_at}
-            found[place] = replace(item, removal=Removal.PURGE, **more)
+            over = replace(item, removal=Removal.PURGE, rule=retention_rules.GRACE, days=policy.grace_days)
+            found[place] = replace(over, since=begun, due_at=due_at)
             ended.append(place)
     sizes = _sizes(str(rules.store), [found[place].memory for place in ended])
     for place in ended:

@@ -122,7 +122,8 @@ def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):
-        lost.update(gone.filter(entry_seq__in=part, memory__isnull=False).values_list("memory", flat=True))
+        memories = gone.filter(entry_seq__in=part).values_list("memory", flat=True)
+        lost.update(memory for memory in memories if memory)
     there = list(Memory.objects.among(store_id, sorted(lost)[:MOST_READ]).order_by("path")[: MOST_NAMED + 1])
     return Lost(there[:MOST_NAMED], len(there) > MOST_NAMED, since is not None and _began_after(store_id, since))
 

@@ -132,9 +132,8 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
                 if not group.more:
                     group.examples.append((path, entry.seq))
     ordered = sorted(groups.values(), key=lambda group: (group.number, -group.calls))
-    return Replay(
-        since, calls, is_cut, ordered, changed[False, True], changed[True, False], opened, _left_from(store_id, since)
-    )
+    left_from = _left_from(store_id, since)
+    return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False], opened, left_from)
 
 
 def _left_from(store_id: str, since: datetime) -> datetime | None:
