@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from memoryhub.actions.core import tree
+from memoryhub.actions.core.proposing import MOST_BYTES
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.transfer.preview import BESIDE_IT, REPLACED, SAME, TAKEN
@@ -86,7 +87,7 @@ class Here:
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
         """Return the newest version of a memory with a text, as it is or as the store's rules let it be stored."""
-        if memory is None or text is None:
+        if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
             return None
         texts = {text}
         with suppress(ToolError):  # it is blocked now; a version from before may have it

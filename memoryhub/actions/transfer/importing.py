@@ -308,7 +308,7 @@ def _looked(job: Import, act: Act) -> Looked:
     with tree.locked(job.store_id, act) as store:
         rules = store.ruling
     items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
-    return findings.look_ahead(rules, {text for item in items for _, text in preview.texts_of(item)})
+    return findings.look_ahead(rules, {text for item in items for _, text in preview.texts_of(item, with_seen=True)})
 
 
 def _few(job: Import) -> list[ImportItem]:

@@ -125,10 +125,11 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
     item.reason = "; ".join(f"{what}: {', '.join(sorted(kinds))}" for what, kinds in parts if kinds)
 
 
-def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
-    """Return (path, text) of each different text that an item would store."""
+def texts_of(item: ImportItem, *, with_seen: bool = False) -> Iterable[tuple[str, str]]:
+    """Return (path, text) of each different text that an item would store; of an open proposal, and with `with_seen` of
+    a decided one, those that the agent saw too."""
     if item.is_proposal:
-        names = _TEXTS[1:] if is_decided(item) else _TEXTS
+        names = _TEXTS[1:] if is_decided(item) and not with_seen else _TEXTS
         texts = ((change["memory"] or change["path"], change[name]) for change in item.history for name in names)
         return [(path, content) for path, content in texts if content is not None]
     if item.found == RULES:
