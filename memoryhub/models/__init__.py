@@ -23,7 +23,7 @@ from memoryhub.models.identities import Identity
 from memoryhub.models.imports import Import, ImportItem, ImportState
 from memoryhub.models.mail import Alarm, Digest, Mail, MailChoice, MailKind, MailState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
-from memoryhub.models.proposals import Proposal, ProposalState, ProposedChange
+from memoryhub.models.proposals import Proposal, ProposalOrigin, ProposalState, ProposedChange
 from memoryhub.models.redaction import Receipt, Redaction
 from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, RetentionPolicy, Run, RunItem, RunState
 from memoryhub.models.review import Assignment, Claim, Decision, Review, Viewed
@@ -41,8 +41,8 @@ __all__ = [
     "Finding", "FindingState", "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Identity",
     "Import", "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice",
     "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
-    "Operation", "Pause", "Proposal", "ProposalState", "ProposedChange", "Receipt", "Redaction", "RefusalWindow",
-    "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
+    "Operation", "Pause", "Proposal", "ProposalOrigin", "ProposalState", "ProposedChange", "Receipt", "Redaction",
+    "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
     "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed", "Webhook",
     "WebhookCursor",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from django.db import models
 from django.db.models import F, Q
@@ -27,6 +27,19 @@ class ProposalState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
+class ProposalOrigin(NamedTuple):
+    """Where a proposal was imported from: the id of the import, the id and name of the agent in the source, and the name
+    of the person who decided there (None: it was open). They are an agent and a person of another hub.
+
+    It is stored as a list, because an erasure masks the names of values in JSON objects too.
+    """
+
+    of_import: str
+    agent: str
+    agent_name: str
+    decided_by: str | None = None
+
+
 class ProposalQuerySet(SealedQuerySet["Proposal"]):
     def of_store(self, store_id: str) -> ProposalQuerySet:
         return self.filter(store_id=store_id)
@@ -45,9 +58,8 @@ class Proposal(Sealed, RowOfStore):
     `seq` is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
     `assigned_to` is who is to decide about it. `claimed_by` is looking at it until `claimed_until`.
 
-    An imported proposal has an `origin`: the id of the `import`, the `agent` (id and label) as the source names it, and
-    `decided_by`, the name of who decided there, if it was imported with its decision. `seq` is then the import's entry,
-    and neither the agent nor the person is one of this hub.
+    An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry of
+    the import.
     """
 
     HOME: ClassVar = "store_id"
@@ -89,25 +101,31 @@ class Proposal(Sealed, RowOfStore):
         return bool(self.state == ProposalState.OPEN)
 
     @property
-    def was_decided_elsewhere(self) -> bool:
-        """Return whether it was imported with its decision. Such a decision is not taken back here."""
-        return "decided_by" in (self.origin or {})
+    def came_from(self) -> ProposalOrigin | None:
+        return ProposalOrigin(*self.origin) if self.origin else None
 
     @property
-    def decided_by(self) -> str:
+    def was_decided_elsewhere(self) -> bool:
+        """Return whether it was imported with its decision. Such a decision is not taken back here."""
+        return self.came_from is not None and self.came_from.decided_by is not None
+
+    @property
+    def decider(self) -> str:
         """Return the name of the person who decided elsewhere."""
-        name = (self.origin or {}).get("decided_by")
-        return str(_("%(name)s (imported)") % {"name": name}) if name else str(_("unknown"))
+        return _imported(self.came_from and self.came_from.decided_by) or str(_("unknown"))
 
     @property
     def imported_agent(self) -> str:
         """Return the name that the source of an import gives the agent, or ""."""
-        name = str((self.origin or {}).get("agent", ["", ""])[1])
-        return str(_("%(name)s (imported)") % {"name": name}) if name else ""
+        return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:
         """Return whether `claimed_by` is looking at the proposal at a moment."""
         return self.claimed_until is not None and at < self.claimed_until <= at + 2 * CLAIM
+
+
+def _imported(name: str | None) -> str:
+    return str(_("%(name)s (imported)") % {"name": name}) if name else ""
 
 
 class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):

@@ -138,6 +138,7 @@ def test_what_is_redacted_and_erased_here_is_gone_from_it(
         erasure.erase(target.pk, terms, found.digest, trips.act(51))
         assert not erasure.search(target.pk, terms, at=trips.act(52).at).hits
         assert terms[0] not in str(of_type(told(target), "decided_proposal"))
+    assert all(one.was_decided_elsewhere for one in Proposal.objects.filter(store=target, number__lt=5))
     trips.require_verified(target, own_checkpoints)
 
 

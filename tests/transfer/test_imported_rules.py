@@ -139,20 +139,21 @@ def test_a_rule_for_who_is_not_here_is_left_out(ruled: MemoryStore) -> None:
     told = of_type(lines, "path_rules")[0]["rules"]
     key, other = Key.objects.for_store(ruled).get(), keys_and_roles.create_agent("Planner", **BY)
     told[1] |= {"who": "agent_elsewhere", "name": "Planner"}
-    told[2] |= {"who": "apikey_elsewhere", "name": HOSTILE}
+    told[2] |= {"who": "apikey_elsewhere", "name": "Planner"}
+    told[4] |= {"who": "agent_unknown", "name": HOSTILE}
     told[3] |= {"who": key.agent_id, "name": ""}
     target = trips.new_store("Target")
     admin = new_person("Ada")
     keys_and_roles.set_role(target, admin, Role.ADMIN, **BY)
     job = trips.prepared(target, written(lines))
     html = preview_of(signed_in(admin), job)
-    assert html.count("Its agent or key is not here.") == 3 and "<script>alert" not in html
+    assert html.count("Its agent or key is not here.") == 4 and "<script>alert" not in html
     assert key.agent.name not in html.split("import-rules")[1].split("</ol>")[0], "no name that she may not know"
     keys_and_roles.issue_key(other, stores=[target], **BY)
     choose(signed_in(admin), job)
     run_as(admin, job)
     found = rules_of(target)
-    assert len(found) == 3 and found[1].who == other.pk
+    assert len(found) == 2 and found[1].who == other.pk, "a key is not the agent with its name"
     assert "Rule 3" in job.items.get(found="rules").reason and "Rule 4" in job.items.get(found="rules").reason
     assert "Rule 3" in preview_of(signed_in(admin), job)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from django.db.models import Max
 
@@ -11,7 +11,7 @@ from memoryhub.actions.core import disk_space, tree
 from memoryhub.actions.core.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
-from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange
+from memoryhub.models import MemoryStore, Proposal, ProposalOrigin, ProposalState, ProposedChange
 from memoryhub.models.proposals import ProposalQuerySet
 from memoryhub.path_rules import PathRule
 from memoryhub.protocol import results
@@ -124,7 +124,7 @@ def opened(
     session: str | None,
     at: datetime | None = None,
     number: int | None = None,
-    origin: dict[str, Any] | None = None,
+    origin: ProposalOrigin | None = None,
 ) -> Proposal:
     """Open a proposal without changes; `at` is when, if not now, and `number` its number, if not the next one. Raises
     ToolError if too many are open."""

@@ -61,14 +61,14 @@ def _bundled(
 
 def _agent(proposal: Proposal, names: Mapping[str, str]) -> Author:
     """Return the agent: of this hub or, if the proposal was imported, as its source named it."""
-    named = (proposal.origin or {}).get("agent")
-    if not proposal.agent and isinstance(named, list):
-        return Author("api_actor", *map(str, named))
+    if not proposal.agent and proposal.came_from:
+        return Author("api_actor", proposal.came_from.agent, proposal.came_from.agent_name)
     return Author("api_actor", proposal.agent, names.get(proposal.agent, ""))
 
 
 def _decision(proposal: Proposal, entry: AuditEntry | None) -> BundledDecision:
-    by = str((proposal.origin or {})["decided_by"]) if proposal.was_decided_elsewhere else name_of(entry)
+    elsewhere = proposal.came_from.decided_by if proposal.came_from else None
+    by = name_of(entry) if elsewhere is None else elsewhere
     return BundledDecision(proposal.state, proposal.decided_at or proposal.opened_at, by, proposal.reason)
 
 

@@ -13,7 +13,7 @@ from memoryhub.actions.proposals.plan import by_memory
 from memoryhub.actions.transfer import import_comments
 from memoryhub.actions.transfer.import_places import Here, Named, clamped, kept_text
 from memoryhub.actions.transfer.preview import ABOUT, is_decided, require_path
-from memoryhub.models import Agent, Import, ImportItem, Proposal, ProposalState, ProposedChange
+from memoryhub.models import Agent, Import, ImportItem, Proposal, ProposalOrigin, ProposalState, ProposedChange
 from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import OUTCOMES, BundledChange, BundledProposal
 
@@ -68,8 +68,9 @@ def _details(job: Import, item: ImportItem, proposal: Proposal, comments: int) -
     return details | ({"comments": comments} if comments else {})
 
 
-def _origin(store: Tree, job: Import, item: ImportItem) -> dict[str, Any]:
-    return {"import": job.pk, "agent": [item.memory, store.ruling.masked(item.history[0][ABOUT]["agent"])]}
+def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None = None) -> ProposalOrigin:
+    by = None if decided_by is None else store.ruling.masked(decided_by)
+    return ProposalOrigin(job.pk, item.memory or "", store.ruling.masked(item.history[0][ABOUT]["agent"]), by)
 
 
 def _number(store: Tree, item: ImportItem) -> int:
@@ -142,7 +143,7 @@ def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
         decided_at=clamped(store, at),
         seq=store.seq,
         reason=store.ruling.masked(reason),
-        origin=_origin(store, job, item) | {"decided_by": store.ruling.masked(by)},
+        origin=_origin(store, job, item, by),
     )
     missing: dict[object, str] = {}
     rows = [_row(store, proposal, number, change, here, missing) for number, change in enumerate(item.history, 1)]

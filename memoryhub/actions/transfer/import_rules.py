@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from memoryhub import path_rules
+from memoryhub import ids, path_rules
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import path_rules as rules_of_stores
@@ -56,7 +56,8 @@ def fitting(item: ImportItem, place: str, user: User | None) -> list[Fitting]:
 def _fitting(told: dict[str, Any], place: str, agents: Any) -> Fitting:
     rule, name = PathRule.of_json(told["rule"]), told["name"]
     if rule.who and not Key.objects.filter(pk=rule.who, agent__in=agents).exists():
-        found = agents.filter(pk=rule.who) or (agents.filter(name=name) if name else ())
+        is_agent = rule.who.startswith(ids.AGENT)
+        found = agents.filter(pk=rule.who) or (agents.filter(name=name) if name and is_agent else ())
         if not found:
             return Fitting(rule, name, _("Its agent or key is not here."))
         rule = replace(rule, who=found[0].pk)
