@@ -42,7 +42,7 @@ __all__ = [
     "Import", "ImportItem", "ImportState", "Installation", "Invitation", "Key", "KeyStore", "Mail", "MailChoice",
     "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
     "Operation", "Pause", "Proposal", "ProposalOrigin", "ProposalState", "ProposedChange", "Receipt", "Redaction",
-    "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
-    "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed", "Webhook",
+    "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem",
+    "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed", "Webhook",
     "WebhookCursor",
 ]  # fmt: skip

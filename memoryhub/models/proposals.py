@@ -28,8 +28,8 @@ class ProposalState(models.TextChoices):
 
 
 class ProposalOrigin(NamedTuple):
-    """Where a proposal was imported from: the id of the import, the id and name of the agent in the source, and the name
-    of the person who decided there (None: it was open). They are an agent and a person of another hub.
+    """Where a proposal was imported from: the id of the import, the id and name of the agent in the source, and the
+    name of the person who decided there (None: it was open). They are an agent and a person of another hub.
 
     It is stored as a list, because an erasure masks the names of values in JSON objects too.
     """
@@ -58,8 +58,8 @@ class Proposal(Sealed, RowOfStore):
     `seq` is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
     `assigned_to` is who is to decide about it. `claimed_by` is looking at it until `claimed_until`.
 
-    An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry of
-    the import.
+    An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
+    of the import.
     """
 
     HOME: ClassVar = "store_id"
