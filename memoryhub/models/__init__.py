@@ -43,6 +43,6 @@ __all__ = [
     "MailKind", "MailState", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "MeteredChain", "Notice",
     "Operation", "Pause", "Proposal", "ProposalOrigin", "ProposalState", "ProposedChange", "Receipt", "Redaction",
     "RefusalWindow", "RefusedCalls", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem",
-    "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed", "Webhook",
-    "WebhookCursor",
+    "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session", "StreamCursor", "TryCounter", "User", "Viewed",
+    "Webhook", "WebhookCursor",
 ]  # fmt: skip
