@@ -14,8 +14,8 @@ from memoryhub.models import Agent, AuditEntry, ClaudeDay, ClaudeRun, Key, Memor
 from memoryhub.path_rules import Effect, PathRule
 from tests.claude_runs.claude_api import KEY, Refusal, Turn, call, claude_api, say
 from tests.claude_runs.running import by, events, started, story, worked
-from tests.fixtures import BY
-from tests.web.memories.pages import write
+from tests.fixtures import BY, signed_in
+from tests.web.memories.pages import page, write
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -290,6 +290,7 @@ def test_a_revoked_key_ends_the_run(store: MemoryStore, alice: User) -> None:
         assert worked(api, run).problem == "key_revoked"
 
 
+@pytest.mark.both_databases
 def test_edits_of_the_context_summaries_and_thoughts_are_kept(store: MemoryStore, alice: User) -> None:
     edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 4, "cleared_input_tokens": 9_000}
     thought = {"type": "thinking", "thinking": "I should look.", "signature": "c2ln"}
@@ -312,6 +313,8 @@ def test_edits_of_the_context_summaries_and_thoughts_are_kept(store: MemoryStore
     kinds = [one["type"] for one in sent["context_management"]["edits"]]
     assert kinds == ["clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112"]
     assert api.betas[0] == "context-management-2025-06-27,compact-2026-01-12"
+    html = page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")
+    assert "Before, Claude had written nothing to memory." in html
 
 
 @pytest.mark.both_databases

@@ -1,7 +1,7 @@
 """What the pages of Claude runs show: the runs of a list, and the events of one run in words."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -23,6 +23,7 @@ from memoryhub.web.sessions.story import Told, words_of
 LONGEST_TITLE = 120
 MOST = 300
 """The most events of a run on a page."""
+WRITES = ("create", "str_replace", "insert", "rename")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Item:
     detail: str = ""
     by: str = ""
     edits: Sequence[str] = ()
+    saved: Sequence[str] = ()
     left_out: Sequence[tuple[str, str]] = ()
 
 
@@ -124,7 +126,28 @@ def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
         entries = list(AuditEntry.objects.of_chain(place.pk).of_seqs(seqs).in_brief()) if seqs else []
         calls = {call.entry.seq: Told(call, words_of(call), (), None) for call in calls_with(entries, place)}
     mask = _Masking(run.store_id)
-    return [_item(event, calls, mask, place) for event in found]
+    saved = {} if place is None else _saved(place, run, found)
+    return [replace(_item(event, calls, mask, place), saved=saved.get(event.number, ())) for event in found]
+
+
+def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
+    """Return {number of an answer with edits of the context: paths that Claude had written before it, the newest
+    first}."""
+    edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
+    if not edited:
+        return {}
+    earlier = ClaudeEvent.objects.of_run(run.pk).filter(number__lt=edited[-1])
+    turns = list(earlier.filter(kind=ClaudeEventKind.TURN).values_list("number", flat=True))
+    ran: Any = earlier.filter(kind=ClaudeEventKind.CALL, seq__isnull=False).values_list("seq", "number")
+    calls = dict[int, int](ran)
+    entries = AuditEntry.objects.of_chain(place.pk).of_seqs(calls).filter(ok=True, command__in=WRITES)
+    written = list(entries.order_by("-seq").values_list("seq", "new_path", "path"))
+    mask, saved = _Masking(run.store_id), dict[int, list[str]]()
+    for turn in edited:
+        before = max((one for one in turns if one < turn), default=0)
+        paths = [mask(new or path or "") for seq, new, path in written if calls[seq] < before]
+        saved[turn] = list(dict.fromkeys(path for path in paths if path))
+    return saved
 
 
 def _item(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking, place: MemoryStore | None) -> Item:
