@@ -5,14 +5,16 @@ import threading
 from typing import Any
 
 import pytest
+from django.apps import apps
 
 from memoryhub.actions.claude_runs import runs, work
 from memoryhub.background.claude_runs.answers import Api, Tick
 from memoryhub.background.claude_runs.taking import Taker
 from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeRun, Memory, MemoryStore, User
-from tests.claude_runs.claude_api import Turn, call, claude_api, say
+from tests.claude_runs.claude_api import KEY, Refusal, Turn, call, claude_api, say
 from tests.claude_runs.running import by, started, story, worked
 from tests.claude_runs.test_runs import results
+from tests.fixtures import signed_in
 from tests.web.memories.pages import write
 from tests.write_guard import tampering
 
@@ -119,3 +121,23 @@ def test_a_thread_that_lost_its_run_does_not_take_the_next_threads_for_its_own(
     taker.look(threading.Event())
     taker.look(threading.Event())
     assert workers[0] != workers[1]
+
+
+def test_neither_a_table_nor_a_page_nor_an_export_nor_the_log_has_the_key(
+    store: MemoryStore, alice: User, superuser: User, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The API itself names it, in an error and in a text."""
+    settings.ANTHROPIC_API_KEY = KEY
+    note = call("toolu_1", command="create", path="/memories/a.md", file_text="a\n")
+    with claude_api(Turn([note]), Refusal(400, "invalid_request_error", f"The key {KEY} may not.")) as api:
+        run = worked(api, started(store, alice))
+    assert run.state == "failed" and api.requests
+    client, own = signed_in(alice), f"/stores/{store.id}"
+    answers = [client.get(own + path) for path in ("/claude", f"/claude/{run.pk}", "/claude/new", "/audit")]
+    answers += [client.post(own + "/export", {"format": "jsonl", "history": "on"})]
+    answers += [signed_in(superuser).get(path) for path in ("/settings/claude", "/settings/background")]
+    assert [answer.status_code for answer in answers] == [200] * len(answers)
+    seen = [b"".join(answer).decode(errors="replace") for answer in answers]
+    rows = [str(row) for model in apps.get_models() for row in model._default_manager.values_list()]
+    assert not [text[:200] for text in [caplog.text, *seen, *rows] if KEY in text]
+    assert any("The key … may not." in text for text in seen)

@@ -1,5 +1,6 @@
 """Claude reorganises a memory store: what it made of a copy is one proposal, of which a person takes what they want."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from memoryhub.actions.claude_runs import runs
 from memoryhub.actions.core import holds
 from memoryhub.conversation import guidance
 from memoryhub.models import (
+    Access,
+    Agent,
     AuditEntry,
     ClaudeRun,
     HoldKind,
@@ -16,11 +19,14 @@ from memoryhub.models import (
     MemoryStore,
     MemoryVersion,
     Proposal,
+    Session,
     User,
 )
+from tests.api.harness import new_secret
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import MODEL, by, events, started, worked
 from tests.fixtures import signed_in
+from tests.sdk import sdk
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page, write
@@ -74,16 +80,38 @@ def contents(store_id: str) -> dict[str, str]:
     return {memory.path: memory.text.content for memory in rows if memory.text}
 
 
-def test_tidying_a_store_of_60_memories(store: MemoryStore, alice: User, key: str) -> None:
-    for number in range(60):
-        write(store, path(number), ticket(number))
-    holds.place(store.id, act(alice), kind=HoldKind.HOLD, reason="The court asks for it", path=path(8))
-    client, agent = signed_in(alice), Caller(store, key)
+def tidied(store: MemoryStore, alice: User, agent: Caller) -> ClaudeRun:
+    """What a person starts on the page."""
+    client = signed_in(alice)
     html = page(client, f"/stores/{store.id}/claude/new?tidy")
     assert guidance.REORGANISE.splitlines()[1] in html and 'value="proposal" id="id_place_2" checked' in html
     form = form_with(html, "task") | {"model": MODEL, "tidy": "on", "place": "proposal", "trigger": "input_tokens"}
     assert client.post(f"/stores/{store.id}/claude/new?tidy", form).status_code == 303
-    run = ClaudeRun.objects.get()
+    return ClaudeRun.objects.get()
+
+
+def dreamt(store: MemoryStore, alice: User, agent: Caller) -> ClaudeRun:
+    """What an agent starts with the SDK, with a session of another one."""
+    agent.session = "monday"
+    agent.call("view", path="/memories")
+    ask: Any = {"memory_store_id": store.pk}
+    inputs = [ask | {"type": "memory_store"}, {"type": "sessions", "session_ids": [Session.objects.get().pk]}]
+    own = sdk(new_secret(store, Access.MANAGE)).beta.dreams
+    own.create(inputs=inputs, model=MODEL, output_behavior=ask | {"type": "update_existing"})
+    return ClaudeRun.objects.get()
+
+
+@pytest.mark.parametrize("begin", [tidied, dreamt])
+def test_tidying_a_store_of_60_memories(
+    store: MemoryStore, alice: User, key: str, settings: Any, begin: Callable[..., ClaudeRun]
+) -> None:
+    settings.MEMORYHUB_EXPERIMENTAL = ["dreams"]
+    for number in range(60):
+        write(store, path(number), ticket(number))
+    holds.place(store.id, act(alice), kind=HoldKind.HOLD, reason="The court asks for it", path=path(8))
+    client, agent = signed_in(alice), Caller(store, key)
+    run = begin(store, alice, agent)
+    name = Agent.objects.get(pk=run.agent).name
     assert run.proposes and "change at most 100 of them" in run.system
     for number in (4, 7):
         agent.call("str_replace", path=f"/memories{path(number)}", old_str="is broken", new_str="burns")
@@ -96,7 +124,7 @@ def test_tidying_a_store_of_60_memories(store: MemoryStore, alice: User, key: st
     html = page(client, f"/stores/{store.id}/claude/{run.pk}")
     assert "Proposal #1" in html and "changes 10 memories" in html and "is under a legal hold" in html
     html = page(client, f"/stores/{store.id}/proposals/1")
-    assert "2 memories have a conflict or another problem" in html and "Claude (Alice)" in html
+    assert "2 memories have a conflict or another problem" in html and name in html
     ids = {place: Memory.objects.live().get(store=store, path=place).pk for place in before}
     own = ticket(3, "was replaced on Monday")
     chosen = {"decision": "merge", "leave_out": ids[path(5)], f"text-{ids[path(3)]}": own}
@@ -113,7 +141,7 @@ def test_tidying_a_store_of_60_memories(store: MemoryStore, alice: User, key: st
     assert (merged.command, merged.label) == ("edit_and_merge_proposal", "Alice") and run.agent in str(merged.input)
     assert MemoryVersion.objects.filter(store=store, seq=merged.seq).count() == 7
     proposed = AuditEntry.objects.of_chain(store.id).get(command="propose_claude_run")
-    assert proposed.label == "Claude (Alice)" and proposed.session is not None
+    assert proposed.label == name and proposed.session is not None
     assert "proposed what the Claude run" in page(client, f"/audit/{store.id}/{proposed.seq}")
     for chain in (store.id, run.copy):
         call_command("verify_audit", chain=chain, verbosity=0)
