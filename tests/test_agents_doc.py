@@ -147,6 +147,7 @@ FRAMEWORKS = {
     "LangGraph": ("python", "langchain langchain-anthropic langchain-mcp-adapters"),
     "Pydantic AI": ("python", "pydantic-ai-slim[anthropic,mcp]"),
     "OpenAI Agents SDK": ("python", "openai-agents"),
+    "CrewAI": ("python", f"crewai {ROOT / 'clients' / 'python'}"),
     "Vercel AI SDK": ("typescript", "ai @ai-sdk/anthropic @ai-sdk/mcp"),
 }
 """The language and the packages of each; `test_agents_doc_frameworks` runs them."""

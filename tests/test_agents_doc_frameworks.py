@@ -17,7 +17,7 @@ __all__ = ["desk"]
 
 pytestmark = pytest.mark.long
 SAYS = "Ada likes it short."
-QUIET = {"OPENAI_AGENTS_DISABLE_TRACING": "1"}
+QUIET = {"OPENAI_AGENTS_DISABLE_TRACING": "1", "OTEL_SDK_DISABLED": "true", "CREWAI_DISABLE_TELEMETRY": "true"}
 
 
 def installed(language: str, packages: list[str], place: Path) -> list[str]:
