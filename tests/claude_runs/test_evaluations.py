@@ -120,7 +120,10 @@ def test_the_page_starts_one_in_the_background(store: MemoryStore, alice: User, 
     done = taken()
     assert (done.state, done.started_by, done.copy, sum(done.results.values())) == ("finished", alice, None, 5)  # type: ignore[attr-defined]
     assert client.get(at(store) + "?part=state").headers["HX-Refresh"] == "true"
-    assert page(client, at(store)).count(">passed<") == 5
+    html = page(client, at(store))
+    assert html.count(">passed<") == 5 and html.count('aria-labelledby="cases-head"') == 1, (
+        "two landmarks have two names"
+    )
     assert AuditEntry.objects.of_chain(store.pk).get(command="evaluate_memory").actor_kind == "user"
     call_command("verify_audit", chain=store.pk, verbosity=0)
 
