@@ -55,6 +55,7 @@ _BEGINNINGS = (
     ("Error: too many changes for one proposal", Kind.LIMIT),
     ("Error: line ", Kind.SENSITIVE),
     ("Error: this path would hold ", Kind.SENSITIVE),
+    ("Error: too much of ", Kind.SENSITIVE),
     ("Error: this memory store is archived", Kind.ARCHIVED),
     ("Error: A legal hold is on ", Kind.HELD),
     ("Error: The memory /", Kind.HELD),

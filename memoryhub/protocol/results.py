@@ -335,6 +335,14 @@ def blocked(path: str, kind: str, line: int) -> str:
     )
 
 
+def too_much_like(path: str, kind: str) -> str:
+    """Return the error for a text with so much that nearly is of a kind that it would take too long to search."""
+    return (
+        f"Error: too much of {ROOT}{path} looks like {kind_name(kind)}, and it would take too long to search it. "
+        "Save it in parts."
+    )
+
+
 def path_blocked(kind: str) -> str:
     """Return the error for a path that is itself sensitive. It does not show the path."""
     return f"Error: this path would hold {kind_name(kind)}, which this memory store does not keep. Choose another path."

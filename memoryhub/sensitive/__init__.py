@@ -97,7 +97,7 @@ _GATES: dict[str, Callable[[Text], object]] = {
 """{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
 fail."""
 
-STEPS = 30_000
+STEPS = 60_000
 """The steps that the search of a text may take while it is written: some hundredths of a second."""
 STEPS_OF_FINDING = 2
 
@@ -120,12 +120,14 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
     return joined(text, found) if found else []
 
 
-def look(text: str, kinds: Collection[str] | None = None, steps: float = inf) -> dict[str, list[Place]]:
+def look(
+    text: str, kinds: Collection[str] | None = None, steps: float = inf, pause: Callable[[], None] | None = None
+) -> dict[str, list[Place]]:
     """Return {kind: its places in the text} of these kinds that are there (None: of all kinds), each for itself.
 
-    Raises TooMuch, with the kind, if that takes more than this many steps.
+    Raises TooMuch, with the kind, if that takes more than this many steps. `pause` is called after some of them.
     """
-    looked_at = Text(text, steps)
+    looked_at = Text(text, steps, pause)
     found: dict[str, list[Place]] = {}
     for name, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
         if gate is None or gate(looked_at):
@@ -137,6 +139,8 @@ def look(text: str, kinds: Collection[str] | None = None, steps: float = inf) ->
                 places = [place for place in places if not _gives_orders(text[slice(*place)])]
             if places:
                 found[name] = places
+            if pause:
+                looked_at.rest()
     return found
 
 

@@ -28,7 +28,7 @@ _SPELT = tuple(
 """Words whose letters are separated, which is done only to avoid detection."""
 
 _LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
-_LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
+_LETTERS_BACKWARDS = re.compile(r" (?:\w {1,3}){0,100}")
 
 
 class _Following(dict[str, re.Pattern[str]]):
@@ -91,20 +91,21 @@ def instructions(text: Text) -> Iterator[Place]:
     """
     spaced = _spaced(text.low)
     places = _with_spaces(text, spaced)
-    if (" o " in spaced or " e " in spaced) and (letters := [*text.each(_letter_by_letter(spaced), 20)]):
+    if (" o " in spaced or " e " in spaced) and (letters := [*_letter_by_letter(text, spaced)]):
         places = iter(apart([*places, *letters]))
     if not text.text.isascii() and _CJK.search(text.text) and any(mark in text.low for mark in _CJK_MARKS):
         places = iter(sorted([*places, *(match.span() for match in _INSTRUCTION_CJK.finditer(text.low))]))
     return places
 
 
-def _letter_by_letter(spaced: str) -> Iterator[Place]:
+def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
     """Yield words of an instruction whose letters are written separately, together with the single letters around
     them."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:
-            first = _LETTERS_BEFORE.search(spaced[max(0, position - LONGEST_SPELT) : position + 1])
+            text.spend(15)
+            first = _LETTERS_BACKWARDS.match(spaced[max(0, position - LONGEST_SPELT) : position + 1][::-1])
             last = _LETTERS.match(spaced, position, position + len(word) + LONGEST_SPELT)
             if first and last:
                 yield position - (len(first.group()) - 1), last.end() - 1

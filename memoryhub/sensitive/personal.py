@@ -252,11 +252,12 @@ def phones(text: Text) -> Iterator[Place]:
     """Yield the places of telephone numbers: with a country code, in a country's usual form, or after a word such as
     `phone`."""
     named = None
-    for number in text.each(text.numbers, 5):
+    for number in text.each(text.numbers, 2):
         place = _written_as_phone(text, number)
-        if place is None and 6 <= number.digits <= 15 and not _NO_PHONE.search(text.text, number.start, number.end):
+        if place is None and 6 <= number.digits <= 15:
             named = any(mark in text.low for mark in _PHONE_MARKS) if named is None else named
-            place = _named_phone(text, number) if named else None
+            if named and not _NO_PHONE.search(text.text, number.start, number.end):
+                place = _named_phone(text, number)
         if place and text.stands_alone(*place):
             yield place
 
@@ -266,7 +267,9 @@ def _written_as_phone(text: Text, number: Number) -> Place | None:
     if text.before(start) == "+" or text.text[max(0, start - 2) : start] == "+(":
         opened = text.before(start) == "("
         return (start - 1 - opened, end) if _is_international(text.text[start:end], number.digits) else None
-    match = _NATIONAL.search(text.text, start - (text.before(start) == "("), end) if number.digits >= 9 else None
+    if number.digits < 9 or (number.digits == end - start and text.text[start] != "0"):
+        return None  # in a country's form, a number has a separator or begins with 0
+    match = _NATIONAL.search(text.text, start - (text.before(start) == "("), end)
     return match.span() if match and 9 <= sum(map(str.isdigit, match.group())) <= 12 else None
 
 

@@ -148,7 +148,7 @@ def placeholder_urls(text: Text) -> Iterator[Place]:
         address = match.group().rstrip(".,;:")
         holes = any(map(address.__contains__, _HOLES))
         if holes:
-            text.spend(12 * sum(map(address.count, "?&#")))
+            text.spend(25 * sum(map(address.count, "?&#")))
         if _leads_away(address, holes=holes, in_image=_is_in_image(text.low, match.start())):
             yield match.start(), match.start() + len(address)
 

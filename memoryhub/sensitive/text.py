@@ -8,6 +8,9 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
+BETWEEN_PAUSES = 3_000
+"""Steps after which a search pauses, if it is to."""
+
 Place = tuple[int, int]
 """A position in a text: [start, end) in code points."""
 
@@ -64,8 +67,10 @@ class TooMuch(Exception):
 class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
-    def __init__(self, text: str, steps: float = inf) -> None:
-        self._steps = steps
+    def __init__(self, text: str, steps: float = inf, pause: Callable[[], None] | None = None) -> None:
+        """Take a text that may be searched in so many steps, with a `pause` from time to time."""
+        self._steps, self._pause = steps, pause
+        self._until = max(0, steps - BETWEEN_PAUSES)
         if "[redacted" in text:
             text = _MASKED.sub(lambda match: OPAQUE * len(match.group()), text)
         self.text = text if text.isascii() or not _OTHER_DIGIT.search(text) else text.translate(_ASCII_DIGITS)
@@ -80,8 +85,16 @@ class Text:
     def spend(self, steps: int) -> None:
         """Note what the next look at a place costs: a step takes about a microsecond. Raises TooMuch."""
         self._steps -= steps
-        if self._steps < 0:
-            raise TooMuch
+        if self._steps < self._until:
+            if self._steps < 0:
+                raise TooMuch
+            self.rest()
+
+    def rest(self) -> None:
+        """Pause, and begin to count towards the next pause."""
+        self._until = max(0, self._steps - BETWEEN_PAUSES)
+        if self._pause:
+            self._pause()
 
     def each(self, places: Iterable[T], steps: int) -> Iterator[T]:
         """Yield places to look at, each for so many steps."""

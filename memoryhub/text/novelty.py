@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from math import inf
 
 from memoryhub import sensitive
 from memoryhub.sensitive import Span
-from memoryhub.sensitive.text import Place
+from memoryhub.sensitive.text import Place, TooMuch
 
 LONG = 8_000
 SPANNING = {"private_key": LONG, "instructions": 80, "password": 80}
@@ -25,9 +26,21 @@ class Novelty:
     Whole lines are searched, so that a value that two edits put together is found.
     """
 
-    def __init__(self, old: str | None, new: str, written: tuple[int, int] | None = None) -> None:
-        """Take both texts. `written` is the span of the change in the new text, or None if it is unknown."""
+    def __init__(
+        self,
+        old: str | None,
+        new: str,
+        written: tuple[int, int] | None = None,
+        *,
+        steps: float = inf,
+        pause: Callable[[], None] | None = None,
+    ) -> None:
+        """Take both texts. `written` is the span of the change in the new text, or None if it is unknown.
+
+        Each search of a piece takes at most so many `steps`, and pauses between them: see `sensitive.look`.
+        """
         self.old, self.new = old, new
+        self._steps, self._pause = steps, pause
         if old is None:
             self.start, self.end = 0, len(new)
         else:
@@ -74,7 +87,9 @@ class Novelty:
         """Return {kind: places in a piece of the new text}. For each kind a piece is looked through once."""
         known = self._looked.setdefault(piece, {})
         if missing := kinds.difference(known):
-            known |= {kind: [] for kind in missing} | sensitive.look(self.new[slice(*piece)], missing)
+            known |= {kind: [] for kind in missing} | sensitive.look(
+                self.new[slice(*piece)], missing, self._steps, self._pause
+            )
         return {kind: known[kind] for kind in kinds if known[kind]}
 
     def _is_new(self, span: Span) -> bool:
@@ -97,8 +112,15 @@ def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 
 
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
-    """Return the findings of some kinds, except those inside the marks of masked values."""
-    return _without_masks(text, sensitive.find(text, kinds))
+    """Return the findings of some kinds, except those inside the marks of masked values.
+
+    A text with too much that looks like them is one finding as a whole.
+    """
+    try:
+        looked = sensitive.look(text, kinds, sensitive.STEPS)
+    except TooMuch as error:
+        return [Span(0, len(text), error.kind)]
+    return _without_masks(text, sensitive.joined(text, looked)) if looked else []
 
 
 def _without_masks(text: str, found: list[Span]) -> list[Span]:

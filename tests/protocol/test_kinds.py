@@ -34,7 +34,7 @@ EXPECTED = {
         "too_many_pairs", "too_many_for_rules", "too_many_to_see", "too_many_proposals", "too_many_proposals_of_agent",
         "too_much_proposed",
     },
-    Kind.SENSITIVE: {"blocked", "path_blocked"},
+    Kind.SENSITIVE: {"blocked", "path_blocked", "too_much_like"},
     Kind.READ_ONLY: {"key_may_not_write"},
     Kind.ARCHIVED: {"store_archived"},
     Kind.RULE: {"refused_by_rule", "proposed_too_often"},

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memoryhub import sensitive
-from memoryhub.sensitive import KINDS, MARKS, Action, Span
+from memoryhub.sensitive import KINDS, MARKS, Action, Span, TooMuch
 from memoryhub.text import novelty
 
 SHORTEST_NUMBER = 6
@@ -68,8 +68,9 @@ class Ruling:
         return value
 
 
-Looked = Mapping[tuple[Ruling, str], Spans]
-"""What each ruling found in each text. Equal rules have one Ruling object."""
+Looked = Mapping[tuple[Ruling, str | None, str], Spans | TooMuch]
+"""What each ruling found in each new text, after the old text (None: there was none). Equal rules have one Ruling
+object."""
 
 
 @lru_cache(maxsize=256)

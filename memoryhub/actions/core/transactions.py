@@ -238,7 +238,7 @@ def my_turn() -> Iterator[None]:
         _turn.give_up()
 
 
-let_others = _turn.give_up  # call it before work that takes longer than a call
+let_others, in_slices = _turn.give_up, _turn.in_slices  # for work that takes longer than a call
 waiting = _jobs.all_waiting  # how many jobs wait for the committer of this process
 
 

@@ -30,8 +30,8 @@ class NoSuchStore(Exception):
 class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
-    `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value), and `clean` is a
-    text that contains none of these values. `looked` is what was found before the lock. If `asks`, a person who writes
+    `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
+    text before and after its masking. `looked` is what was found before the lock. If `asks`, a person who writes
     flagged text must give a `reason`. Of a tree with a `sight`, the reading functions return only what the actor sees.
     """
 
@@ -51,7 +51,7 @@ class Tree:
     made: list[Version] = field(default_factory=list)
     changed: list[Changed] = field(default_factory=list)
     kept_out: list[tuple[str, str]] = field(default_factory=list)
-    clean: str | None = None
+    masked: tuple[str, str] | None = None
     overridden: list[str] = field(default_factory=list)
     asks: bool = False
     reason: str | None = None

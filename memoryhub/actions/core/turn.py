@@ -1,6 +1,12 @@
 """A lock that a thread can give up at any place, whether it has it or not."""
 
 import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PAUSE = 0.0005
+"""Seconds in which another thread takes the turn, if one waits for it."""
 
 
 class Turn:
@@ -8,6 +14,7 @@ class Turn:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.long_work = threading.Lock()
         self._thread = threading.local()
 
     def take(self) -> None:
@@ -19,6 +26,25 @@ class Turn:
         if getattr(self._thread, "has_it", False):
             self._thread.has_it = False
             self.lock.release()
+
+    @contextmanager
+    def in_slices(self) -> Iterator[Callable[[], None]]:
+        """Do long work in slices: the yielded function ends one, and lets others take a turn.
+
+        One thread does such work at a time, so that others wait for one slice, and not for one of each thread.
+        """
+        self.give_up()
+        with self.long_work:
+            self.take()
+            try:
+                yield self._pause
+            finally:
+                self.give_up()
+
+    def _pause(self) -> None:
+        self.give_up()
+        time.sleep(PAUSE)
+        self.take()
 
     def is_taken(self) -> bool:
         """Return whether this thread or another one has it."""

@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, zip_longest
+from math import inf
 from typing import Any, NamedTuple
 
 from memoryhub import ids, sensitive
@@ -18,7 +19,7 @@ from memoryhub.models import Finding, FindingState, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
-from memoryhub.sensitive import Action, Span
+from memoryhub.sensitive import Action, Span, TooMuch
 from memoryhub.text.novelty import Novelty, apart, shifted
 
 MOST = 1000
@@ -71,37 +72,48 @@ def screen_written(
 ) -> Screened:
     """Return what `screen` returns for a text that an actor writes now.
 
-    Raises the ToolError of the limit, before it is screened, for a text of which too much would be left in any case.
+    Raises the ToolError of the limit, before it is screened, for a text of which too much would be left in any case,
+    and one for a text that takes too long to screen.
     """
     most = store.limits.memory_bytes
     if most is not None and len(new) > 2 * most and len(new) > len((old or "").encode("utf-8", "surrogatepass")):
         raise ToolError(results.memory_too_large(path, len(new.encode("utf-8", "surrogatepass")), most))
-    return screen(store, path, old, new, written=written)
+    try:
+        return screen(store, path, old, new, written=written, steps=sensitive.STEPS)
+    except TooMuch as error:
+        store.masked = (new, sensitive.mask(new, [Span(0, len(new), error.kind)]))
+        raise ToolError(results.too_much_like(path, error.kind)) from None
 
 
-def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None) -> Screened:
+def screen(
+    store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None, steps: float = inf
+) -> Screened:  # fmt: skip
     """Return what may be stored of a new text. Only lines that are not in the old text are screened.
 
     `written` is the span of the new text that was written, if it is known. Raises a ToolError that names a blocked kind
-    and its line.
+    and its line, and TooMuch if it takes more than so many `steps`.
     """
     rules = store.ruling
     if rules.is_idle or old == new:
         return Screened(new)
-    known = store.looked.get((rules, new)) if old is None else None
-    kept_out, flagged = known or _spans(rules, Novelty(old, new, written))
+    known = store.looked.get((rules, old, new))
+    if isinstance(known, TooMuch):
+        raise known
+    kept_out, flagged = known or spans_of(rules, Novelty(old, new, written, steps=steps))
     if not kept_out and not flagged:
-        store.clean = new if old is None else None
+        store.masked = (new, new) if old is None else None
         return Screened(new)
     if kept_out:
         store.kept_out += [(span.kind, new[span.start : span.end]) for span in kept_out]
         _refuse_blocked(rules.actions, path, new, kept_out)
     if not kept_out:
         return Screened(new, (), tuple(flagged))
-    return Screened(sensitive.mask(new, kept_out), tuple(kept_out), tuple(shifted(flagged, new, kept_out)))
+    masked = sensitive.mask(new, kept_out)
+    store.masked = (new, masked) if old is None else None
+    return Screened(masked, tuple(kept_out), tuple(shifted(flagged, new, kept_out)))
 
 
-def _spans(rules: Ruling, novelty: Novelty) -> Spans:
+def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
     """Return two lists: the spans of a text that are kept out, and those that are flagged."""
     if not novelty.has_any(rules.watched):
         return [], []
@@ -116,7 +128,7 @@ def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
     """
     if rules.is_idle:
         return {}
-    return {(rules, text): _spans(rules, Novelty(None, text)) for text in texts}
+    return {(rules, None, text): spans_of(rules, Novelty(None, text)) for text in texts}
 
 
 def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: Iterable[Span]) -> None:

@@ -14,10 +14,11 @@ from django.conf import settings
 from memoryhub.actions.core import holds, path_rules, proposing, sql, sql_lists, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.proposing import Wanted
+from memoryhub.actions.core.ruling import Looked
 from memoryhub.actions.core.sight import sees, sight_in
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.findings import findings
+from memoryhub.actions.findings import ahead, findings
 from memoryhub.actions.findings.findings import Screened
 from memoryhub.actions.memories import input_masking
 from memoryhub.actions.memories.api_requests import Asked, on_store
@@ -61,8 +62,9 @@ class Change(NamedTuple):
 
 def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
     """Create a memory and return it. Raises PathConflict if a memory is at the path, under it or above it."""
-    details = {"path": path}
-    return _on_store(store_id, asked, Record("create", path=path), details, lambda store: _create(store, path, content))
+    details, looked = {"path": path}, ahead.of_text(store_id, None, content)
+    record = Record("create", path=path)
+    return _on_store(store_id, asked, record, details, lambda store: _create(store, path, content), looked)
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
@@ -86,7 +88,16 @@ def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> Memor
     command = "edit" if change.content is not None else "rename"
     details = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
     record = Record(command, new_path=change.path, memory=memory_id)
-    return _on_store(store_id, asked, record, details, lambda store: _update(store, memory_id, change, record))
+    looked = _looked(store_id, memory_id, change.content or "")
+    return _on_store(store_id, asked, record, details, lambda store: _update(store, memory_id, change, record), looked)
+
+
+def _looked(store_id: str, memory_id: str, content: str) -> Looked:
+    if len(content) < ahead.LONG:
+        return {}
+    sql.connect()
+    row = sql.one(sql_lists.MEMORY, store_id, memory_id)
+    return ahead.of_text(store_id, StoredMemory(*row[:9]).content, content) if row else {}
 
 
 def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) -> None:
@@ -99,10 +110,14 @@ def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) ->
 # ------------------------------------------------------------------------------------------------ shared
 
 
-def _on_store(store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]]) -> T:
+def _on_store(
+    store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
+    looked: Looked | None = None,
+) -> T:  # fmt: skip
     """Run `do` by `on_store`, and mask kept-out values in its entry. A missing memory makes no entry."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
+        store.looked = looked or {}
         try:
             result, made = do(store)
         except NoSuchMemory as missing:

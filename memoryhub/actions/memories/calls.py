@@ -5,6 +5,7 @@ import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -13,7 +14,9 @@ from memoryhub import compact_json, ids
 from memoryhub.actions.core import audit, limits, notes_to_agents, remembered, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
+from memoryhub.actions.core.ruling import Looked
 from memoryhub.actions.core.transactions import together
+from memoryhub.actions.findings import ahead
 from memoryhub.actions.memories import commands, input_masking, refused_calls
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
@@ -162,13 +165,7 @@ def is_reused(store_id: str, key: str, token: str | None, digest: str) -> bool:
 
 
 def call(
-    store_id: str,
-    input: Mapping[str, Any],
-    digest: str,
-    caller: Caller,
-    act: Act,
-    session: str | None,
-    counts: int = 1,
+    store_id: str, input: Mapping[str, Any], digest: str, caller: Caller, act: Act, session: str | None, counts: int = 1
 ) -> Outcome:
     """Run one call in one transaction and return its outcome. `session` is the agent's own name for its session.
 
@@ -178,9 +175,9 @@ def call(
     """
     command = parsed(input)
     text = audit.to_json(input)
-    outcome = together(
-        lambda: locked_call(store_id, command, input, text, digest, caller, act, session, counts), caller.key
-    )
+    looked = ahead.of_command(store_id, command)
+    work = partial(locked_call, store_id, command, input, text, digest, caller, act, session, counts, looked)
+    outcome = together(work, caller.key)
     if isinstance(outcome, NotRun | TokenReused):
         if isinstance(outcome, TooManyCalls):
             refused_calls.note(store_id, caller.key, outcome.calls, act.at)
@@ -198,9 +195,11 @@ def locked_call(
     act: Act,
     session: str | None,
     counts: int,
+    looked: Looked | None = None,
 ) -> Outcome | NotRun | TokenReused:
     """Run the call. Refusals are returned: a raised error would repeat all calls of the same commit."""
     with tree.locked(store_id, act) as store:
+        store.looked = looked or {}
         window = _window(store, caller.key, counts)
         if isinstance(window, NotRun):
             return TokenReused(act.token) if is_reused(store_id, caller.key, act.token, digest) else window

@@ -29,12 +29,9 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     rules = store.ruling
     if not rules.kept_out:
         return record.given(text)
-    if not store.kept_out and record.ok and not _may_hold(rules, input, store.clean):
+    if not store.kept_out and record.ok and not _may_hold(rules, input, store.masked):
         return record.given(text)
-    masked = {
-        name if name in NAMES else rules.masked(name): value if value is store.clean else rules.masked_in(value)
-        for name, value in input.items()
-    }
+    masked = {name if name in NAMES else rules.masked(name): _masked(store, value) for name, value in input.items()}
     if store.kept_out:
         masked |= {
             name: _without(store.kept_out, str(masked[name])) for name in TEXTS if isinstance(input.get(name), str)
@@ -43,6 +40,13 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     if not record.ok and record.answer is not None:
         record = record._replace(answer=rules.masked(record.answer))
     return _without_paths(store, record)
+
+
+def _masked(store: Tree, value: Any) -> Any:
+    """Return a value of an input, masked. What was found in a new text is not looked for again."""
+    if store.masked is not None and value is store.masked[0]:
+        return store.masked[1]
+    return store.ruling.masked_in(value)
 
 
 def of_api(store: Tree, record: Record, details: Mapping[str, str | None]) -> Record:
@@ -60,11 +64,12 @@ def of_api(store: Tree, record: Record, details: Mapping[str, str | None]) -> Re
 _PATHS = frozenset({"path", "new_path"})
 
 
-def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> bool:
+def _may_hold(rules: Ruling, input: Mapping[str, Any], masked: tuple[str, str] | None) -> bool:
     """Return whether an input may contain a kept-out value.
 
     An input with only known names and strings is searched here. For any other input the result is True.
     """
+    clean = masked[0] if masked and masked[0] is masked[1] else None
     values = [value for value in input.values() if value is not clean and value is not None]
     if not NAMES.issuperset(input) or not all(isinstance(value, str) for value in values):
         return True

@@ -73,7 +73,7 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
 def _fresh(store: Tree) -> None:
     """Reset what the tree has noted of an act, because each memory is a separate act."""
     store.made, store.changed, store.kept_out, store.overridden = [], [], [], []
-    store.clean, store.asks, store.reason = None, False, None
+    store.masked, store.asks, store.reason = None, False, None
 
 
 def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:

@@ -68,6 +68,7 @@ def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
 
 _OF_TEXT = (
     _pattern(results.blocked, "path", "kind", "line"),
+    _pattern(results.too_much_like, "path", "kind"),
     _pattern(results.memory_too_large, "path", "size", "limit"),
     _pattern(results.store_too_large, "size", "limit"),
     _pattern(results.too_many_lines, "path"),
@@ -140,6 +141,10 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
             "Line %(line)s of %(path)s contains %(kind)s, which this memory store "
             "does not keep. Remove it and save again."
         ),
+    ),
+    (
+        _pattern(results.too_much_like, "path", "kind"),
+        _("So much of %(path)s looks like %(kind)s that it would take too long to search it. Save it in parts."),
     ),
     (
         _pattern(results.path_blocked, "kind"),
