@@ -78,17 +78,20 @@ def end() -> None:
         _Last.rest_until = now + min(now - _thread.began, LONGEST_REST)
 
 
-def some(items: Iterable[T]) -> Iterator[T]:
-    """Yield as many of these items as a transaction may take up: the first one, and others until there was enough."""
+def some(items: Iterable[T], short: float = SHORT) -> Iterator[T]:
+    """Yield as many of these items as a transaction may take up: the first one, and others until there was enough.
+
+    `short` is used in place of SHORT.
+    """
     began = time.monotonic()
     for number, item in enumerate(items):
-        if number and _is_enough(time.monotonic() - began):
+        if number and _is_enough(time.monotonic() - began, short):
             return
         yield item
 
 
-def _is_enough(seconds: float) -> bool:
-    return seconds > (SHORT if _way() and others_write() else LONG)
+def _is_enough(seconds: float, short: float = SHORT) -> bool:
+    return seconds > (short if _way() and others_write() else LONG)
 
 
 class Size:

@@ -74,8 +74,15 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
     known = _with_findings(store_id, list(changes))
     if not known:
         return
+    there = [pk for pk in known if changes[pk].path is not None]
+    gone = [pk for pk in known if changes[pk].path is None and sql.one(sql.HAS_OPEN_FINDING, store_id, pk)]
+    if not there and not gone:
+        return
+    known = [*there, *gone]
+    findings = _of_memories(store_id, gone, FindingState.OPEN)  # of a deleted memory no others change
     texts = _texts(store_id, [text for pk in known for text in (changes[pk].old_text, changes[pk].text)])
-    findings = _standing(store_id, known) + _resolved(store_id, [changes[pk] for pk in known], texts)
+    findings += _of_memories(store_id, there, FindingState.OPEN, FindingState.DISMISSED)
+    findings += _resolved(store_id, [changes[pk] for pk in there], texts)
     values = _values(store_id, findings)
     after: dict[FindingState, list[Finding]] = {FindingState.RESOLVED: [], FindingState.OPEN: []}
     for finding in findings:
@@ -189,11 +196,10 @@ def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
     return found
 
 
-def _standing(store_id: str, memories: Iterable[str]) -> list[Finding]:
-    """Return the open and dismissed findings of some memories."""
+def _of_memories(store_id: str, memories: Iterable[str], *states: FindingState) -> list[Finding]:
     found: list[Finding] = []
     for part in in_parts(memories):
-        found += _marked(store_id, FindingState.OPEN, FindingState.DISMISSED).filter(memory_id__in=part)
+        found += _marked(store_id, *states).filter(memory_id__in=part)
     return found
 
 

@@ -253,6 +253,9 @@ ADD_IMPORTED_VERSION = Statement(
 )
 SUPERSEDE = Statement("update memoryhub_memoryversion set superseded_seq = %s where store_id = %s and id = %s")
 HAS_FINDING = Statement("select 1 from memoryhub_finding where store_id = %s and memory_id = %s limit 1")
+HAS_OPEN_FINDING = Statement(
+    "select 1 from memoryhub_finding where store_id = %s and memory_id = %s and state = 'open' limit 1"
+)
 ADD_MEMORY = Statement(
     "insert into memoryhub_memory (id, store_id, directory_id, path, name, head_id, text_id, size, sha256,"
     " version_count, created_at, updated_at, read_count, flagged)"

@@ -18,6 +18,8 @@ from memoryhub.retention_rules import Due, Facts, Policy
 
 MOST = 20
 """The most items of one transaction: tool calls wait for it."""
+SHORT = 0.008
+"""Seconds after which a transaction takes up no further item while others write: they wait a little longer."""
 
 MOST_VERSIONS = 50
 """The most old versions of a memory that one transaction removes."""
@@ -90,7 +92,7 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
     rows = {row.pk: row for row in found}
     work = Work(run, store, rules, at, rows, {policy.id: policy for policy in rules.policies})
     made: list[RunItem] = []
-    for item in pace.some(first):
+    for item in pace.some(first, SHORT):
         part = _do(work, item, made)
         if part is not None:
             progress.part = part

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from memoryhub import chain, ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.transactions import my_turn, writing
 from memoryhub.actions.retention import rehearsal, run_clock, run_items, run_undo
 from memoryhub.actions.retention.rehearsal import Item
 from memoryhub.models import Door, Guard, HubSettings, Memory, MemoryStore, Removal, RetentionPolicy, Run, RunState
@@ -103,7 +103,7 @@ def step(run_id: str, at: datetime) -> bool:
         return False
     plan = _plans.of(run)
     act = Act(Actor.system("retention"), Door.COMMAND, at, group=run.pk)
-    with writing():
+    with writing(), my_turn():
         try:
             store = _locked(run.store_id, act)
         except tree.NoSuchStore:

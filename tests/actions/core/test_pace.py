@@ -61,6 +61,15 @@ def test_a_command_rests_always_because_it_does_not_see_who_writes() -> None:
         assert took() >= HELD * 0.8
 
 
+def test_a_transaction_takes_up_less_if_its_work_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(100))
+    monkeypatch.setattr(pace.time, "monotonic", lambda: next(now) / 100)
+    with pace.giving_way():
+        monkeypatch.setattr(pace, "others_write", lambda: True)
+        assert len([*pace.some(range(9), 0.015)]) == 2
+        assert len([*pace.some(range(9))]) == 3
+
+
 @pytest.mark.django_db
 def test_everything_in_the_background_gives_way() -> None:
     seen: list[str] = []
