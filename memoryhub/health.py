@@ -9,7 +9,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.core import availability, disk_space, transactions
+from memoryhub.actions.core import availability, disk_space, keys, transactions
 
 FRESH_FOR = 1.0
 FULL_FOR = 5.0
@@ -30,6 +30,8 @@ def unready() -> str | None:
         return None
     try:
         availability.prove_commit()
+    except keys.Replaced:
+        return "the audit key was rotated, and this process has the older one"
     except availability.ReadOnly:
         return "the database cannot be written to"
     except Error:

@@ -23,7 +23,7 @@ VERBS = {
     " evaluate",
     READ: "view search history list retrieve download export reveal verify certify collect",
     UPDATE: "str insert rename edit move update set unset approve revert undo assign rotate pause resume activate"
-    " archive unarchive share accept link merge resolve reopen dismiss unflag continue allow replay seal",
+    " archive unarchive share accept link merge resolve reopen dismiss unflag continue allow replay seal put",
     DELETE: "delete take remove redact erase purge prune expire revoke withdraw release deactivate refuse cancel stop"
     " end",
 }

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 LOCK = "lock"
-NAMES = ("secret_key", "audit_key", LOCK, "reserve")
+NAMES = ("secret_key", "audit_key", "audit_key.new", LOCK, "reserve")
 
 
 def found() -> Iterator[Path]:

@@ -214,14 +214,22 @@ def require_own_secrets(needed: Collection[str] = FILES) -> None:
         if name in settings.MEMORYHUB_ABSENT_SECRETS:
             raise NotStarted(f"{settings.DATA_DIR / FILES[name]} is not there, and {name} is not set. {ONE_FOR_ALL}")
     for name in (wrong for wrong in installation.wrong_secrets() if wrong in needed):
+        if name == "MEMORYHUB_AUDIT_KEY" and _is_rotation_interrupted():
+            raise NotStarted("The audit key was being replaced when that was interrupted. Run rotate_audit_key again.")
         place = f"{name}" if os.environ.get(name) else str(settings.DATA_DIR / FILES[name])
         raise NotStarted(f"{place} is not {MEANING[name]}")
+
+
+def _is_rotation_interrupted() -> bool:
+    waiting = settings.DATA_DIR / "audit_key.new"
+    return waiting.is_file() and installation.is_audit_key(waiting.read_text().strip())
 
 
 MEANING = {
     "MEMORYHUB_AUDIT_KEY": (
         "the audit key of this database: what it writes could not be verified. Every node needs the same one, in"
-        " MEMORYHUB_AUDIT_KEY or in the file audit_key of its data directory."
+        " MEMORYHUB_AUDIT_KEY or in the file audit_key of its data directory. If it was replaced (rotate_audit_key),"
+        " take the new one."
     ),
     "SECRET_KEY": (
         "the secret key of this database: sessions and links would not work. Every node needs the same one, in"

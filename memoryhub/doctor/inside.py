@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from memoryhub.actions.backups import databases, schedule
-from memoryhub.actions.core import background, installation, sql
+from memoryhub.actions.core import background, installation, keys, sql
 from memoryhub.actions.verification import checkpoint_check, checkpoints, newest, runs
 from memoryhub.database import facts
 from memoryhub.doctor.findings import Finding, error, warning
@@ -72,6 +72,9 @@ def secrets(_: datetime) -> Iterator[Finding]:
         if name not in settings.MEMORYHUB_ABSENT_SECRETS:  # for which `outside.secrets` has a finding
             do = f"Put back the right one, in {name} or in {settings.DATA_DIR / PLACES[name]}."
             yield error("secrets", f"{name} is not the one of this database.", do)
+    if _has_audit_key() and not keys.known().is_complete:
+        do = "Restore a backup, or put back each: manage.py rotate_audit_key --put-back FILE"
+        yield error("secrets", "Older audit keys are missing from the database: what they wrote is not verified.", do)
 
 
 def clock(now: datetime) -> Iterator[Finding]:

@@ -60,6 +60,9 @@ class AuditChain(models.Model):
     checkpoint. The checkpoint holds the hash of the last removed entry, the moment of the removal, and two digests. One
     covers the remaining versions that removed entries made. The other covers the seals in removed entries that are
     still the newest seal of their governing row.
+
+    `key_name` is the audit key that the next entry needs (None: the audit key was never rotated). The entries up to
+    `older_seq` were written with older keys, and `older_signature` is the signature of the current key under them.
     """
 
     id = IdField(primary_key=True)
@@ -73,6 +76,9 @@ class AuditChain(models.Model):
     start_versions = models.TextField(null=True)
     start_seals = models.TextField(null=True)
     start_signature = models.TextField(null=True)
+    key_name = models.TextField(null=True)
+    older_seq = models.BigIntegerField(default=0, db_default=0)
+    older_signature = models.TextField(null=True)
 
 
 BECAME_A_PROPOSAL = f'"{PROPOSED}'

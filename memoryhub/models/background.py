@@ -26,12 +26,13 @@ class Installation(models.Model):
     time.
 
     Old rows expire by this `clock`; see `actions.core.hub_clock`. Until `stream_until`, the process `stream_holder`
-    writes the audit stream.
+    writes the audit stream. `older_keys` are the audit keys before the current one, encrypted with it.
     """
 
     id = models.IntegerField(primary_key=True, default=1)
     secret_mark = models.TextField(null=True)
     audit_mark = models.TextField(null=True)
+    older_keys = models.TextField(null=True)
     clock = models.DateTimeField(null=True)
     stream_holder = models.TextField(null=True)
     stream_until = models.DateTimeField(null=True)

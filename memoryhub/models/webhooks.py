@@ -60,7 +60,8 @@ class Webhook(Sealed):
     """An address to which the events of one store are sent (store null: the events of all stores).
 
     With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored. It is derived from
-    the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `next_at` is when the
+    the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `keys` has pairs: from
+    which generation on the secret is derived from which audit key (before them, from the first). `next_at` is when the
     next delivery is due (null: none waits). While a thread sends, no other may, until `leased_until`. `failing_since`
     is the first failed attempt since the last success. `problem` and `status` describe the last attempt.
     """
@@ -79,6 +80,7 @@ class Webhook(Sealed):
     is_chat = models.BooleanField(default=False, db_default=False)
     generation = models.BigIntegerField(default=1)
     previous_until = models.DateTimeField(null=True)
+    keys = PlainJSONField(default=list)
     may_be_private = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")

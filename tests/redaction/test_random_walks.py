@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
+from memoryhub.actions.core import keys
 from tests.long import LONG
 from tests.redaction import walks, walks_further, walks_people
 from tests.redaction.walks import Walk
@@ -41,12 +42,16 @@ def test_the_audit_is_right_after_any_walk_over_all_acts() -> None:
 @contextmanager
 def walked(seed: int, *, steps: int = STEPS) -> Iterator[Walk]:
     """A walk that has been gone, until the end of the block; then nothing of it is left."""
-    with undone():
-        walk = Walk(seed)
-        walk.begin()
-        for _ in range(steps):
-            walk.step(ACTS, REFUSED)
-        yield walk
+    key = keys.current()
+    try:
+        with undone():
+            walk = Walk(seed)
+            walk.begin()
+            for _ in range(steps):
+                walk.step(ACTS, REFUSED)
+            yield walk
+    finally:
+        keys.use(key)
 
 
 def first_problem(seed: int) -> str:

@@ -16,6 +16,7 @@ from memoryhub.actions.review import decisions
 from memoryhub.actions.search import saved_views
 from memoryhub.actions.transfer import export_entries, exporting, forgetting, importing
 from memoryhub.actions.transfer.importing import Brought
+from memoryhub.actions.verification import rotation
 from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import (
@@ -286,6 +287,10 @@ def _background(walk: Walk) -> None:
             pass
 
 
+def _rotate(walk: Walk) -> None:
+    rotation.rotate(f"{walk.random.getrandbits(256):064x}", walk.act(by_hub=True))
+
+
 ACTS: dict[str, Callable[[Walk], None]] = {
     "undo session": _undo_session, "undo entry 1": _undo_entry, "undo entry 2": _undo_entry,
     "undo undone": _undo_undone, "restore moment": _restore_moment, "revert": _revert, "take back": _take_back,
@@ -293,5 +298,5 @@ ACTS: dict[str, Callable[[Walk], None]] = {
     "export": _export, "prepare import": _prepare_import, "import": _import,
     "go on import": _go_on_import, "cancel import": _cancel_import, "undo import": _undo_import, "reveal": _reveal,
     "agent": _agent, "leave": _leave, "change view": _change_view, "edit webhook": _edit_webhook, "replay": _replay,
-    "undo run": _undo_run, "refused": _refused, "background": _background,
+    "undo run": _undo_run, "rotate": _rotate, "refused": _refused, "background": _background,
 }  # fmt: skip

@@ -18,8 +18,9 @@ from memoryhub.actions.backups import databases, encryption
 from memoryhub.actions.backups.databases import Failed, Verdict
 from memoryhub.actions.backups.encryption import Keys, NotOpened
 from memoryhub.actions.backups.targets import Target
-from memoryhub.actions.core import audit
-from memoryhub.actions.core.audit import Act, Record, key_name
+from memoryhub.actions.core import audit, keys as audit_keys
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.keys import key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoints
 from memoryhub.backups import archive, names, rotation
@@ -92,7 +93,8 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
     Those whose audit is not right are kept apart, with the first of them: it shows most of what happened.
     """
     try:
-        found = [name for text in target.names() if (name := names.parsed(text)) and name.hub == key_name()]
+        marks = _marks()
+        found = [name for text in target.names() if (name := names.parsed(text)) and name.hub in marks]
         found = [name for name in found if name.is_verified == is_verified]
         first = min(name.at for name in found) if found and not is_verified else None
         gone = rotation.superseded((name.at for name in found), keep, now) - {first}
@@ -102,6 +104,11 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
     except (OSError, Failed) as error:
         raise Failed(f"A backup was made, but older ones could not be deleted: {error}") from error
     return len(gone)
+
+
+def _marks() -> list[str]:
+    """Return the marks of this hub's backups: the names of its audit keys."""
+    return audit_keys.names() if databases.is_current() else [key_name()]
 
 
 def is_running() -> bool:

@@ -8,18 +8,14 @@ from typing import NamedTuple
 from django.conf import settings
 
 from memoryhub import chain, compact_json
-from memoryhub.actions.core import seals, sql, traced
+from memoryhub.actions.core import keys, seals, sql, traced
+from memoryhub.actions.core.keys import key_name
 from memoryhub.models import HUB, Agent, Door, User
 from memoryhub.models.audit import ENTRY_BYTES, ActorKind
 from memoryhub.models.sealed import changed
 
 to_json = compact_json.writer()
 """Encode any JSON value as ASCII text. Unpaired surrogates and NUL stay escaped, so every database accepts the text."""
-
-
-def key_name() -> str:
-    """Return the name of the hub's audit key, which each entry has."""
-    return chain.key_id(settings.MEMORYHUB_AUDIT_KEY)
 
 
 def no_time() -> int:
@@ -181,7 +177,8 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         record.last_line, record.cut, digest, kept_salts, kept_commitments, key_name(), head.last_hash,
         entry_hash,
     )  # fmt: skip
-    sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
+    if not sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id, key_name()):
+        raise keys.Replaced
     head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
     if act.trace is not None:
         traced.note(traced.Place(head.id, seq, act.at), act.trace)

@@ -4,7 +4,7 @@ the proof that it takes them."""
 from django.db import Error, InterfaceError, OperationalError, connection
 from django.db.models import F
 
-from memoryhub.actions.core import sql
+from memoryhub.actions.core import keys, sql
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models.audit import HUB, AuditChain
 
@@ -22,6 +22,8 @@ def prove_commit() -> None:
         if not sql.is_writable():
             raise ReadOnly
         AuditChain.objects.filter(pk=HUB).update(last_seq=F("last_seq"))
+        if AuditChain.objects.filter(pk=HUB).exclude(key_name=None).exclude(key_name=keys.key_name()).exists():
+            raise keys.Replaced
 
 
 def is_unavailable(error: BaseException | None) -> bool:

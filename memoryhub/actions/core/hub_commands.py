@@ -76,6 +76,8 @@ ALL = (
     Command("ask_backup", _("asked for a backup"), scope=Scope.HUB),
     Command("restore_backup", _("restored the hub from the backup %(name)s"), scope=Scope.HUB),
     Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
+    Command("rotate_audit_key", _("replaced the audit key: the new one is %(key)s"), scope=Scope.HUB),
+    Command("put_back_audit_key", _("put back the older audit key %(key)s"), scope=Scope.HUB),
     Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB),
     Command(
         "seal_rows",

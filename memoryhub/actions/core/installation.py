@@ -10,7 +10,8 @@ from django.conf import settings
 
 from memoryhub import chain
 from memoryhub.actions.core import audit
-from memoryhub.actions.core.audit import Act, Record, key_name
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.keys import key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import HUB, AuditEntry, Installation
 
@@ -20,7 +21,11 @@ def _secret_mark() -> str:
 
 
 def _audit_mark() -> str:
-    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"memoryhub\0MEMORYHUB_AUDIT_KEY", "sha256").hex()
+    return _mark(settings.MEMORYHUB_AUDIT_KEY)
+
+
+def _mark(audit_key: bytes) -> str:
+    return hmac.digest(audit_key, b"memoryhub\0MEMORYHUB_AUDIT_KEY", "sha256").hex()
 
 
 def wrong_secrets() -> list[str]:
@@ -28,7 +33,8 @@ def wrong_secrets() -> list[str]:
 
     For the audit key, the newest entry of the hub's chain is then checked instead.
     """
-    row = Installation.objects.filter(pk=1).first() or Installation()
+    marks = Installation.objects.only("audit_mark", "secret_mark")  # an older schema has not all of the columns
+    row = marks.filter(pk=1).first() or Installation()
     found = []
     if row.audit_mark not in (None, _audit_mark()) or (row.audit_mark is None and not _newest_entry_fits()):
         found.append("MEMORYHUB_AUDIT_KEY")
@@ -43,6 +49,17 @@ def keep_marks() -> None:
         Installation.objects.get_or_create(pk=1)
         Installation.objects.filter(pk=1, audit_mark=None).update(audit_mark=_audit_mark())
         Installation.objects.filter(pk=1, secret_mark=None).update(secret_mark=_secret_mark())
+
+
+def replace_audit_key(older_keys: str) -> None:
+    """Store the digest of the current audit key, and the older keys. Call it in the transaction of the rotation."""
+    Installation.objects.get_or_create(pk=1)
+    Installation.objects.filter(pk=1).update(audit_mark=_audit_mark(), older_keys=older_keys)
+
+
+def is_audit_key(key: str) -> bool:
+    """Return whether a text is the audit key with which the hub writes."""
+    return Installation.objects.filter(pk=1, audit_mark=_mark(key.encode())).exists()
 
 
 def accept_secret_key(act: Act) -> bool:

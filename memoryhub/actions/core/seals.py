@@ -255,12 +255,16 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
     return old
 
 
+def digest_at_start(chain_id: str, last: int) -> str | None:
+    """Return the digest of the seals that outlived their entries, which are those up to `last`; None without any."""
+    kept = [member(seal) for seal in Seal.objects.of_chain(chain_id).filter(seq__lte=last)]
+    return chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
+
+
 def start_problems(row: AuditChain) -> Iterator[str]:
     """Yield a sentence if the seals that outlived their entries differ from the seals in the signed start of the
     chain."""
-    kept = [member(seal) for seal in Seal.objects.of_chain(row.pk).filter(seq__lte=row.start_seq)]
-    expected = chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
-    if (row.start_seals or _NONE) != (expected or _NONE):
+    if (row.start_seals or _NONE) != (digest_at_start(row.pk, row.start_seq) or _NONE):
         yield "the seals that outlived their entries are not those that the checkpoint names"
 
 

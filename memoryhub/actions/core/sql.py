@@ -174,10 +174,13 @@ CHAIN = Statement(
     "select last_seq, last_hash from memoryhub_auditchain where id = %s and closed_at is null", locking=" for update"
 )
 ADD_CHAIN = Statement(
-    "insert into memoryhub_auditchain (id, last_seq, last_hash) values (%s, 0, %s) on conflict (id) do nothing"
+    "insert into memoryhub_auditchain (id, last_seq, last_hash, key_name)"
+    " values (%s, 0, %s, (select h.key_name from memoryhub_auditchain h where h.id = 'hub'))"
+    " on conflict (id) do nothing"
 )
 CHAIN_HEAD = Statement(
-    "update memoryhub_auditchain set last_seq = %s, last_hash = %s, bytes = bytes + %s where id = %s"
+    "update memoryhub_auditchain set last_seq = %s, last_hash = %s, bytes = bytes + %s"
+    " where id = %s and (key_name is null or key_name = %s)"
 )
 ENTRY_COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",

@@ -8,10 +8,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from django.conf import settings
-
 from memoryhub import compact_json, ids
-from memoryhub.actions.core import audit, limits, notes_to_agents, remembered, sql, tree
+from memoryhub.actions.core import audit, keys, limits, notes_to_agents, remembered, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.ruling import Looked
@@ -149,7 +147,7 @@ def digest_of_input(input: Mapping[str, Any]) -> str:
 
 
 def _keyed(digest: str) -> str:
-    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"input\0" + digest.encode(), "sha256").hex()
+    return hmac.digest(keys.first(), b"input\0" + digest.encode(), "sha256").hex()
 
 
 def _is_same(stored: str, digest: str) -> bool:

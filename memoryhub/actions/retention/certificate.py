@@ -65,6 +65,7 @@ def certify(store_id: str, act: Act) -> str:
     """Write an entry and return the signed certificate as JSON text. Raises tree.NoSuchStore."""
     found = state(store_id, act.at)
     counted = {"overdue": found["overdue"], "policies": len(found["policies"])}
+    counted |= {"names": sorted(found), "sha256": documents.sha256(found)}
     with tree.locked(store_id, act) as store:
         seq = tree.commit(store, Record("certify", input=audit.to_json(counted)))
     entry = AuditEntry.objects.of_chain(store_id).get(seq=seq)

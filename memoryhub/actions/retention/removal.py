@@ -187,6 +187,8 @@ def _move_start(row: AuditChain, last: int, act: Act) -> None:
     row.start_versions = chain.set_digest(key, members, row.start_versions, less=_versions_of(gone_now))
     row.start_seals = seals.outlive(row.pk, first, last, row.start_seals)
     row.start_signature = start_signature(row)
+    if row.older_seq <= last:
+        row.older_seq, row.older_signature = 0, None  # the start is signed with the current key
     AuditChain.objects.filter(pk=row.pk).update(
         start_seq=last,
         start_hash=row.start_hash,
@@ -194,6 +196,8 @@ def _move_start(row: AuditChain, last: int, act: Act) -> None:
         start_versions=row.start_versions,
         start_seals=row.start_seals,
         start_signature=row.start_signature,
+        older_seq=row.older_seq,
+        older_signature=row.older_signature,
     )
     recorded = redactions.filter(seq__lte=last)
     recorded.filter(number__isnull=False).delete()

@@ -140,6 +140,8 @@ class Export:
             "chain": row.pk,
             "last_seq": last.seq,
             "last_hash": last.hash,
+            "older_seq": row.older_seq,
+            "older_signature": row.older_signature,
             "start_seq": row.start_seq,
             "start_hash": row.start_hash,
             "start_at": chain.moment(row.start_at) if row.start_at else None,

@@ -19,13 +19,15 @@ class Checked:
     """What the files say about the chains.
 
     `chains` are the ids of the chains in the files. `files` are the problems of the files themselves. `absent` are the
-    numbers of the oldest segments, if these are kept elsewhere. `problems` has the first wrong entry of each chain, as
+    numbers of the oldest segments, if these are kept elsewhere. `lost` are the names of the audit keys that are needed
+    for some lines and not there. `problems` has the first wrong entry of each chain, as
     (seq, sentence).
     """
 
     chains: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
     absent: list[int] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
     problems: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
@@ -42,7 +44,7 @@ def check(path: Path, only: str | None = None, archive: Path | None = None) -> C
         for chain, checkpoints in of_chain.items():
             if chain not in found.problems and (problem := next(_problems(chain, checkpoints), None)):
                 found.problems[chain] = problem
-    found.files, found.absent = files.problems, files.absent
+    found.files, found.absent, found.lost = files.problems, files.absent, files.lost
     return found
 
 

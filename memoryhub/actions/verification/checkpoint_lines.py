@@ -1,4 +1,4 @@
-"""The lines of the checkpoint files: JSON objects. Each is signed with the audit key, together with its place.
+"""The lines of the checkpoint files: JSON objects. Each is signed with the audit key `key`, together with its place.
 
 A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
 the first line is an Opening. The last line of a full segment is a Closing. Lines without segment and number come from
@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.conf import settings
+from memoryhub.actions.core import keys
 
 LONGEST = 4_096
 """The greatest length of a line, in bytes."""
@@ -57,8 +57,8 @@ class Line:
 
 
 def written(what: Checkpoint | Opening | Closing, segment: int, number: int) -> bytes:
-    """Return a line as bytes, with its place and its signature."""
-    fields = {**asdict(what), "segment": segment, "line": number}
+    """Return a line as bytes, with its place and its signature by the current key."""
+    fields = {**asdict(what), "key": keys.key_name(), "segment": segment, "line": number}
     return (json.dumps({**fields, "mac": _mac(fields)}) + "\n").encode()
 
 
@@ -67,13 +67,22 @@ def parsed(text: bytes) -> Line | None:
     try:
         fields = json.loads(text)
         mac = fields.pop("mac")
-        if (json.dumps({**fields, "mac": mac}) + "\n").encode() != text:
+        if (json.dumps({**fields, "mac": mac}) + "\n").encode() != text or keys.of(fields["key"]) is None:
             return None
         if not hmac.compare_digest(_mac(fields) if "line" in fields else _old_mac(fields), str(mac)):
             return None
         return _line(fields)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def lost_key(text: bytes) -> str | None:
+    """Return the name of a line's audit key if that was lost, so that nothing can be said about the line."""
+    try:
+        name = str(json.loads(text)["key"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    return name if keys.is_lost(name) else None
 
 
 def _line(fields: dict[str, Any]) -> Line:
@@ -84,9 +93,9 @@ def _line(fields: dict[str, Any]) -> Line:
 
 def _mac(fields: dict[str, Any]) -> str:
     text = json.dumps(fields)
-    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"checkpoint line\0" + text.encode(), "sha256").hex()
+    return hmac.digest(keys.of(fields["key"]) or b"", b"checkpoint line\0" + text.encode(), "sha256").hex()
 
 
 def _old_mac(fields: dict[str, Any]) -> str:
     text = json.dumps([fields[name] for name in ("at", "chain", "seq", "hash", "key")])
-    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"checkpoint\0" + text.encode(), "sha256").hex()
+    return hmac.digest(keys.of(fields["key"]) or b"", b"checkpoint\0" + text.encode(), "sha256").hex()

@@ -13,6 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memoryhub.actions.core import keys
 from memoryhub.actions.verification import checkpoint_lines, checkpoints
 from memoryhub.actions.verification.checkpoint_lines import LONGEST, Checkpoint, Closing, Line, Opening
 
@@ -27,10 +28,16 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """How far one file has been read. `before` is the SHA-256 of the previous segment; None if that was not read."""
+    """How far one file has been read. `before` is the SHA-256 of the previous segment; None if that was not read.
+
+    `key` is the place of the newest audit key so far: no line after it may be signed with an older one. `lost` has the
+    names of keys that are not there any more.
+    """
 
     segment: int
     before: str | None
+    key: int = 0
+    lost: set[str] = field(default_factory=set)
     number: int = 0
     place: int = 0
     is_numbered: bool = False
@@ -42,7 +49,11 @@ class _File:
         """Check the next line and return it, or None if it cannot be read. `problem` keeps the first fault."""
         self.place += 1
         line = checkpoint_lines.parsed(text)
-        fault = self._fault(line, text)
+        if line is None and (name := checkpoint_lines.lost_key(text)):
+            self.lost.add(name)
+            fault = ""
+        else:
+            fault = self._fault(line, text)
         if fault and not self.problem:
             self.problem = fault
         self.number = line.number if line and line.number else self.number + 1
@@ -55,6 +66,10 @@ class _File:
         changed = f"line {self.place} was changed"
         if line is None:
             return changed if text.endswith(b"\n") or len(text) == LONGEST else f"line {self.place} is not whole"
+        key = keys.names().index(line.what.key)
+        if key < self.key:
+            return f"line {self.place} is signed with an older audit key than the line before it"
+        self.key = key
         if line.number is None:
             return changed if self.segment > 1 or self.is_numbered else ""
         if self.is_closed or line.segment != self.segment or line.number <= self.number:
@@ -77,13 +92,15 @@ class Files:
     """The live file at `path` and its segments, with those in the directory `archive`.
 
     Iterate over it to read the files. Afterwards, `problems` has the first fault of each file. `absent` has the numbers
-    of the oldest segments, if they are in neither directory.
+    of the oldest segments, if they are in neither directory. `lost` has the names of audit keys that would be needed.
     """
 
     def __init__(self, path: Path, archive: Path | None = None) -> None:
         self.path, self.archive = path, archive
         self.problems: list[str] = []
         self.absent: list[int] = []
+        self.lost: set[str] = set()
+        self._key = 0
         self._last: _File | None = None
 
     def __iter__(self) -> Iterator[Placed]:
@@ -132,12 +149,13 @@ class Files:
 
     def _read(self, stream: BufferedReader, left: int, path: Path, number: int) -> Iterator[Placed]:
         before = self._last.whole.hexdigest() if self._last else None
-        self._last = file = _File(number, before)
+        self._last = file = _File(number, before, self._key, self.lost)
         while text := stream.readline(min(LONGEST, left)):
             left -= len(text)
             line = file.take(text)
             if line is not None and isinstance(line.what, Checkpoint):
                 yield Placed(path.name, file.place, line.what)
+        self._key = file.key
         if file.problem:
             self.problems.append(f"{path} {file.problem}")
 

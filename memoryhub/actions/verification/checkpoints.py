@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memoryhub import chain
-from memoryhub.actions.core.audit import key_name
+from memoryhub.actions.core.keys import key_name
 from memoryhub.actions.verification import checkpoint_lines
 from memoryhub.actions.verification.checkpoint_lines import LONGEST, Checkpoint, Closing, Line, Opening
 from memoryhub.models import AuditChain
@@ -45,12 +45,16 @@ class Known:
 
 @dataclass(slots=True)
 class _End:
-    """The end of the live file: its segment, its last line's number, its size in bytes, and whether it is closed."""
+    """The end of the live file: its segment, its last line's number, its size in bytes, and whether it is closed.
+
+    `is_old` says that its last line is signed with an older audit key.
+    """
 
     segment: int
     number: int = 0
     size: int = 0
     is_closed: bool = False
+    is_old: bool = False
 
 
 def append(path: Path, at: datetime, known: Known | None = None) -> int:
@@ -109,9 +113,10 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def _ready(path: Path, known: Known) -> _End:
-    """Finish what a crash interrupted and close the live file if it is full; return the end of the live file."""
+    """Finish what a crash interrupted, and close the live file if it is full or the audit key was rotated; return the
+    end of the live file."""
     end = _end_of(path)
-    if end.size and not end.is_closed and _is_full(path, end):
+    if end.size and not end.is_closed and (end.is_old or _is_full(path, end)):
         _close(path, end)
     if end.is_closed:
         end = _begin_next(path, end.segment)
@@ -130,7 +135,8 @@ def _end_of(path: Path) -> _End:
         stream.seek(max(0, size - LONGEST))
         last = checkpoint_lines.parsed(stream.read().splitlines(keepends=True)[-1])
         if last is not None and last.segment and last.number:
-            return _End(last.segment, last.number, size, isinstance(last.what, Closing))
+            is_old = last.what.key != key_name()
+            return _End(last.segment, last.number, size, isinstance(last.what, Closing), is_old)
         stream.seek(0)
         count = sum(block.count(b"\n") for block in iter(lambda: stream.read(BLOCK), b""))
     return _End((first and first.segment) or 1, count, size)

@@ -58,7 +58,7 @@ def run_asked(at: datetime) -> None:
         return
     begun = time.monotonic()
     written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE)
-    wrong, entries = ["checkpoints"] if written.files else [], 0
+    wrong, entries = ["checkpoints"] if written.files or written.lost else [], 0
     for chain in verify.chains(written.chains):
         count, problem = verify.verify(chain)
         entries += count

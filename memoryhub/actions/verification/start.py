@@ -1,10 +1,11 @@
 """The start of a chain that has lost its oldest entries: its signature, and the versions that outlived them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from memoryhub import chain
 from memoryhub.actions.core import seals
@@ -55,9 +56,9 @@ class Start:
     def _sealed(self, row: AuditChain, reviewed: Mapping[str, str]) -> Iterator[str]:
         """Yield a sentence for each problem of the versions that outlived their entries."""
         there = []
-        redactions = _newest(row.pk, self.seq)
-        versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=self.seq).select_related("text")
-        for version in versions.order_by("pk").iterator(500):
+        redactions = newest_redactions(row.pk, self.seq)
+        versions, gone = outlived(row)
+        for version in versions.select_related("text").order_by("pk").iterator(500):
             there.append(version.pk)
             self._number(version.memory_id, version.number)
             at_start, newest = redactions.get(version.pk, (None, None))
@@ -66,8 +67,7 @@ class Start:
             if version.review_state != reviewed.get(version.pk):
                 yield f"the review state of version {version.pk} was changed"
             yield from content_problems(version, newest)
-        gone = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=self.seq, seq__gt=self.seq)
-        for memory, number, version_id in gone.values_list("memory", "number", "version"):
+        for memory, number, version_id in gone:
             there.append(str(version_id))
             self._number(str(memory), number or 0)
         if chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, there) != row.start_versions:
@@ -77,7 +77,14 @@ class Start:
         self.numbers[memory] = max(self.numbers[memory], number)
 
 
-def _newest(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
+def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[str | None, int | None, str | None]]]":
+    """Return the versions that outlived their entries, and (memory, number, version) of those removed later on."""
+    removed = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=row.start_seq, seq__gt=row.start_seq)
+    versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=row.start_seq)
+    return versions, removed.values_list("memory", "number", "version")
+
+
+def newest_redactions(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
     """Return {version:
 
     (its newest redaction up to the start, its newest redaction)} of versions from before the start.

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
 from memoryhub import chain
 from memoryhub.actions.core import seals
-from memoryhub.actions.core.audit import key_name, to_json
+from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import delete
@@ -25,6 +24,7 @@ from memoryhub.actions.verification import (
     review_states,
 )
 from memoryhub.actions.verification.derived import derived_problems
+from memoryhub.actions.verification.older_keys import OlderKeys
 from memoryhub.actions.verification.redactions import Redacted
 from memoryhub.actions.verification.rows import (
     SALT,
@@ -44,11 +44,15 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with an entry, as a sentence. `seq` is None if it concerns the chain as a whole."""
+    """What is wrong with an entry, as a sentence. `seq` is None if it concerns the chain as a whole.
+
+    With `is_unknown`, nothing is known to be wrong: something could not be verified, because an older key was lost.
+    """
 
     chain: str
     seq: int | None
     what: str
+    is_unknown: bool = False
 
     def __str__(self) -> str:
         return f"{self.chain} entry {self.seq}: {self.what}" if self.seq else f"{self.chain}: {self.what}"
@@ -80,7 +84,8 @@ def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Pro
 def _verified(chain_id: str) -> tuple[int, Problem | None]:
     if missing.is_gone(chain_id):
         return 0, None
-    problems = _Verification(chain_id).problems()
+    verification = _Verification(chain_id)
+    problems = verification.problems()
     counted = 0
     for problem in problems:
         if isinstance(problem, Problem):
@@ -93,6 +98,8 @@ def _verified(chain_id: str) -> tuple[int, Problem | None]:
     except UNREADABLE as error:
         reraise_refusal(error)
         return counted, Problem(chain_id, None, "what is derived from the entries cannot be read")
+    if unknown := verification.keys.unknown():
+        return counted, Problem(chain_id, None, unknown, is_unknown=True)
     return counted, None
 
 
@@ -126,6 +133,7 @@ class _Verification:
     def __init__(self, chain_id: str) -> None:
         self.chain, self.chunk = chain_id, CHUNK
         self.start = Start.of(chain_id)
+        self.keys = OlderKeys(self.start.row)
         self.seq, self.hash = self.start.seq, self.start.hash
         self.numbers = self.start.numbers
         self.redacted = Redacted()
@@ -160,6 +168,8 @@ class _Verification:
         redaction = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
         if redaction:
             yield Problem(self.chain, redaction.seq, f"redaction {redaction.pk} is told by an entry that is missing")
+        for what in self.keys.problems_of_end(self.seq):
+            yield Problem(self.chain, None, what)
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:
@@ -223,12 +233,7 @@ class _Verification:
             yield "the entry is missing"
         if entry.previous_hash != self.hash:
             yield "it does not follow the entry before it"
-        if entry.key_name != key_name():
-            yield f"it was written with the audit key {entry.key_name}, and this is {key_name()}"
-        plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
-        canonical = chain.canonical(entry.key_name, plain, entry.commitments)
-        if chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) != entry.hash:
-            yield "it was changed: its hash does not fit"
+        yield from self.keys.problems(entry)
         if not written_as_read(entry):
             yield "it was changed: it is not written as the hub writes it"
         yield from self._commitments(entry)

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from memoryhub import ids
+from memoryhub.actions.core import keys
 from memoryhub.actions.core.audit import lock_hub
 from memoryhub.actions.core.transactions import my_turn, together, writing
 from memoryhub.actions.webhooks import facts
@@ -124,7 +124,7 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
     mine = [wants for wants in wanting if wants.store in (None, chain)]
     end = facts.end_of_part(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
     names = {name for wants in mine for name in wants.events}
-    key = settings.MEMORYHUB_AUDIT_KEY
+    key = keys.first()
     found = [
         (wants.id, event)
         for entry in (facts.entries(chain, seq, end, names) if names else ())
@@ -235,7 +235,7 @@ def next_of(webhook_id: str) -> datetime | None:
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
     """Create the deliveries for retention runs and imports whose state has changed since the last check. Return
     True."""
-    key = settings.MEMORYHUB_AUDIT_KEY
+    key = keys.first()
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})
         changed: Any = jobs.filter(stores).exclude(told=F("state")).order_by("pk")

@@ -7,10 +7,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.conf import settings
-
-from memoryhub import ids, outgoing
-from memoryhub.actions.core import audit, tree
+from memoryhub import chain, ids, outgoing
+from memoryhub.actions.core import audit, keys, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import deliveries as webhooks_reading
@@ -101,7 +99,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
         if Webhook.objects.of_place(store_id).count() >= MOST:
             raise TooManyWebhooks
         webhooks_reading.begin(store_id)
-        webhook = Webhook.objects.create(
+        webhook = Webhook(
             id=ids.new_id(ids.WEBHOOK, act.at),
             store_id=store_id,
             name=wanted.name,
@@ -112,6 +110,8 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
             created_at=act.at,  # type: ignore[misc]
             created_by_id=act.actor.id if act.actor.kind == ActorKind.USER else None,
         )
+        webhook.keys = _keys_from(webhook, webhook.generation)
+        webhook.save(force_insert=True)
         _tell(tell, "create_webhook", webhook, {"state": [None, wanted.as_json()]})
     return webhook
 
@@ -181,7 +181,8 @@ def rotate(webhook_id: str, act: Act) -> Webhook:
     """Give a webhook a new secret and return the webhook. For a day, both secrets sign."""
     with _of(webhook_id, act) as (webhook, tell):
         before = webhook.generation
-        _change(webhook, generation=before + 1, previous_until=act.at + schedule.ROTATION)
+        made = {"generation": before + 1, "keys": _keys_from(webhook, before + 1)}
+        _change(webhook, previous_until=act.at + schedule.ROTATION, **made)
         _tell(tell, "rotate_webhook", webhook, {"generation": [before, before + 1]})
     return webhook
 
@@ -201,8 +202,21 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
     generations = [webhook.generation]
     if webhook.previous_until is not None and webhook.previous_until > at:
         generations.append(webhook.generation - 1)
-    key = settings.MEMORYHUB_AUDIT_KEY
-    return [signing.secret_of(key, webhook.pk, generation) for generation in generations]
+    return [signing.secret_of(_key_of(webhook, one), webhook.pk, one) for one in generations]
+
+
+def _key_of(webhook: Webhook, generation: int) -> bytes:
+    """Return the audit key from which a generation of the secret is derived: that which was current when it was made,
+    or the first one. If it was lost, the receiver refuses what the current one signs, until the secret is renewed."""
+    names = [name for since, name in webhook.keys if since <= generation]
+    return (keys.of(names[-1]) or keys.current()) if names else keys.first()
+
+
+def _keys_from(webhook: Webhook, generation: int) -> list[list[Any]]:
+    """Return the `keys` of a webhook whose secret is made anew now."""
+    of_now = keys.key_name()
+    known = webhook.keys[-1][1] if webhook.keys else chain.key_id(keys.first())
+    return webhook.keys if known == of_now else [*webhook.keys, [generation, of_now]]
 
 
 def reveal(webhook_id: str, act: Act) -> str:
@@ -220,9 +234,7 @@ def send_test(webhook_id: str, act: Act) -> Delivery:
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
         seq = _tell(tell, "test_webhook", webhook, {})
-        event = webhook_events.test_event(
-            webhook.pk, webhook.store_id or HUB, seq, act.at, settings.MEMORYHUB_AUDIT_KEY
-        )
+        event = webhook_events.test_event(webhook.pk, webhook.store_id or HUB, seq, act.at, keys.first())
         made = webhooks_reading.add(webhook, event, act.at)
         _change(webhook, next_at=act.at)
     return made

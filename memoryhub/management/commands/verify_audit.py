@@ -16,6 +16,7 @@ from memoryhub.actions.verification import (
     checkpoint_check,
     checkpoints as checkpoint_files,
     missing,
+    older_keys,
     runs,
     verify,
 )
@@ -81,11 +82,14 @@ class Command(HubCommand):
         if chain and chain not in known and not AuditEntry.objects.of_chain(chain).exists():
             raise CommandError(f"There is no chain {chain}, and there never was.", returncode=self.not_done)
         total, problems = self._verify_chains([chain] if chain else known, written.problems)
+        lost = [older_keys.missing(name) for name in sorted(written.lost)]
         if chain is None:
-            wrong = [*(["checkpoints"] if written.files else []), *(problem.chain for problem in problems)]
+            wrong = [*(["checkpoints"] if written.files else []), *(problem.chain for problem in problems), *lost]
             self._record(_took(begun), entries=total, wrong=wrong, checkpoints_complete=is_complete)
-        if written.files or problems:
-            raise CommandError("\n".join([*written.files, *map(str, problems)]))
+        if written.files or problems or lost:
+            is_unknown = not written.files and all(problem.is_unknown for problem in problems)
+            said = [*written.files, *map(str, problems), *(f"checkpoints cannot be verified: {one}" for one in lost)]
+            raise CommandError("\n".join(said), returncode=self.not_done if is_unknown else 1)
         self.stdout.write(f"All {total} entries are right.")
 
     def _verify_chains(

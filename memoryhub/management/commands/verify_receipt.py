@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from memoryhub.actions.core import documents
+from memoryhub.actions.core.documents import Verdict
 from memoryhub.starting import HubCommand
 
 
@@ -22,11 +23,20 @@ class Command(HubCommand):
     def handle(self, *, file: str, **_: Any) -> None:
         try:
             text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-            is_right = documents.is_right(text)
+            verdict = documents.check(text)
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{file} cannot be read: {error}") from error
         except documents.Malformed as error:
             raise CommandError(f"{file} is no receipt and no certificate: {error}") from error
-        if not is_right:
+        if verdict is Verdict.LOST:
+            said = "It may be signed with an older audit key, which is missing: nothing can be said about it."
+            raise CommandError(f"{said} Put the key back with rotate_audit_key --put-back.", returncode=self.not_done)
+        if verdict is Verdict.UNCONFIRMED:
+            raise CommandError(
+                "It is signed with an older audit key, and the audit no longer has what would confirm it. Who holds"
+                " that key could have written it.",
+                returncode=self.not_done,
+            )
+        if verdict is not Verdict.RIGHT:
             raise CommandError("This hub did not write this document, or somebody changed it.")
         self.stdout.write("The document is valid: this hub wrote it, and nobody has changed it.")

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoryhub.actions.core import documents
+from memoryhub.actions.core.documents import Verdict
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.models import MemoryStore, Receipt, Role
 from memoryhub.web.common.access import act, in_store
@@ -43,12 +44,17 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
 def _check(text: str) -> tuple[str, str]:
     """Verify a pasted document. Return “right”, “wrong” or “malformed”, and a sentence that says so."""
     try:
-        is_right = documents.is_right(text.strip())
+        verdict = documents.check(text.strip())
     except documents.Malformed:
         return "malformed", _(
             "This is no receipt and no certificate. Paste the whole document, from the first { to the last }."
         )
-    if is_right:
+    if verdict in (Verdict.UNCONFIRMED, Verdict.LOST):
+        return "wrong", _(
+            "The document is signed with an older audit key, and the hub has nothing that confirms it. Who holds that"
+            " key could have written it."
+        )
+    if verdict is Verdict.RIGHT:
         return "right", _("The document is valid: this hub wrote it, and no one has changed it.")
     return "wrong", _("The document is not valid: this hub did not write it, or someone changed it.")
 

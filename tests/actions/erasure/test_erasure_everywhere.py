@@ -38,7 +38,9 @@ OF_MACHINES: dict[str, str] = {
     **dict.fromkeys(
         [
             "AuditChain.last_hash", "AuditChain.start_hash", "AuditChain.start_signature",
-            "AuditChain.start_versions", "AuditChain.start_seals", "Seal.chain", "Seal.digest", "Seal.home",
+            "AuditChain.start_versions", "AuditChain.start_seals", "AuditChain.key_name",
+            "AuditChain.older_signature", "Installation.older_keys", "Webhook.keys",
+            "Seal.chain", "Seal.digest", "Seal.home",
             "Seal.kind", "Seal.row", "Seal.salt", "RefusalWindow.door", "AuditEntry.actor_kind", "AuditEntry.actor_id",
             "AuditEntry.author_id", "AuditEntry.session", "AuditEntry.door", "AuditEntry.command",
             "AuditEntry.memory", "AuditEntry.version", "AuditEntry.group", "AuditEntry.digest",

@@ -1,0 +1,76 @@
+"""Which audit key each entry of a chain needs.
+
+A rotation signs the last entry of each chain with the new key. The entries up to it count under older keys: its hash
+follows from all of them, so who holds an older key can change none of them, and add none after it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from memoryhub import chain
+from memoryhub.actions.core import keys
+from memoryhub.models import AuditChain, AuditEntry
+
+
+def signature(chain_id: str, seq: int, entry_hash: str) -> str:
+    """Return the signature of the current key under the last entry that an older key wrote."""
+    return chain.seal_of(keys.current(), ["older", chain_id, seq, entry_hash])
+
+
+class OlderKeys:
+    """Checks the keys of a chain's entries, in order."""
+
+    def __init__(self, row: AuditChain | None) -> None:
+        self.row = row
+        self.last = row.older_seq if row else 0
+        self.current = keys.key_name()
+        self.known = {name: keys.of(name) or b"" for name in keys.names()}
+        self.lost: Counter[str] = Counter()
+
+    def problems(self, entry: AuditEntry) -> Iterator[str]:
+        """Yield a sentence for each problem of an entry's key and hash, and count those whose key was lost."""
+        name = entry.key_name
+        if (name == self.current) != (entry.seq > self.last):
+            yield f"it was written with the audit key {name}, and this is {self.current}"
+        if name not in self.known:
+            if keys.is_lost(name):
+                self.lost[name] += 1
+            elif entry.seq <= self.last:
+                yield f"it was written with the audit key {name}, which this hub never had"
+        elif hash_of(entry, self.known[name]) != entry.hash:
+            yield "it was changed: its hash does not fit"
+        if entry.seq == self.last and not self._is_signed(entry):
+            yield "it, or one before it, was changed: it is not the last one of the older audit key"
+
+    def _is_signed(self, entry: AuditEntry) -> bool:
+        row = self.row
+        return row is not None and row.older_signature == signature(entry.chain, entry.seq, entry.hash)
+
+    def problems_of_end(self, seq: int) -> Iterator[str]:
+        """Yield a sentence if the chain, which ends at `seq`, lacks entries that older keys wrote."""
+        row = self.row
+        if self.last > seq:
+            yield f"entries {seq + 1} to {self.last}, which an older audit key wrote, are missing"
+        if row and not (row.start_seq < self.last if self.last else row.older_signature is None):
+            yield "what it says about older audit keys was changed"
+        if row and keys.known().is_complete and row.key_name != (self.current if len(self.known) > 1 else None):
+            yield "the audit key that it asks for is not the hub's"
+
+    def unknown(self) -> str:
+        """Return a sentence about entries that cannot be verified; "" if there are none."""
+        return "; ".join(
+            f"{count} {'entry' if count == 1 else 'entries'} cannot be verified: {missing(name)}"
+            for name, count in sorted(self.lost.items())
+        )
+
+
+def missing(name: str) -> str:
+    """Return the words for an older key that was lost."""
+    return f"the older audit key {name} is missing (put it back with rotate_audit_key --put-back)"
+
+
+def hash_of(entry: AuditEntry, key: bytes) -> str:
+    """Return the hash that an entry has if this key wrote it."""
+    plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
+    canonical = chain.canonical(entry.key_name, plain, entry.commitments)
+    return chain.entry_hash(key, entry.previous_hash, canonical)
