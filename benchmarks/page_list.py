@@ -240,7 +240,7 @@ LINES: tuple[Line, ...] = (
 NOT_PAGES = {
     **dict.fromkeys(("browsers", "browsers_of", "second_step"), "a few rows of one person by an index"),
     **dict.fromkeys(("provider", "provider_back"), "lead to the identity provider and back"),
-    "add_app": "a form",
+    "add_app": "a form", "acts": "some requests of people", "act_request": "one row by its id",
     "invitation": "the page of a secret link, which has no store", "receipt": "one row by its id",
     "erase": "leads to erase_everywhere", "erasure_letter": "the receipts of one act by their ids",
     "scan": "one row by its id", "save_view": "a form about one filter",
@@ -264,7 +264,8 @@ NOT_PAGES = {
     "first_call": "a key by its id, and few entries of its agent",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
-    "hide_first_steps", "undo_decisions", "code", "use_passkey", "ask_passkey", "begin_passkey", "add_passkey",
+    "hide_first_steps", "allow_act", "refuse_act", "withdraw_act", "set_second_person",
+    "undo_decisions", "code", "use_passkey", "ask_passkey", "begin_passkey", "add_passkey",
     "end_browser", "end_other_browsers", "remove_authenticator", "remove_authenticators",
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
     "password_link", "forgotten", "reset_password", "end_mail", "test_mail", "verify_now", "back_up_now",

@@ -40,6 +40,7 @@ EVALUATION = "eval_"
 CLAUDE_PRESET = "clpreset_"
 BROWSER = "browser_"
 AUTHENTICATOR = "auth_"
+ACT_REQUEST = "actreq_"
 
 
 def milliseconds(at: datetime) -> int:

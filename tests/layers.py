@@ -60,7 +60,7 @@ ROOMS = {
         "review": "audit history proposals sessions",
         "findings": "audit history review sessions undo",
         "claude_runs": "agents sessions",
-        "today": "background findings proposals review stores",
+        "today": "accounts background findings proposals review stores",
     },
 }  # fmt: skip
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""

@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import (
     HUB,
+    ActRequest,
     AuditEntry,
     ClaudePreset,
     ClaudeRun,
@@ -158,6 +159,10 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
             versions=[{"number": 1, "at": AT.isoformat(), "by": "Alice", "content": content}],
         )  # fmt: skip
         ImportItem.objects.create(job=job, number=1, path="/of Alice", found="conflict", choice="skip", content="x")
+        act_request = ActRequest.objects.create(
+            id="actreq_1", act="erase", store=store.id, path="/erase", digest="0", asked_by=alice, asked_at=AT,
+            expires_at=AT,
+        )  # fmt: skip
     agent_key, session = Key.objects.get(), Session.objects.get()
     return {
         "store_id": store.id, "memory_id": version.memory_id, "version_id": version.id, "path": "d", "chain": store.id,
@@ -167,7 +172,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         "webhook_id": hook.pk, "delivery_id": delivery.pk, "import_id": job.pk,
         "finding_id": finding.pk, "number": 1, "group": "group_1", "topic": "retention",
         "comment_id": comment.pk, "claude_run_id": claude_run.pk, "claude_preset_id": preset.pk,
-        "browser_id": "browser_1", "authenticator_id": "auth_1",
+        "browser_id": "browser_1", "authenticator_id": "auth_1", "request_id": act_request.pk,
     }  # fmt: skip
 
 

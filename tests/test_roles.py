@@ -43,12 +43,13 @@ FORMS: Mapping[str, str] = {
         edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook test_webhook
         retention_certificate remove_memories replay_failed replay_delivery new_claude_run stop_claude_run
         continue_claude_run propose_claude_run claude_preset start_claude_evaluation stop_claude_evaluation
+        allow_act refuse_act withdraw_act
     """,
     SUPERUSER: """
         hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent
         issue_key new_store copy_store delete_store hub_limits hub_background scrub_now hub_rules new_hub_policy
         new_webhook verify_now hub_backups back_up_now hub_claude test_mail
-        remove_authenticators browsers_of
+        remove_authenticators browsers_of set_second_person
     """,
 }
 """{the least role, in the memory store of the address if it has one: the names of the addresses}. What a person may do
@@ -56,9 +57,9 @@ in several memory stores at once is decided for each of them: these addresses ar
 
 UNKNOWN = {
     "new_claude_run", "stop_claude_run", "continue_claude_run", "propose_claude_run", "claude_preset",
-    "start_claude_evaluation", "stop_claude_evaluation",
+    "start_claude_evaluation", "stop_claude_evaluation", "allow_act", "refuse_act", "withdraw_act",
 }  # fmt: skip
-"""For who may not run Claude, these do not exist."""
+"""For who may not run Claude, or decide about an act, these do not exist."""
 
 LEAST = {name: role for role, names in FORMS.items() for name in names.split()}
 

@@ -3,6 +3,7 @@
 from django.http import HttpRequest
 from ninja import Query, Router
 
+from memoryhub.actions.accounts import second_person
 from memoryhub.actions.erasure.api import redact
 from memoryhub.actions.memories import api_versions
 from memoryhub.actions.memories.api_versions import Author, NoSuchVersion, Wanted
@@ -65,7 +66,10 @@ def retrieve_memory_version(
 )  # fmt: skip
 def redact_memory_version(request: HttpRequest, memory_store_id: str, memory_version_id: str) -> Json:
     """Permanently removes text and path from a version. The newest version of a live memory is 400, and so is a version
-    under a legal hold; a redacted version stays as it is. A request with a session cannot redact."""
+    under a legal hold; a redacted version stays as it is. A request with a session cannot redact, and
+    none can while the hub wants a second person for it (403)."""
+    if second_person.is_on():
+        raise Problem.needs_second_person()
     try:
         found = redact(memory_store_id, memory_version_id, call_of(request).asked)
     except NoSuchVersion:

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from memoryhub import chain
-from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.accounts import keys_and_roles, second_person
 from memoryhub.actions.stores import api
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.api.frame import Call, Json, call_of, needs
@@ -68,7 +68,9 @@ def update_memory_store(request: HttpRequest, memory_store_id: str, body: Update
 def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """Permanently deletes a memory store with its memories and memory versions. Its audit entries remain, and a last
     one records the deletion. Needs a key with `manage` access to all memory stores; a key to this one alone may archive
-    it. 400 while a legal hold is on anything in it."""
+    it. 400 while a legal hold is on anything in it, 403 while the hub wants a second person for it."""
+    if second_person.is_on():
+        raise Problem.needs_second_person()
     api.delete_store(memory_store_id, call_of(request).asked)
     return {"type": "memory_store_deleted", "id": memory_store_id}
 

@@ -14,11 +14,13 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub.actions.accounts import people, resets
+from memoryhub.actions.accounts import people, resets, second_person
 from memoryhub.actions.core import outbox
 from memoryhub.actions.mail import alarms, choices, digests, removals
 from memoryhub.actions.mail.digests import About
 from memoryhub.models import (
+    ActRequest,
+    ActRequestState,
     BackgroundTask,
     Decision,
     Invitation,
@@ -133,6 +135,29 @@ def _reset(mail: Mail, user: User, at: datetime) -> Letter | None:
 def _test(mail: Mail, user: User, at: datetime) -> Letter | None:
     lead = _("This is the test message that you asked for. The hub can send e-mail.")
     return Letter(user.email, _("Test message of MemoryHub"), [lead], _("Open the hub"), page("today"))
+
+
+def _second(mail: Mail, user: User, at: datetime) -> Letter | None:
+    """Return the message that a request waits for this person, or that this person's request was decided."""
+    request = (
+        ActRequest.objects.filter(pk=mail.about, expires_at__gt=at).select_related("asked_by", "decided_by").first()
+    )
+    if request is None or not request.asked_by.is_active:
+        return None
+    title, url = str(second_person.ACTS[request.act]), page("act_request", request.pk)
+    if request.state == ActRequestState.WAITING and second_person.may_decide(request, user):
+        lead = _("%(name)s asks a second person to allow: %(act)s") % {"name": name(request.asked_by), "act": title}
+        return Letter(user.email, _("An act waits for a second person"), [lead], _("Look, and decide"), url)
+    if request.asked_by_id != user.pk or not request.decided_by:
+        return None
+    if request.state == ActRequestState.ALLOWED:
+        lead = _("%(name)s allowed what you asked for: %(act)s")
+    elif request.state == ActRequestState.REFUSED:
+        lead = _("%(name)s refused what you asked for: %(act)s")
+    else:
+        return None
+    lead %= {"name": name(request.decided_by), "act": title}
+    return Letter(user.email, _("The second person has decided"), [lead], _("Open it"), url)
 
 
 # ------------------------------------------------------------------------------------------------ comments
@@ -308,6 +333,7 @@ _WRITERS: dict[MailKind, Callable[[Mail, User, datetime], Letter | None]] = {
     MailKind.DIGEST: _digest,
     MailKind.RETENTION: _retention,
     MailKind.ALARM: _alarm,
+    MailKind.SECOND: _second,
 }
 
 

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub.actions import figures
-from memoryhub.actions.accounts import browsers, tries
+from memoryhub.actions.accounts import browsers, second_person, tries
 from memoryhub.actions.backups import schedule
 from memoryhub.actions.claude_runs import work as claude_work
 from memoryhub.actions.core import background, disk_space, hub_clock, outbox, transactions
@@ -128,6 +128,7 @@ class Forgetting:
         housekeeping.forget_sessions(now)
         browsers.forget(now)
         forgetting.forget_previews(clock)
+        second_person.forget(now)
         background.forget_nodes(clock)
         refusals.write_counted(now)
 

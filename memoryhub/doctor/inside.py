@@ -7,6 +7,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
+from memoryhub.actions.accounts import second_person
 from memoryhub.actions.backups import databases, schedule
 from memoryhub.actions.core import background, installation, keys, sql
 from memoryhub.actions.verification import checkpoint_check, checkpoints, newest, runs
@@ -166,3 +167,6 @@ def people(_: datetime) -> Iterator[Finding]:
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
         do = "Open the link that `serve` prints at its start, which makes the first administrator."
         yield warning("people", "The hub has no active administrator.", do)
+    if second_person.is_on() and second_person.administrators() < 2:
+        do = "Invite another administrator, or run manage.py unset_second_person."
+        yield warning("people", "Acts need a second person, and only one administrator can sign in.", do)

@@ -93,6 +93,12 @@ class Problem(Exception):
         return cls(507, "api_error", message, _NO_RETRY)
 
     @classmethod
+    def needs_second_person(cls) -> "Problem":
+        """Return the error for an act that only people can do while the hub wants a second person for it."""
+        message = "This hub wants a second person for this. A person asks for it on a page of the hub; a key cannot."
+        return cls(403, "permission_error", message)
+
+    @classmethod
     def disk_full(cls) -> "Problem":
         message = "The disk is full: nothing can be stored. Reading and deleting still work."
         return cls(503, "overloaded_error", message, {"Retry-After": "30"})

@@ -6,7 +6,7 @@ import memoryhub.models.fields
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0058_comments_of_imports'),
+        ('memoryhub', '0059_imported_decisions'),
     ]
 
     operations = [

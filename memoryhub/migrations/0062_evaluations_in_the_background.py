@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0058_comments_of_imports'),
+        ('memoryhub', '0061_act_requests'),
     ]
 
     operations = [

@@ -1,6 +1,7 @@
 """The tables of the hub, with their constraints, and their queries as QuerySet methods."""
 
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
+from memoryhub.models.act_requests import ActRequest, ActRequestState
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
 from memoryhub.models.authenticators import Authenticator, AuthenticatorKind
 from memoryhub.models.background import BackgroundTask, Installation, StreamCursor
@@ -34,7 +35,8 @@ from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
 __all__ = [
-    "GOING_ON", "HUB", "Access", "Activity", "Agent", "Alarm", "Assignment", "Attempt", "AuditChain", "AuditEntry",
+    "GOING_ON", "HUB", "Access", "ActRequest", "ActRequestState", "Activity", "Agent", "Alarm", "Assignment",
+    "Attempt", "AuditChain", "AuditEntry",
     "Authenticator", "AuthenticatorKind", "BackgroundTask", "BrowserSession", "CallCount", "CallWindow", "Claim",
     "ClaudeDay", "ClaudeEvaluation", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel", "ClaudePreset", "ClaudeRun",
     "ClaudeRunState", "Comment", "Decision", "Delivery", "DeliveryState", "Digest", "Directory", "Door", "Figures",

@@ -20,6 +20,7 @@ class MailKind(models.TextChoices):
     DIGEST = "digest", _("Daily digest")
     RETENTION = "retention", _("Warning before a removal")
     ALARM = "alarm", _("Alarm")
+    SECOND = "second", _("Second person")
 
 
 class MailState(models.TextChoices):
@@ -49,9 +50,9 @@ class Mail(models.Model):
 
     So it says only what its receiver may see then, and nothing has to be erased from it. `to` is the receiver; it is
     null for the address of an invitation, and for a new password of an address without an account. `about` names what
-    the message is about: a comment, an invitation or an alarm; `store` is its memory store. Of the token of an
-    invitation only `nonce` is stored, which is of no use without SECRET_KEY. `problem` is why the last try failed, in a
-    few words. A message that turns out to be needless is deleted.
+    the message is about: a comment, an invitation, an alarm or a request; `store` is its memory store. Of the token of
+    an invitation only `nonce` is stored, which is of no use without SECRET_KEY. `problem` is why the last try failed,
+    in a few words. A message that turns out to be needless is deleted.
     """
 
     kind = models.CharField(max_length=10, choices=MailKind.choices)

@@ -156,6 +156,7 @@ class HubSettings(Governed):
     `backups` has the settings of the scheduled backups, `backup_last` says what the last one was like. A person asked
     for one with `backup_asked`; the background began the last one at `backup_begun_at`.
     `claude_role` is the lowest role in a memory store with which a person may start Claude runs there ("": no one may).
+    With `second_person`, acts that cannot be undone need the permission of a second person.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
@@ -177,6 +178,7 @@ class HubSettings(Governed):
     backup_asked = models.BooleanField(default=False, db_default=False)
     backup_begun_at = models.DateTimeField(null=True)
     claude_role = models.CharField(max_length=7, default="admin", db_default="admin", blank=True)
+    second_person = models.BooleanField(default=False, db_default=False)
 
     objects = HubSettingsQuerySet.as_manager()
 

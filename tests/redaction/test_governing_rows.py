@@ -11,7 +11,7 @@ from django.db import models
 from pytest_django import DjangoDbBlocker
 
 from memoryhub import chain
-from memoryhub.actions.accounts import authenticators, keys_and_roles, people, single_sign_on
+from memoryhub.actions.accounts import authenticators, keys_and_roles, people, second_person, single_sign_on
 from memoryhub.actions.comments import comments
 from memoryhub.actions.core import holds, hub_settings, seals
 from memoryhub.actions.core.audit import Act, Actor
@@ -123,6 +123,9 @@ def govern() -> MemoryStore:
     authenticators.add_passkey(bob, "laptop", "an id", "a key", 1, at=AT)
     known = single_sign_on.Known("https://id.example.com", "1", "dora@example.com", True, "Dora", None, True)
     single_sign_on.enter(known, (), address="", at=AT)
+    wanted = second_person.content([["note", ["x"]]], [["Memory", "/a.md"]], "because")
+    asked = second_person.ask("remove_memories", "/", store.pk, wanted, act)
+    second_person.allow(asked.pk, User.objects.get(name="Root"), Act(Actor.person(bob), Door.WEB, AT))
     return store
 
 

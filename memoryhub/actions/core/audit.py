@@ -28,17 +28,21 @@ class Actor:
     """The author of an act. `label` is the author's current name.
 
     For a key, `id` is the key's id and `author_id` the agent's. For a person, both are the person's id. For the hub,
-    both are None.
+    both are None. `second` is the id of the person who allowed the act.
     """
 
     kind: str
     id: str | None
     author_id: str | None
     label: str
+    second: str | None = None
 
     @classmethod
-    def person(cls, user: User) -> "Actor":
-        return cls(ActorKind.USER.value, user.id, user.id, str(user))
+    def person(cls, user: User, second: User | None = None) -> "Actor":
+        """Return a person as an actor. With `second`, the name says who allowed the act."""
+        if second is None:
+            return cls(ActorKind.USER.value, user.id, user.id, str(user))
+        return cls(ActorKind.USER.value, user.id, user.id, f"{user} (allowed by {second})", second.id)
 
     @classmethod
     def system(cls, label: str) -> "Actor":

@@ -374,6 +374,7 @@ def _receipt(store: tree.Tree, seq: int, details: Mapping[str, Any]) -> Receipt:
         "memory_store_id": store.store,
         "at": chain.moment(store.at),
         "by": store.act.actor.id,
+        **({"allowed_by": store.act.actor.second} if store.act.actor.second else {}),
         "entry": seq,
         "entry_hash": entry.hash,
         "audit_key": entry.key_name,

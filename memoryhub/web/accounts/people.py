@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoryhub.actions.accounts import people as actions, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.accounts.sign_in import may_use_password
 from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, Key, MemoryStore, Role, User, Webhook
@@ -27,9 +28,9 @@ from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.people_forms import InviteForm
 from memoryhub.web.common.access import by, person, superuser_only
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_other, spend_form
+from memoryhub.web.common.second import guard
 
 
 def link_of(token: str) -> str:
@@ -53,7 +54,7 @@ def invite(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form)
     gives_all = form.cleaned_data["is_superuser"] or form.cleaned_data["role"] == Role.ADMIN
-    if gives_all and (asks := proof(request)) is not None:
+    if gives_all and (asks := guard(request, "invite_administrator", lambda: _words(form.cleaned_data))) is not None:
         return asks
     if not spend_form(request):
         return see_other(request, "people")
@@ -65,6 +66,16 @@ def invite(request: Request) -> HttpResponse:
         form.add_error("email", _("Another person already has this e-mail address."))
         return _page(request, form)
     return shown_link(request, invitation, token, reverse("people"))
+
+
+def _words(given: Mapping[str, Any]) -> Words:
+    roles = [_("Administrator of the hub")] if given["is_superuser"] else []
+    roles += [f"{store.name}: {Role(given['role']).label}" for store in given["stores"]]
+    return [(_("Person"), given["email"]), *((_("Role"), str(role)) for role in roles)]
+
+
+def _person(user: User) -> Words:
+    return [(_("Person"), f"{user} ({user.email})")]
 
 
 def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
@@ -94,7 +105,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
     if request.POST.get("active") != "1":
         return see_other(request, "deactivate", user.id)
     gives_all = user.is_superuser or MemoryStore.objects.administered_by(user).exists()
-    if gives_all and (asks := proof(request)) is not None:
+    if gives_all and (asks := guard(request, "activate_user", lambda: _person(user))) is not None:
         return asks
     actions.set_active(user, True, **by(request))
     messages.success(request, _("%(name)s can sign in again.") % {"name": isolated(str(user))})
@@ -168,7 +179,7 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
     user = get_object_or_404(User, pk=user_id, is_active=True)
     if not may_use_password(user):
         raise PermissionDenied
-    if (asks := proof(request)) is not None:
+    if (asks := guard(request, "password_link", lambda: _person(user))) is not None:
         return asks
     if not spend_form(request):
         return see_other(request, "people")

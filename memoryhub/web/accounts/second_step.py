@@ -24,6 +24,7 @@ from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.fresh import is_fresh, proof
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
+from memoryhub.web.common.second import guard
 
 APP, SECONDS_OF_APP = "memoryhub.app", 3600
 
@@ -133,7 +134,7 @@ def remove(request: Request, authenticator_id: str) -> HttpResponse:
 def remove_all(request: Request, user_id: str) -> HttpResponse:
     """Remove the app and the passkeys of a person who has lost them."""
     user = get_object_or_404(User, pk=user_id)
-    if (asks := proof(request)) is not None:
+    if (asks := guard(request, "remove_proofs", lambda: [(_("Person"), f"{user} ({user.email})")])) is not None:
         return asks
     acting = by(request)
     actions.remove_app(user, actor=acting["actor"], at=acting["at"])

@@ -89,6 +89,11 @@ class KeyForm(forms.Form):
         days = self.cleaned_data["expires_in"]
         return None if days == NEVER else at + timedelta(days=int(days))
 
+    def lasts(self) -> str:
+        """Return in words how long the key works."""
+        chosen = self.cleaned_data["expires_on"]
+        return f"{chosen:%Y-%m-%d}" if chosen else str(dict(DAYS)[self.cleaned_data["expires_in"]])
+
 
 class IssueKeyForm(KeyForm):
     """A key to some or all memory stores, for hub administrators."""

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.models import Access, Agent, AuditEntry, Key, KeyStore, MemoryStore, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.agents.clients import clients
@@ -22,9 +23,9 @@ from memoryhub.web.agents.rows import key_rows
 from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.acts import act_words
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, spend_form
+from memoryhub.web.common.second import guard
 from memoryhub.web.path_rules.naming import rules_naming
 from memoryhub.web.search.keys import ending_of
 
@@ -45,8 +46,10 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
     if not form.is_valid():
         return render(request, "agents/issue_key.html", {"form": form, "agent": agent, "form_once": fresh_form()})
     may_redact = form.cleaned_data["access"] == Access.MANAGE
-    if (may_redact or form.reach().get("all_stores")) and (asks := proof(request)) is not None:
-        return asks
+    if may_redact or form.reach().get("all_stores"):
+        asks = guard(request, "issue_key", lambda: _words(agent, form))
+        if asks is not None:
+            return asks
     if not spend_form(request):
         return see_other(request, "agent", agent.id)
     acting = by(request)
@@ -60,6 +63,14 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
         **acting,
     )
     return issued(request, key, secret)
+
+
+def _words(agent: Agent, form: IssueKeyForm) -> Words:
+    reach = form.reach()
+    names = [_("all memory stores")] if reach["all_stores"] else [store.name for store in reach["stores"]]
+    access = str(Access(form.cleaned_data["access"]).label)
+    stores = ((_("Memory store"), str(name)) for name in names)
+    return [(_("Agent"), agent.name), (_("Access"), access), (_("Expires in"), form.lasts()), *stores]
 
 
 def issued(request: Request, key: Key, secret: str) -> HttpResponse:

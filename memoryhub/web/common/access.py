@@ -90,7 +90,11 @@ def person(request: Request) -> User:
 
 def by(request: Request) -> dict[str, Any]:
     """Return the keyword arguments of an action: the person as actor, the web door, and the current time."""
-    return {"actor": Actor.person(person(request)), "door": Door.WEB, "at": timezone.now()}
+    return {
+        "actor": Actor.person(person(request), getattr(request, "second", None)),
+        "door": Door.WEB,
+        "at": timezone.now(),
+    }
 
 
 def act(request: Request, note: str = "", group: str | None = None) -> Act:

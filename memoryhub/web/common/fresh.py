@@ -21,7 +21,7 @@ from memoryhub.web.common.forms import PasswordForm
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now
 
-_OWN = ("csrfmiddlewaretoken", "proof")
+PROOF_FIELDS = ("csrfmiddlewaretoken", "proof")
 PAGE = "common/proof.html"
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 """When somebody proved who they are whom others let in: what that sign-in was worth is not known."""
@@ -51,7 +51,10 @@ def proof(request: Request) -> HttpResponse | None:
     if is_fresh(request):
         return None
     form = PasswordForm(request.POST if "proof" in request.POST else None)
-    shown = {"form": form, "kept": [(name, values) for name, values in request.POST.lists() if name not in _OWN]}
+    shown = {
+        "form": form,
+        "kept": [(name, values) for name, values in request.POST.lists() if name not in PROOF_FIELDS],
+    }
     shown |= {
         "minutes": settings.MEMORYHUB_FRESH_MINUTES,
         "by_passkey": _by_passkey(person(request)),

@@ -3,14 +3,15 @@
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
-from memoryhub.models import BrowserSession, Role
+from memoryhub.models import BrowserSession, Role, User
 
 
 class Request(HttpRequest):
     """A request to a page; `role` is the person's role in the store, set by `access.in_store`; `browser` is there if
-    the person is signed in."""
+    the person is signed in; `second` is who has allowed the act, set by `second.guard`."""
 
     htmx: HtmxDetails
     role: Role
     browser: BrowserSession
+    second: User | None
     csp_nonce: str

@@ -13,11 +13,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.erasure import erasure, several
 from memoryhub.actions.erasure.elsewhere import TooLong
 from memoryhub.actions.erasure.several import Planned
@@ -25,9 +26,9 @@ from memoryhub.models import MemoryStore, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text.spellings import SHORTEST
 from memoryhub.web.common.access import act, person, signed_in
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.second import counted, guard, note_of
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.erasure import collected, everywhere_rows, forms, letter
 from memoryhub.web.erasure.asked import Asked, BadAsked, Searched
@@ -134,7 +135,25 @@ def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
     if not asked.to_erase():
         said = _("Nothing was erased, because no memory store was ticked.")
         return _list(request, stores, asked, form=confirmed, problem=said, goes_on=False)
-    return proof(request) or _erase(request, stores, asked, confirmed.cleaned_data["note"])
+    note = confirmed.cleaned_data["note"]
+    return guard(request, "erase", lambda: _words(stores, asked, note)) or _erase(request, stores, asked, note)
+
+
+def _words(stores: Stores, asked: Asked, note: str) -> Words:
+    """Return what is erased: the texts, each ticked spelling, and the places in each store, as they are now."""
+    erased = [one for one in asked.spellings if asked.takes(one)]
+    found = [(stores[store], asked.searched[store]) for store in asked.to_erase()]
+    return [
+        *((_("Text"), text) for text in asked.subject),
+        *((_("Spelling"), f"{one.text} ({counted(one.places)})") for one in erased if one.text not in asked.subject),
+        *((_("Memory store"), _places(store.name, result)) for store, result in found),
+        *note_of(note),
+    ]
+
+
+def _places(name: str, result: Searched) -> str:
+    said = ngettext("%(name)s: %(count)s place", "%(name)s: %(count)s places", result.places)
+    return said % {"name": name, "count": counted(result.places)}
 
 
 def _searched(asked: Asked, stores: Stores, user: User) -> Asked:

@@ -15,10 +15,10 @@ from memoryhub.models import Hold, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import entries, see_other
 from memoryhub.web.common.redaction_marks import Mark, mark_of
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.second import guard, note_of
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.history.versions import page_context
@@ -69,7 +69,11 @@ def redact_version(request: Request, store: MemoryStore, version_id: str) -> Htt
     refusal = _refusal(store, memory, version)
     form = RedactForm(memory, request.POST if request.method == "POST" else None)
     if request.method == "POST" and refusal is None and form.is_valid():
-        if (asks := proof(request)) is not None:
+        words = [
+            (gettext("Memory"), memory.path), (gettext("Version"), str(version.number)),
+            *note_of(form.cleaned_data["note"]),
+        ]  # fmt: skip
+        if (asks := guard(request, "redact_version", lambda: words)) is not None:
             return asks
         try:
             redaction.redact_version(store.id, version.pk, act(request, form.cleaned_data["note"]))

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.core import holds
 from memoryhub.actions.erasure import whole
 from memoryhub.models import Memory, MemoryStore, Role
@@ -15,11 +16,12 @@ from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.second import counted, guard, note_of
 
 MOST = 200
+MOST_IN_WORDS = 50
 """The most memories that are removed at once: the trash lists fewer on a page."""
 
 
@@ -63,7 +65,7 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
     is_confirmed = request.method == "POST" and "name" in request.POST
     form = RemoveForm(name, request.POST if is_confirmed else None)
     if is_confirmed and form.is_valid():
-        if asked := proof(request):
+        if asked := guard(request, "remove_memories", lambda: _words(going, form.cleaned_data["note"])):
             return asked
         done = whole.remove_memories(store.pk, [memory.pk for memory in going], act(request, form.cleaned_data["note"]))
         _say(request, going, done)
@@ -78,6 +80,12 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
         "only": memories[0] if len(memories) == 1 else None,
     }
     return render(request, "erasure/whole.html", pages.context(request, store, **shown))
+
+
+def _words(going: list[Memory], note: str) -> Words:
+    versions = sum(memory.version_count - memory.removed_versions for memory in going)
+    paths = [(_("Memory"), memory.path) for memory in going[:MOST_IN_WORDS]]
+    return [*paths, (_("Memories"), counted(len(going))), (_("Versions"), counted(versions)), *note_of(note)]
 
 
 def _say(request: Request, memories: list[Memory], done: int) -> None:

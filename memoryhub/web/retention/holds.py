@@ -13,14 +13,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.core import holds
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, Role
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
 from memoryhub.web.common.access import act, in_store
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.second import guard, note_of
 from memoryhub.web.retention.holds_forms import WHOLE_STORE, HoldForm
 
 METHODS = ["GET", "HEAD", "POST"]
@@ -79,10 +80,23 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
         together = Hold.objects.of_case(store.pk, kind, hold.case_number).active(now) if hold.case_number else None
         shown = {"row": row, "hold": hold, "is_over": _is_over(hold, now), "together": together and together.count()}
         return render(request, "retention/release_hold.html", pages.context(request, store, **shown))
-    if kind == HoldKind.HOLD and (asks := proof(request)) is not None:
-        return asks
+    if kind == HoldKind.HOLD:
+        asks = guard(request, "release_hold", lambda: _words(request, store, hold, now))
+        if asks is not None:
+            return asks
     _release(request, store, hold)
     return see_other(list_url(store))
+
+
+def _words(request: Request, store: MemoryStore, hold: Hold, at: datetime) -> Words:
+    """Return what is released: the hold, or each one of its case."""
+    case = [(_("Case"), hold.case_number)] if hold.case_number else []
+    found = [hold]
+    if "together" in request.POST and case:
+        found = list(Hold.objects.of_case(store.pk, HoldKind(hold.kind), hold.case_number).active(at).order_by("pk"))
+    gone = _("A memory that was removed permanently")
+    held = [(_("Legal hold on"), f"{row.path or gone}: {row.hold.reason}") for row in _rows(request, store, found)]
+    return [(_("Memory store"), store.name), *case, *held, *note_of(request.POST.get("note", ""))]
 
 
 def _release(request: Request, store: MemoryStore, hold: Hold) -> None:

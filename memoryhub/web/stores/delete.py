@@ -20,9 +20,9 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import NameTypedForm, NoteForm
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.second import guard, note_of
 from memoryhub.web.common.tool_errors import for_people
 
 MOST_COUNTED = 10_000
@@ -55,7 +55,10 @@ def delete(request: Request, store: MemoryStore) -> HttpResponse:
         raise PermissionDenied
     form = DeleteStoreForm(store, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        if (asks := proof(request)) is not None:
+        words = [
+            (_("Memory store"), f"{store.name} ({store.pk})"), *note_of(form.cleaned_data["note"]),
+        ]  # fmt: skip
+        if (asks := guard(request, "delete_store", lambda: words)) is not None:
             return asks
         try:
             seq = deleting.delete_store(store.id, act=act(request, form.cleaned_data["note"]))

@@ -14,16 +14,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.accounts import keys_and_roles, people, withdrawals
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.models import Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.people import shown_link
 from memoryhub.web.common.access import by, in_store, person
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_other, spend_form
+from memoryhub.web.common.second import guard
 from memoryhub.web.stores.members_forms import AddMemberForm, RoleForm
 
 
@@ -40,13 +41,17 @@ def members(request: Request, store: MemoryStore) -> HttpResponse:
     if user is not None and (reason := _why_not(store, user)):
         form.add_error("email", reason)
         return _page(request, store, form)
-    if role == Role.ADMIN and (asks := proof(request)) is not None:
+    if role == Role.ADMIN and (asks := guard(request, "make_admin", lambda: _words(store, email))) is not None:
         return asks
     if user is None:
         return _invite(request, store, email, role)
     keys_and_roles.set_role(store, user, role, **by(request))
     messages.success(request, _("%(name)s is now a member.") % {"name": isolated(str(user))})
     return see_other(request, "members", store.id)
+
+
+def _words(store: MemoryStore, email: str) -> Words:
+    return [(_("Person"), email), (_("Role"), str(Role.ADMIN.label)), (_("Memory store"), store.name)]
 
 
 def _known(me: User, email: str) -> User | None:
@@ -90,8 +95,10 @@ def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse
     if not form.is_valid():
         return HttpResponseBadRequest()
     role = Role(form.cleaned_data["role"])
-    if role == Role.ADMIN != member.role and (asks := proof(request)) is not None:
-        return asks
+    if role == Role.ADMIN != member.role:
+        asks = guard(request, "make_admin", lambda: _words(store, member.user.email))
+        if asks is not None:
+            return asks
     return _change(request, store, member, role)
 
 

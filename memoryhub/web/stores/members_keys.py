@@ -13,10 +13,10 @@ from memoryhub.web.agents.forms import StoreKeyForm
 from memoryhub.web.agents.keys import issued
 from memoryhub.web.agents.rows import key_rows
 from memoryhub.web.common.access import by, in_store, person
-from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, spend_form
+from memoryhub.web.common.second import guard
 
 
 @never_cache
@@ -29,8 +29,14 @@ def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
     form = StoreKeyForm(given, store=store, user=person(request), initial=wanted)
     if not form.is_valid():
         return _page(request, store, form)
-    if form.cleaned_data["access"] == Access.MANAGE and (asks := proof(request)) is not None:
-        return asks
+    if form.cleaned_data["access"] == Access.MANAGE:
+        agent = form.chosen.name if form.chosen else form.cleaned_data["new_agent"]
+        words = [
+            (_("Agent"), agent), (_("Access"), str(Access.MANAGE.label)), (_("Expires in"), form.lasts()),
+            (_("Memory store"), store.name),
+        ]  # fmt: skip
+        if (asks := guard(request, "issue_key", lambda: words)) is not None:
+            return asks
     if not spend_form(request):
         return see_other(request, "store_keys", store.id)
     try:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.models import MemoryStore, MemoryVersion
+from memoryhub.web.accounts import second_person
 from memoryhub.web.common.access import person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import SeeOther, asked
@@ -41,6 +42,7 @@ def today(request: Request) -> HttpResponse:
         "has_stores": bool(stores),
         "roles": roles.order_by("store__name", "pk")[:ROLES],
         "steps": _first_steps(request, stores, now),
+        "acts": second_person.waiting_for(user, now),
         "for_you": for_you.for_you(stores, user),
         "dangers": dangerous.worst(stores, user, now),
         "waiting": waiting.waiting(stores, user),

@@ -82,6 +82,10 @@ OF_MACHINES: dict[str, str] = {
         MADE_HERE,
     ),
     **dict.fromkeys(
+        ["ActRequest.act", "ActRequest.store", "ActRequest.path", "ActRequest.digest", "ActRequest.state"], MADE_HERE,
+    ),
+    "ActRequest.content": "encrypted, and gone when the act begins, or after seven days",
+    **dict.fromkeys(
         ["HubSettings.rules", "HubSettings.backups", "HubSettings.backup_last", "BackgroundTask.node",
          "BackgroundTask.name", "BackgroundTask.problem",
          "Installation.secret_mark", "Installation.audit_mark"], OF_THE_HUB,

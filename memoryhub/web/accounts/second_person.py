@@ -1,0 +1,197 @@
+"""The pages about acts that need a second person: what waits, one request, its decision, and the setting."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from memoryhub.actions.accounts import second_person as actions
+from memoryhub.actions.accounts.second_person import ACTS, Content
+from memoryhub.models import ActRequest, ActRequestState, MemoryStore, User
+from memoryhub.web.common.access import act, person, signed_in, superuser_only
+from memoryhub.web.common.fresh import proof
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import see_other
+from memoryhub.web.common.second import LONGEST, guard
+
+SHOWN = 50
+"""How many ended requests are listed."""
+
+
+class AnswerForm(forms.Form):
+    """Why a request is refused."""
+
+    answer = forms.CharField(
+        label=gettext_lazy("Why it is refused"), max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A request as pages show it. `state` is that of the row, or `lapsed`."""
+
+    request: ActRequest
+    title: str | Promise
+    store: str
+    state: str
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in (ActRequestState.WAITING, ActRequestState.ALLOWED)
+
+
+def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
+    """Return requests as rows, which were loaded with the people that they name."""
+    stores = {one.store for one in found if one.store}
+    names = dict(MemoryStore.objects.filter(pk__in=stores).values_list("pk", "name")) if stores else {}
+    return [Row(one, ACTS.get(one.act, one.act), names.get(one.store or "", ""), _state(one, at)) for one in found]
+
+
+def _state(request: ActRequest, at: datetime) -> str:
+    is_open = request.state in (ActRequestState.WAITING, ActRequestState.ALLOWED)
+    if is_open and (request.expires_at <= at or not request.asked_by.is_active):
+        return "lapsed"
+    return request.state
+
+
+def waiting_for(user: User, at: datetime) -> list[Row]:
+    """Return what waits for a person on the home page: requests to decide, and own ones that were allowed."""
+    loaded = ActRequest.objects.select_related("asked_by").newest()
+    own = loaded.open(at).filter(asked_by=user, state=ActRequestState.ALLOWED)
+    return rows_of([*loaded.to_decide_by(user, at)[:SHOWN], *own[:SHOWN]], at)
+
+
+@never_cache
+@require_safe
+@signed_in
+def acts(request: Request) -> HttpResponse:
+    """List the requests that concern the person: those to decide, their own open ones, and those that ended."""
+    user, at = person(request), timezone.now()
+    found = ActRequest.objects.concerning(user).select_related("asked_by", "decided_by").newest()
+    to_decide = rows_of(list(found.to_decide_by(user, at)), at)
+    own = rows_of(list(found.open(at).filter(asked_by=user)), at)
+    known = {row.request.pk for row in (*to_decide, *own)}
+    shown = {
+        "to_decide": to_decide,
+        "own": own,
+        "ended": [row for row in rows_of(list(found[:SHOWN]), at) if row.request.pk not in known],
+        "is_on": actions.is_on(),
+        "administrators": actions.administrators(),
+    }
+    return render(request, "accounts/acts.html", shown)
+
+
+@never_cache
+@require_safe
+@signed_in
+def act_request(request: Request, request_id: str) -> HttpResponse:
+    """Show one request to who made it, and to who may decide it."""
+    return _page(request, _found(request, request_id), AnswerForm())
+
+
+def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse:
+    user, at = person(request), timezone.now()
+    (row,) = rows_of([found], at)
+    content = actions.content_of(found)
+    shown = {
+        "row": row,
+        "content": content,
+        "fields": _hidden(content) if row.state == ActRequestState.ALLOWED and found.asked_by == user else [],
+        "may_decide": row.state == ActRequestState.WAITING and actions.may_decide(found, user) and content,
+        "is_own": found.asked_by == user,
+        "form": form,
+    }
+    return render(request, "accounts/act_request.html", shown)
+
+
+def _hidden(content: Content | None) -> list[tuple[str, str]]:
+    """Return the fields of the form that was allowed."""
+    return [(name, value) for name, values in content.fields for value in values] if content else []
+
+
+def _found(request: Request, request_id: str) -> ActRequest:
+    rows = ActRequest.objects.concerning(person(request)).select_related("asked_by", "decided_by")
+    found = rows.filter(pk=request_id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@require_POST
+@signed_in
+def allow_act(request: Request, request_id: str) -> HttpResponse:
+    """Allow what another person asked for, after a proof."""
+    found = _decidable(request, request_id)
+    if (asks := proof(request)) is not None:
+        return asks
+    return _decide(request, found, lambda user: actions.allow(found.pk, user, act(request)))
+
+
+@require_POST
+@signed_in
+def refuse_act(request: Request, request_id: str) -> HttpResponse:
+    """Refuse what another person asked for, with a reason."""
+    found = _decidable(request, request_id)
+    form = AnswerForm(request.POST)
+    if not form.is_valid():
+        return _page(request, found, form)
+    answer = form.cleaned_data["answer"].replace("\0", "\ufffd")
+    return _decide(request, found, lambda user: actions.refuse(found.pk, user, answer, act(request, answer)))
+
+
+def _decidable(request: Request, request_id: str) -> ActRequest:
+    found = _found(request, request_id)
+    if not actions.may_decide(found, person(request)):
+        raise PermissionDenied
+    return found
+
+
+def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActRequest]) -> HttpResponse:
+    try:
+        decide(person(request))
+    except actions.MayNotDecide:
+        raise PermissionDenied from None
+    except actions.NotOpen:
+        messages.warning(request, _("This was decided, taken back, or has lapsed."))
+    else:
+        messages.success(request, _("Your decision was recorded."))
+    return see_other(request, "act_request", found.pk)
+
+
+@require_POST
+@signed_in
+def withdraw_act(request: Request, request_id: str) -> HttpResponse:
+    """Take an own request back."""
+    found = _found(request, request_id)
+    if found.asked_by != person(request):
+        raise PermissionDenied
+    try:
+        actions.withdraw(found.pk, person(request), act(request))
+    except actions.NotOpen:
+        messages.warning(request, _("This was decided, taken back, or has lapsed."))
+    return see_other(request, "acts")
+
+
+@require_POST
+@superuser_only
+def set_second_person(request: Request) -> HttpResponse:
+    """Ask for a second person from now on; or no longer, which needs a second person itself."""
+    on = request.POST.get("on") == "1"
+    asks = proof(request) if on else guard(request, "unset_second_person", list)
+    if asks is not None:
+        return asks
+    try:
+        actions.turn(act(request), on=on)
+    except actions.TooFew:
+        messages.warning(request, _("This needs two administrators of the hub who can sign in."))
+    return see_other(request, "acts")
