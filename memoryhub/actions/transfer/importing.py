@@ -104,7 +104,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
             actors=import_items.labels(bundle.memories),
             memory_count=sum(map(len, (bundle.memories, brought.read.left, bundle.proposals, bundle.rules[:1]))),
             created_at=act.at,
-            created_by_id=_person(act),
+            created_by_id=act.actor.id if act.actor.kind == ActorKind.USER else None,
         )
         job.save(force_insert=True)
     return job
@@ -203,22 +203,17 @@ def start(import_id: str, act: Act) -> None:
         if job.state != ImportState.PREVIEW:
             raise NotOpen(import_id)
         tree.require_active(store)
-        job.state, job.group, job.done_count, job.started_at = ImportState.RUNNING, _group(act), 0, act.at
+        job.state, job.group, job.done_count, job.started_at = (
+            ImportState.RUNNING,
+            act.group or ids.new_id(ids.GROUP, act.at),
+            0,
+            act.at,
+        )
         job.actor, job.door = _kept(act.actor), act.door.value
         job.save(update_fields=["state", "group", "done_count", "started_at", "actor", "door"])
         items = ImportItem.objects.filter(job_id=import_id)
         choices = {choice: items.filter(choice=choice).count() for choice in ("take", BESIDE, SKIP)}
-        _tell(
-            store,
-            job,
-            "start_import",
-            {
-                "source": job.source,
-                "name": job.name,
-                "place": job.place,
-                **choices,
-            },
-        )
+        _tell(store, job, "start_import", {"source": job.source, "name": job.name, "place": job.place, **choices})
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
@@ -385,16 +380,8 @@ def _store_of(import_id: str) -> str:
     return Import.objects.values_list("store_id", flat=True).get(pk=import_id)
 
 
-def _group(act: Act) -> str:
-    return act.group or ids.new_id(ids.GROUP, act.at)
-
-
 def _kept(actor: Actor) -> dict[str, Any]:
     return {"kind": actor.kind, "id": actor.id, "author_id": actor.author_id, "label": actor.label}
-
-
-def _person(act: Act) -> str | None:
-    return act.actor.id if act.actor.kind == ActorKind.USER else None
 
 
 def _tell(store: tree.Tree, job: Import, command: str, details: Mapping[str, object]) -> None:
