@@ -54,17 +54,23 @@ class Folder:
         """Return the bytes of a file, or None if there is none."""
         try:
             return (self.root / relative).read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def put(self, relative: str, data: bytes | None, was: str | None) -> None:
-        """Write a file, or remove it (None). Raises Busy unless its digest still is `was` (None: there is none), and
-        OSError for a place that cannot be written, or is outside."""
+    def require(self, relative: str, was: str | None) -> None:
+        """Raise Busy unless the digest of a file still is `was` (None: there is none), and OSError for a place where no
+        file can be, or that is outside."""
         target = self.root / relative
-        if not target.parent.resolve().is_relative_to(self.root):
-            raise OSError(f"{relative} would be outside of the directory")
+        place = next(parent for parent in target.parents if parent.exists())
+        if not place.is_dir() or not place.resolve().is_relative_to(self.root):
+            raise OSError(f"{place} is no directory here, or leads outside")
         if target.is_symlink() or digest_of(self.read(relative)) != was:
             raise Busy(relative)
+
+    def put(self, relative: str, data: bytes | None, was: str | None) -> None:
+        """Write a file, or remove it (None). Raises as `require` does."""
+        self.require(relative, was)
+        target = self.root / relative
         if data is not None:
             self.store(relative, data)
             return

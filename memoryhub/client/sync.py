@@ -132,15 +132,13 @@ class Sync:
 
     def _bring(self, relative: str, memory: Any, here: str | None, told: str = "", more: str = "") -> None:
         """Give the file the text of the memory, or delete it."""
-        data = None
-        if memory is not None:
-            try:
-                memory = self.memories.retrieve(memory.id, memory_store_id=self.store, view="full")
-            except anthropic.NotFoundError:
-                raise Busy(relative) from None
-            data = memory.content.encode()
         try:
-            self.folder.put(relative, data, here)
+            self.folder.require(relative, here)  # before the hub notes that the text was read
+            if memory is not None:
+                memory = self.memories.retrieve(memory.id, memory_store_id=self.store, view="full")
+            self.folder.put(relative, memory.content.encode() if memory else None, here)
+        except anthropic.NotFoundError:
+            raise Busy(relative) from None
         except OSError as error:
             self._tell("not here", relative, str(error.strerror or error), once=True)
             return
@@ -221,7 +219,10 @@ class Sync:
         if became == "open":
             return True
         del self.state.waiting[relative]
-        self._put_back(relative, None if became == "merged" else here, memory, f"proposal #{number} was {became}")
+        if became == "merged":
+            self._bring(relative, memory, here)
+        else:
+            self._put_back(relative, here, memory, f"proposal #{number} was {became}")
         return True
 
     def _state_of(self, number: int) -> str:

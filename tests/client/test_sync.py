@@ -181,10 +181,12 @@ def test_a_proposal_waits_for_a_person(place: Place, alice: User, is_merged: boo
     proposal = Proposal.objects.get()
     if is_merged:
         decide.merge(place.store.pk, 1, {}, proposal_plan(proposal).digest, by(alice))
+        set_rules(place.store)
+        place.change("/topics/tests.md", "Run them thrice.\n")
     else:
         decide.refuse(place.store.pk, 1, by(alice), seen=decide.seen_of(proposal))
     told = place.look()
-    assert place.here == place.there == ({"/topics/tests.md": "Run them twice.\n"} if is_merged else before)
+    assert place.here == place.there == ({"/topics/tests.md": "Run them thrice.\n"} if is_merged else before)
     assert place.aside == ([] if is_merged else ["Run them twice.\n"])
     assert any("refused" in line for line in told) is not is_merged
     assert place.look() == []
@@ -208,6 +210,16 @@ def test_what_the_hub_cannot_keep_stays_as_it_is_and_is_sent_once(place: Place, 
     (place.root / "out").symlink_to(tmp_path)
     place.change("/out/x.md", "x\n")
     assert "outside" in place.look()[0] and place.look() == [] and not (tmp_path / "x.md").exists()
+    place.write("topics/.hidden", "a directory, and nothing in it for the hub\n")
+    for path in ("tests.md", "nested.md"):
+        (place.root / "topics" / path).unlink()
+    place.look()
+    place.change("/topics", "A memory now.\n")
+    place.change("/large.md", None)
+    place.change("/large.md/deep.md", "Beneath.\n")
+    place.write("large.md", "A file here.\n")
+    told = [line.partition(":")[0] for line in place.look()]
+    assert told == ["not sent  large.md", "not here  large.md/deep.md", "not here  topics"] and place.look() == []
 
 
 def test_what_the_hub_masks_is_masked_in_the_file(place: Place) -> None:
