@@ -63,6 +63,8 @@ def test_all_of_it_comes_back_the_same(
     assert "merged in part" in html and "left out</span>" in html
     assert "It is needed" in client.get(url_of(target, 3)).content.decode()
     assert "Alice (imported)" in client.get(listed(target, "?state=decided")).content.decode()
+    html = client.get(reverse("export_store", args=[trips.new_store("Empty").pk])).content.decode()
+    assert "With history" in html and "With proposals" not in html
 
 
 @pytest.mark.parametrize("seed", range(tried(192, 2)))

@@ -169,6 +169,7 @@ def test_too_many_and_a_directory_with_a_star_are_refused(ruled: MemoryStore) ->
     assert rules_of(target) == ()
 
 
+@pytest.mark.both_databases
 def test_the_command_takes_them_over_if_told(ruled: MemoryStore, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     file.write_bytes(export(ruled, "jsonl", governance=True))
