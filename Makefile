@@ -15,7 +15,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
+.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures package lock clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -80,11 +80,14 @@ pictures: developed ## Take pictures of every page on demo data, both widths and
 	@sh tools/debian.sh chromium
 	$(PY) -m pytest -p no:xdist tests/web/pictures.py
 
+package: developed ## Make the wheel and the source archive of the hub in ./dist
+	$(PY) -m hatchling build
+
 lock: ## Write requirements*.txt of the short requirements*.in, with hashes (LOCK_OPTIONS=--upgrade for newer ones)
 	@sh tools/lock.sh $(LOCK_OPTIONS)
 
 clean: ## Remove what was made, but never the data
-	rm -rf .venv staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv staticfiles dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 needed:

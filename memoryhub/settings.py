@@ -14,13 +14,20 @@ from memoryhub.database import sqlite_files
 from memoryhub.group_roles import grants_of
 from memoryhub.limits import LIMITS
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resolve()
+_installed = Path(__file__).resolve().parent / "beside"
+IS_INSTALLED = _installed.is_dir()
+"""Whether this is the package of `make package`: it has inside what is beside it in a checkout."""
+
+BASE_DIR = _installed if IS_INSTALLED else Path(__file__).resolve().parent.parent
+DATA_DIR = Path(
+    os.environ.get("MEMORYHUB_DATA_DIR")
+    or (Path.home() / ".local/share/memoryhub" if IS_INSTALLED else BASE_DIR / "data")
+).resolve()
 
 
 # A command that only uses a hub creates no files: with MEMORYHUB_DATA_DIR forgotten it would start a second hub. A
 # secret that is missing is replaced by a random one for this process alone.
-USES_A_HUB = Path(sys.argv[0]).name == "manage.py" and sys.argv[1:2] not in (["serve"], ["migrate"])
+USES_A_HUB = Path(sys.argv[0]).name in ("manage.py", "memoryhub") and sys.argv[1:2] not in (["serve"], ["migrate"])
 
 
 MEMORYHUB_ABSENT_SECRETS: list[str] = []
@@ -304,7 +311,7 @@ LOGIN_REDIRECT_URL = "today"
 LOGOUT_REDIRECT_URL = "sign_in"
 
 LANGUAGE_CODE = "en"
-LOCALE_PATHS = [BASE_DIR / "memoryhub" / "locale"]
+LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
@@ -323,7 +330,8 @@ DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM") or f"MemoryHub <memoryhub@{_do
 PASSWORD_RESET_TIMEOUT = 4 * 3600
 
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(os.environ.get("MEMORYHUB_STATIC_ROOT") or BASE_DIR / "staticfiles")
+_default_static = DATA_DIR / "static" if IS_INSTALLED else BASE_DIR / "staticfiles"
+STATIC_ROOT = Path(os.environ.get("MEMORYHUB_STATIC_ROOT") or _default_static)
 # Ninja brings files for the page about the API. It is no installed app: every command would load it, with pydantic.
 _ninja = find_spec("ninja")
 STATICFILES_DIRS = [BASE_DIR / "static", *([Path(_ninja.origin).parent / "static"] if _ninja and _ninja.origin else [])]

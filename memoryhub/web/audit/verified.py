@@ -25,6 +25,8 @@ def command_for() -> str:
     """Return the line that verifies the audit where the hub runs. Only administrators see it: it names the data."""
     place, data = shlex.quote(str(settings.BASE_DIR)), shlex.quote(str(settings.DATA_DIR))
     database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
+    if settings.IS_INSTALLED:
+        return f"{database}MEMORYHUB_DATA_DIR={data} memoryhub verify_audit"
     return f"cd {place} && {database}MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
 
 
