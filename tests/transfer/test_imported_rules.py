@@ -78,6 +78,8 @@ def test_an_administrator_takes_them_over_with_a_tick(ruled: MemoryStore, own_ch
     item = job.items.get(found="rules")
     assert rules_of(target) == () and (item.outcome, item.seq is not None) == ("refused", True)
     assert "Only an administrator" in preview_of(client, job)
+    told = client.get(reverse("entry", args=[target.pk, item.seq])).content.decode()
+    assert "tried to take over path rules" in told and "Only an administrator" in told
     job = trips.prepared(target, data)
     choose(client, job)
     run_as(admin, job)

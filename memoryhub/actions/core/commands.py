@@ -172,7 +172,7 @@ _ALL = (
         "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"), event="memory_store.deleted"
     ),
     Command(
-        "edit_path_rules",
+        "edit_path_rules", refused=_("tried to take over path rules"),
         several=lambda n: ngettext(
             "changed the path rules: there is now %(count)s", "changed the path rules: there are now %(count)s", n
         ),

@@ -65,7 +65,8 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
         _fresh(store)
         outcome, item.reason = REFUSED, error.message
         details = {"import": job.pk, "number": item.number, "choice": item.choice}
-        refused = Record("import", ok=False, path=item.path, answer=error.message, input=audit.to_json(details))
+        act = ("edit_path_rules", None) if item.found == RULES else ("import", item.path)
+        refused = Record(act[0], ok=False, path=act[1], answer=error.message, input=audit.to_json(details))
         item.seq = tree.commit(store, refused)
     item.outcome, item.content, item.history = outcome, None, []
 
