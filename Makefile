@@ -15,7 +15,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures package lock clean needed developed
+.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures package sbom lock clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -82,6 +82,9 @@ pictures: developed ## Take pictures of every page on demo data, both widths and
 
 package: developed ## Make the wheel and the source archive of the hub in ./dist
 	$(PY) -m hatchling build
+
+sbom: developed ## Write the list of all packages with which the hub runs, as CycloneDX, into ./dist
+	@sh tools/sbom.sh
 
 lock: ## Write requirements*.txt of the short requirements*.in, with hashes (LOCK_OPTIONS=--upgrade for newer ones)
 	@sh tools/lock.sh $(LOCK_OPTIONS)

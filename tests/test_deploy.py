@@ -193,7 +193,7 @@ def test_the_commands_of_the_guide_parse_and_name_what_exists() -> None:
 
 def test_every_block_of_the_guide_is_known_to_the_script_that_runs_them() -> None:
     headings = [block.heading for block in document.blocks(GUIDE)]
-    assert {*headings} == {*document.ON_DEBIAN, *document.IN_CONTAINERS, *document.AS_PACKAGE}
+    assert {*headings} == {*document.ON_DEBIAN, *document.IN_CONTAINERS, *document.ELSEWHERE}
     assert len(headings) == GUIDE.count("```sh\n")
     named = {name.partition("_")[2] for name in vars(Walk) if name.startswith(("before_", "within_", "after_"))}
     assert named <= {re.sub(r"\W", "_", heading.lower()) for heading in document.ON_DEBIAN}

@@ -7,8 +7,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENT = ROOT / "docs" / "deploy.md"
 
-AS_PACKAGE = ("As a Python package",)
-"""What `tests/test_installed.py` does in its own way."""
+ELSEWHERE = ("As a Python package", "On Kubernetes")
+"""The sections whose files `tests/test_installed.py` and `tests/test_deploy_kubernetes.py` try in their own way."""
 IN_CONTAINERS = ("In containers",)
 """The sections of which `image` runs what it can: no engine is here."""
 ON_DEBIAN = (
