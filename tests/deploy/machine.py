@@ -30,7 +30,7 @@ def needs() -> list[str]:
     """Return the programs that are missing here, and Debian's packages of them."""
     programs = {
         "debootstrap": "debootstrap", "systemd-nspawn": "systemd-container", "slirp4netns": "slirp4netns",
-        "ip": "iproute2", "nsenter": "util-linux",
+        "ip": "iproute2", "nsenter": "util-linux", "podman": "podman", "runc": "runc",
     }  # fmt: skip
     return [package for program, package in programs.items() if shutil.which(program) is None]
 
