@@ -110,15 +110,19 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--views", type=int, default=1000)
+    parser.add_argument("--text", help="a piece of which the writers' text consists, in place of the worst found")
     arguments = parser.parse_args()
     guide = Path(__file__).parent.parent / "docs" / "guide.md"
     ordinary = of_length(guide.read_text(), arguments.length)
     usual = min(seconds(ordinary) for _ in range(5))
     print(f"an ordinary text of {arguments.length} characters: {usual * 1000:.0f} ms")
-    worst = search(arguments.length, arguments.seconds, Random(arguments.seed))
-    for taken, piece in worst:
-        print(f"{taken * 1000:>8.0f} ms{taken / usual:>7.1f} times {piece!r}")
-    beside_writers(of_length(worst[0][1], arguments.length - 100), arguments.views)
+    piece = arguments.text
+    if not piece:
+        worst = search(arguments.length, arguments.seconds, Random(arguments.seed))
+        for taken, found in worst:
+            print(f"{taken * 1000:>8.0f} ms{taken / usual:>7.1f} times {found!r}")
+        piece = worst[0][1]
+    beside_writers(of_length(piece, arguments.length - 100), arguments.views)
 
 
 if __name__ == "__main__":

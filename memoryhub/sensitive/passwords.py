@@ -113,7 +113,7 @@ def _keywords(text: Text) -> list[Keyword]:
         if mark in text.low
         for match in text.each(pattern.finditer(text.low), 2)
     ]
-    named = (_begins_well(text, keyword) for keyword in found)
+    named = (_begins_well(text, keyword) for keyword in text.each(found, 1))
     return sorted((keyword for keyword in named if keyword), key=lambda keyword: keyword.start)
 
 
@@ -160,7 +160,7 @@ def _after_keywords(text: Text) -> Iterator[Place]:
     """
     end, looked_at = 0, 0
     keywords = _keywords(text)
-    for keyword, following in zip_longest(keywords, [keyword.start for keyword in keywords[1:]]):
+    for keyword, following in zip_longest(text.each(keywords, 1), [keyword.start for keyword in keywords[1:]]):
         narrow = looked_at > len(text.text) + LONGEST_VALUE * 16
         limit = following or len(text.text)
         if keyword.start < end or (narrow and limit - keyword.end < SHORTEST_NARROW):

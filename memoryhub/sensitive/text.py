@@ -8,7 +8,7 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
-BETWEEN_PAUSES = 3_000
+BETWEEN_PAUSES = 1_000
 """Steps after which a search pauses, if it is to."""
 
 Place = tuple[int, int]

@@ -1,5 +1,6 @@
 """A lock that a thread can give up at any place, whether it has it or not."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -7,6 +8,9 @@ from contextlib import contextmanager
 
 PAUSE = 0.0005
 """Seconds in which another thread takes the turn, if one waits for it."""
+SWITCH = 0.0005
+"""Seconds after which a thread that does long work gives Python's global lock to one that waits for it: a request needs
+it a few times."""
 
 
 class Turn:
@@ -35,11 +39,14 @@ class Turn:
         """
         self.give_up()
         with self.long_work:
-            self.take()
+            usual = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH)
             try:
+                self.take()
                 yield self._pause
             finally:
                 self.give_up()
+                sys.setswitchinterval(usual)
 
     def _pause(self) -> None:
         self.give_up()
