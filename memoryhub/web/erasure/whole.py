@@ -21,7 +21,6 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.second import counted, guard, note_of
 
 MOST = 200
-MOST_IN_WORDS = 50
 """The most memories that are removed at once: the trash lists fewer on a page."""
 
 
@@ -84,7 +83,7 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
 
 def _words(going: list[Memory], note: str) -> Words:
     versions = sum(memory.version_count - memory.removed_versions for memory in going)
-    paths = [(_("Memory"), memory.path) for memory in going[:MOST_IN_WORDS]]
+    paths = [(_("Memory"), memory.path) for memory in going]
     return [*paths, (_("Memories"), counted(len(going))), (_("Versions"), counted(versions)), *note_of(note)]
 
 

@@ -197,6 +197,16 @@ def test_a_permission_is_for_what_was_seen_and_not_for_what_the_form_would_do_by
     assert Memory.objects.count() == 2
 
 
+def test_each_memory_that_would_be_removed_is_named(
+    store: MemoryStore, alice: User, needed: None, other: User
+) -> None:
+    first = [write(store, f"/drafts/{number:02}.md", "draft\n").pk for number in range(51)]
+    ids = [*first, write(store, "/signed/contract.md", "signed\n").pk]
+    request = ask(signed_in(alice), f"/stores/{store.pk}/remove", {"id": ids, "name": store.name, "note": ""})
+    page = text_of(signed_in(other).get(f"/acts/{request.pk}"))
+    assert "/signed/contract.md" in page and page.count("/drafts/") == 51
+
+
 # ------------------------------------------------------------------------------------------------ who decides, and when
 
 
