@@ -146,7 +146,7 @@ def refuse_act(request: Request, request_id: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, found, form)
     answer = form.cleaned_data["answer"].replace("\0", "\ufffd")
-    return _decide(request, found, lambda user: actions.refuse(found.pk, user, answer, act(request, answer)))
+    return _decide(request, found, lambda user: actions.refuse(found.pk, user, answer, act(request)))
 
 
 def _decidable(request: Request, request_id: str) -> ActRequest:

@@ -51,7 +51,7 @@ def guard(request: Request, name: str, words: Callable[[], Words]) -> HttpRespon
         reason = form.cleaned_data["second_reason"].replace("\0", "\ufffd")
         store = request.resolver_match.kwargs.get("store_id") if request.resolver_match else None
         store = None if name in second_person.OF_ADMINISTRATORS else store
-        made = second_person.ask(name, path, store, replace(wanted, reason=reason), act(request, reason))
+        made = second_person.ask(name, path, store, replace(wanted, reason=reason), act(request))
         return see_other(request, "act_request", made.pk)
     shown = {
         "form": form,

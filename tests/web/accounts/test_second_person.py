@@ -67,12 +67,12 @@ def text_of(response: Any) -> str:
     return response.content.decode()  # type: ignore[no-any-return]
 
 
-def ask(client: Client, address: str, form: dict[str, Any]) -> ActRequest:
+def ask(client: Client, address: str, form: dict[str, Any], why: str = "Ticket 8: <b>asked for</b>") -> ActRequest:
     """Send a form, and ask a second person as its answer says."""
     shown = text_of(client.post(address, form))
     assert NEEDED in shown and "Ask a second person" in shown
     kept = hidden(shown, 'class="form"')
-    made = client.post(address, kept | {"second_reason": "Ticket 8: <b>asked for</b>"})
+    made = client.post(address, kept | {"second_reason": why})
     assert made.status_code in (302, 303), text_of(made)
     return ActRequest.objects.newest()[0]
 
@@ -177,6 +177,20 @@ def test_an_erasure_names_both_people_and_what_was_typed_is_readable_nowhere(
     assert "no longer kept" in text_of(client.get(f"/acts/{request.pk}"))
 
 
+def test_why_an_erasure_is_needed_or_refused_is_not_left_in_the_audit(
+    store: MemoryStore, alice: User, needed: None, other: User
+) -> None:
+    write(store, "/secret.md", "Quellenberg\n")
+    client = signed_in(alice)
+    form = fields(find(client, "quellenberg"), "erase") | {"confirm": "quellenberg"}
+    refused = ask(client, WHERE, form, "Quellenberg wants it")
+    signed_in(other).post(f"/acts/{refused.pk}/refuse", {"answer": "Which Quellenberg?"})
+    assert "Which Quellenberg?" in text_of(client.get(f"/acts/{refused.pk}"))
+    request = ask(client, WHERE, form, "Quellenberg wants it")
+    allow(other, request)
+    assert "Erased from 1 memory store" in text_of(do(client, request)) and everywhere("uellenberg") == []
+
+
 def test_a_permission_is_for_what_was_seen_and_not_for_what_the_form_would_do_by_now(
     store: MemoryStore, alice: User, needed: None, other: User
 ) -> None:
@@ -197,9 +211,7 @@ def test_a_permission_is_for_what_was_seen_and_not_for_what_the_form_would_do_by
     assert Memory.objects.count() == 2
 
 
-def test_each_memory_that_would_be_removed_is_named(
-    store: MemoryStore, alice: User, needed: None, other: User
-) -> None:
+def test_each_memory_that_would_be_removed_is_named(store: MemoryStore, alice: User, needed: None, other: User) -> None:
     first = [write(store, f"/drafts/{number:02}.md", "draft\n").pk for number in range(51)]
     ids = [*first, write(store, "/signed/contract.md", "signed\n").pk]
     request = ask(signed_in(alice), f"/stores/{store.pk}/remove", {"id": ids, "name": store.name, "note": ""})
