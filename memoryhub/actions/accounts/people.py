@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from memoryhub import ids
-from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, sign_in, tries, withdrawals
+from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, second_person, sign_in, tries, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import audit, outbox, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
@@ -283,9 +283,10 @@ def set_active(
 ) -> None:
     """Activate or deactivate a person. Without a change, nothing is written; earlier acts keep the person's name.
 
-    A deactivation also ends the person's browser sessions, password links and the invitations that the person made, in
-    the same transaction. The keys in `revoke` are revoked too, and the webhooks in `pause` paused. Raises
-    LastAdministrator if the hub would have no active administrator left.
+    A deactivation also ends the person's browser sessions, password links, the invitations that the person made, and
+    the requests for a second person that the person made or allowed, in the same transaction. The keys in `revoke` are
+    revoked too, and the webhooks in `pause` paused. Raises LastAdministrator if the hub would have no active
+    administrator left.
     """
     act = Act(actor, door, at)
     with writing():
@@ -296,6 +297,8 @@ def set_active(
         if not User.objects.filter(is_active=True, is_superuser=True).exists():
             raise LastAdministrator
         user.is_active = active
+        if not active:
+            second_person.lapse(user, at)
         tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
         if not active:
             browsers.drop(user.browsers.all())

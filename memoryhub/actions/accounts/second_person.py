@@ -179,6 +179,15 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
     return None
 
 
+def lapse(user: User, at: datetime) -> None:
+    """End the open requests that a person made or allowed, in the transaction that deactivates the account. Call it
+    before the entry of the act: a request that stayed would count again after a reactivation."""
+    open_ones = ActRequest.objects.filter(
+        state__in=(ActRequestState.WAITING, ActRequestState.ALLOWED), expires_at__gt=at
+    )
+    open_ones.filter(Q(asked_by=user) | Q(decided_by=user)).update(expires_at=at, content=None)
+
+
 def forget(at: datetime) -> None:
     """Remove the contents of requests that have lapsed, and of refused ones a week after they were made."""
     old = ActRequest.objects.filter(content__isnull=False, expires_at__lte=at)

@@ -296,6 +296,21 @@ def test_a_permission_ends_with_the_right_of_who_gave_it_and_is_used_once(
     ) is None  # fmt: skip
 
 
+@pytest.mark.parametrize("leaves", ["who asked", "who allowed"])
+def test_a_permission_does_not_come_back_with_an_account(
+    request_of_alice: ActRequest, alice: User, other: User, leaves: str
+) -> None:
+    allow(other, request_of_alice)
+    form = hidden(text_of(signed_in(alice).get(f"/acts/{request_of_alice.pk}")), f'action="{request_of_alice.path}"')
+    user = alice if leaves == "who asked" else other
+    for is_active in (False, True):
+        people.set_active(user, is_active, **BY)
+    client = signed_in(alice)
+    assert NEEDED in text_of(client.post(request_of_alice.path, form)) and Memory.objects.exists()
+    page = text_of(client.get(f"/acts/{request_of_alice.pk}"))
+    assert "lapsed" in page and "Do it now" not in page and is_whole()
+
+
 def test_who_has_the_database_alone_allows_nothing_unnoticed(
     request_of_alice: ActRequest, alice: User, other: User
 ) -> None:
