@@ -1,5 +1,6 @@
 """Audit entries: each is appended to its chain in the same transaction as the act that it describes."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,9 @@ def no_time() -> int:
     return 0
 
 
+_ALLOWED_BY = re.compile(r"[^\w\s]\s*allowed\s+by\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """The author of an act. `label` is the author's current name.
@@ -39,10 +43,11 @@ class Actor:
 
     @classmethod
     def person(cls, user: User, second: User | None = None) -> "Actor":
-        """Return a person as an actor. With `second`, the name says who allowed the act."""
+        """Return a person as an actor. With `second`, the label says who allowed the act: no name of a person can."""
+        label, other = (_ALLOWED_BY.sub("(", str(one)) if one else "" for one in (user, second))
         if second is None:
-            return cls(ActorKind.USER.value, user.id, user.id, str(user))
-        return cls(ActorKind.USER.value, user.id, user.id, f"{user} (allowed by {second})", second.id)
+            return cls(ActorKind.USER.value, user.id, user.id, label)
+        return cls(ActorKind.USER.value, user.id, user.id, f"{label} (allowed by {other})", second.id)
 
     @classmethod
     def system(cls, label: str) -> "Actor":
