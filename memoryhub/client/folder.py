@@ -16,7 +16,7 @@ class Busy(Exception):
 
 class Folder:
     """The files of a directory, by their relative paths with `/`. Names that begin with a dot are left out, and so
-    are symbolic links: what they point to may be outside."""
+    are names that are not UTF-8, and symbolic links: what they point to may be outside."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -33,7 +33,7 @@ class Folder:
         found = []
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.startswith(".") or entry.is_symlink():
+                if entry.name.startswith(".") or entry.is_symlink() or not _is_text(entry.name):
                     continue
                 if entry.is_dir():
                     found += self._entries(Path(entry.path), f"{before}{entry.name}/")
@@ -87,6 +87,11 @@ class Folder:
         part.parent.mkdir(mode=0o700, exist_ok=True)
         part.write_bytes(data)
         part.replace(target)
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name is text. The bytes of one that is not are unpaired surrogates."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def digest_of(data: bytes | None) -> str | None:

@@ -1,5 +1,6 @@
 """A directory and a memory store in step, by the command `hub-memory-sync` of the client's package."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +85,12 @@ def place(store: MemoryStore, tmp_path: Path) -> Place:
     made.change("/topics/tests.md", "Run them.\n")
     made.look()
     return made
+
+
+def test_a_name_that_is_not_utf8_ends_nothing(place: Place) -> None:
+    for name in (b"caf\xe9.md", b"d\xe9p\xf4t/a.md", b"other.md"):
+        place.write(os.fsdecode(name), "x\n")
+    assert place.look() == ["sent      other.md"] and place.look() == []
 
 
 @pytest.mark.both_databases

@@ -211,6 +211,15 @@ def test_a_permission_is_for_what_was_seen_and_not_for_what_the_form_would_do_by
     assert Memory.objects.count() == 2
 
 
+def test_nobody_looks_as_if_a_second_person_had_allowed_an_act(store: MemoryStore, alice: User, other: User) -> None:
+    for name in ("Alice (allowed by Olga)", "Alice ( Allowed  by Olga)", "Alice (allowed (allowed by by Olga)"):
+        people.edit_profile(alice, at=timezone.now(), name=name)
+        memory = write(store, "/secret.md", "text\n")
+        signed_in(alice).post(f"/stores/{store.pk}/remove", {"id": memory.pk, "name": "secret.md", "note": ""})
+        entry = AuditEntry.objects.of_chain(store.pk).newest()[0]
+        assert entry.command == "purge" and "(allowed by" not in " ".join(str(entry.label).casefold().split())
+
+
 def test_each_memory_that_would_be_removed_is_named(store: MemoryStore, alice: User, needed: None, other: User) -> None:
     first = [write(store, f"/drafts/{number:02}.md", "draft\n").pk for number in range(51)]
     ids = [*first, write(store, "/signed/contract.md", "signed\n").pk]
