@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Sum
@@ -36,6 +37,9 @@ FIRST_SECONDS, FIRST_HITS = 0.0015, 3
 
 SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
 """The time limits in seconds of each further answer, requested by htmx or by a button without script."""
+
+MOST_NEAR = 5
+"""How many memory stores are named in which the results could be held."""
 
 AUDITED = frozenset(("agent", "person", "session", "path", "when", "from", "to"))
 """The filters that mean the same as on the pages of the audit."""
@@ -96,7 +100,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
-        **_holdable(stores, wanted.masked),
+        **_holdable(stores, wanted.masked, query),
         **_erasable(user, query, list(stores)),
     }
 
@@ -112,10 +116,13 @@ def _is_empty(query: Query, part: Part) -> bool:
     return part.ended and not part.place.found and bool(query.text)
 
 
-def _holdable(stores: Collection[str], not_mine: Collection[str]) -> dict[str, Any]:
-    """Return the memory store in which the results can be held, or that they could be held if there were only one."""
-    mine = [store for store in stores if store not in not_mine]
-    return {"held_in": mine[0]} if len(stores) == len(mine) == 1 else {"may_hold": bool(mine)}
+def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
+    """Return the memory store in which the results can be held, or the searches in one store, of which they can."""
+    mine = [store for id, store in stores.items() if id not in not_mine]
+    if len(stores) == len(mine) == 1:
+        return {"held_in": mine[0].id}
+    near = sorted(mine, key=attrgetter("name"))[:MOST_NEAR]
+    return {"may_hold": bool(mine), "hold_in": [(store.name, query.query(store=store.id)) for store in near]}
 
 
 def _is_by_last_author(query: Query) -> bool:

@@ -5,11 +5,13 @@ import re
 import pytest
 from django.test import Client
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import holds
 from memoryhub.actions.memories import curation
-from memoryhub.models import AuditEntry, Directory, Hold, HoldKind, Memory, MemoryStore, User
+from memoryhub.actions.stores import stores
+from memoryhub.models import AuditEntry, Directory, Hold, HoldKind, Memory, MemoryStore, Role, User
 from memoryhub.web.search import search
-from tests.fixtures import signed_in
+from tests.fixtures import BY, signed_in
 from tests.web.memories.pages import act, new_curator, newest, page, write
 from tests.web.retention.pages import url
 
@@ -106,6 +108,26 @@ def test_the_results_of_a_search_are_held(
     asked = client.post(url("selection", store.pk), {"act": "hold", "id": ids}).content.decode()
     assert "/a.md" in asked and "/b.md" in asked and "/c.md" not in asked
     assert "hold-found" not in page(signed_in(bob), url("search") + "?q=Ada")
+
+
+def test_a_search_in_several_stores_leads_to_the_same_search_in_one_where_it_can_be_held(
+    client: Client, store: MemoryStore, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "FIRST_SECONDS", 60)
+    other = stores.create_store(stores.StoreSettings(name="Others"), **BY)
+    keys_and_roles.set_role(other, alice, Role.ADMIN, **BY)
+    keys_and_roles.set_role(other, bob, Role.VIEWER, **BY)
+    write(store, "/a.md", "about Ada\n")
+    html = page(client, url("search") + "?q=Ada&trash=yes")
+    assert "To hold all of these" in html and "Hold all of these…" not in html
+    (address,) = re.findall(r'href="\?(q=Ada&amp;[^"]*store=' + store.pk + '[^"]*)"', html)
+    html = page(client, url("search") + "?" + address.replace("&amp;", "&"))
+    assert "Hold all of these…" in html and "trash=yes" in address
+    assert "To hold all of these" not in page(signed_in(bob), url("search") + "?q=Ada")
+
+
+def test_the_page_of_holds_says_how_everything_about_one_customer_is_held(client: Client, store: MemoryStore) -> None:
+    assert f"?store={store.pk}&amp;trash=yes" in page(client, url("holds", store.pk))
 
 
 def test_after_a_hold_the_page_begins_at_its_top_and_names_its_button(client: Client, store: MemoryStore) -> None:
