@@ -4,6 +4,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -52,6 +53,15 @@ def test_the_form_begins_with_the_chosen_lines_and_keeps_them(hub: Hub, alice: U
     assert tried_and_saved(client, hub.store, row("/a.md", verbs=VERBS, only_if=chosen)).status_code == 303
     assert rules_of(hub.store)[0]["only_if"] == chosen
     assert hub.call(command="str_replace", path="/memories/a.md", old_str="two", new_str="2")[0] == "err"
+
+
+def test_a_rule_about_a_whole_memory_says_how_only_some_lines_are_protected(hub: Hub, alice: User) -> None:
+    client, about_lines = signed_in(alice), "press their numbers on the page of the memory"
+    assert about_lines in client.get(editor(hub.store), {"protect": "/a.md"}).content.decode()
+    for other in ({"protect": "/"}, {"protect": "/a.md", "verb": VERBS, "only_if": lines_of(hub, 1, 1)}, {}):
+        assert about_lines not in client.get(editor(hub.store), other).content.decode()
+    html = client.get(reverse("memory", args=[hub.store.pk, memory(hub).pk])).content.decode()
+    assert "or to protect it from agents" in html
 
 
 @pytest.mark.parametrize("wrong", ["lines:x:3-2", "lines::1-2", "lines:memver_1:0-2", "lines:x:1-2;drop", "lines"])
