@@ -236,6 +236,20 @@ def test_more_days_than_the_calendar_has_are_never_over() -> None:
     assert cutoffs is not None and not cutoffs.is_due(AT, AT, None, None)
 
 
+def test_a_memory_expires_when_all_of_the_rules_are_due_where_the_policy_says_so() -> None:
+    both = policy(expire_unread_days=60, expire_unchanged_days=60, expires_together=True)
+    made = AT - 100 * DAY
+    assert rules.due(both, Facts("/a", made, made), AT)
+    assert not rules.due(both, Facts("/changed", made, AT - 9 * DAY), AT)
+    assert not rules.due(both, Facts("/read", made, made, AT - 9 * DAY), AT)
+    found = rules.due_next(both, Facts("/read", made, AT - 20 * DAY, AT - 9 * DAY))
+    assert found and (found.rule, found.at) == (rules.UNREAD, AT + 51 * DAY)
+    assert rules.due_next(policy(expires_together=True), Facts("/a", made, made)) is None
+    history = History("/a", 5, made, changes=[made + 30 * DAY], reads=[made + 10 * DAY])
+    found = weeks.first_due(both, history)
+    assert found and found.at == made + 90 * DAY
+
+
 def test_the_quick_comparison_says_what_the_rules_say() -> None:
     dice = random.Random(11)
 
@@ -244,7 +258,8 @@ def test_the_quick_comparison_says_what_the_rules_say() -> None:
 
     for _ in range(3000):
         names = ("expire_unread_days", "expire_unchanged_days", "expire_older_days")
-        one = policy(**{name: dice.choice([None, dice.randint(1, 40)]) for name in names})
+        together = {"expires_together": dice.random() < 0.5}
+        one = policy(**{name: dice.choice([None, dice.randint(1, 40)]) for name in names}, **together)
         maybe = [dice.choice([None, moment()]) for _ in range(2)]
         facts, now = Facts("/a", moment(), moment(), *maybe), moment()
         cutoffs = one.cutoffs(now)

@@ -30,7 +30,8 @@ class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
     Without a `store` the policy is the hub's. The fields have the names of the model's. With `keeps_approved`, no
-    memory expires of which a person wrote or approved the newest version.
+    memory expires of which a person wrote or approved the newest version. With `expires_together`, a memory expires
+    when all of the `expire_…` rules are due, else when the first of them is.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Policy:
     grace_days: int = DEFAULT_GRACE_DAYS
     trash_days: int | None = None
     keeps_approved: bool = False
+    expires_together: bool = False
     paused: bool = False
 
     @property
@@ -67,7 +69,8 @@ class Policy:
         if not self.expires:
             return None
         rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
-        return Cutoffs(*(None if days is None else earlier(now, days) for days in rules))
+        unread, unchanged, older = (None if days is None else earlier(now, days) for days in rules)
+        return Cutoffs(unread, unchanged, older, self.expires_together)
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
@@ -79,18 +82,24 @@ class Policy:
 
 class Cutoffs(NamedTuple):
     """The latest moments of the last read, the last change and the creation of a memory that is due (None: no such
-    rule)."""
+    rule). `together`: all of them count, else one is enough."""
 
     unread: datetime | None
     unchanged: datetime | None
     older: datetime | None
+    together: bool
 
     def is_due(
         self, created_at: datetime, updated_at: datetime, last_read_at: datetime | None, restored_at: datetime | None
     ) -> bool:
         """Return whether a memory is due. The result is the same as from `due`, which also returns the rule."""
-        unread, unchanged, older = self
+        unread, unchanged, older, together = self
         begun = created_at if restored_at is None or restored_at < created_at else restored_at
+        if together:
+            changed = updated_at if restored_at is None or restored_at < updated_at else restored_at
+            read = begun if last_read_at is None or last_read_at < begun else last_read_at
+            sinces = zip((unread, unchanged, older), (read, changed, begun), strict=True)
+            return all(limit is None or since <= limit for limit, since in sinces)
         if older is not None and begun <= older:
             return True
         if unread is not None and begun <= unread and (last_read_at is None or last_read_at <= unread):
@@ -229,11 +238,10 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):
         return None
-    dues = [
-        Due(rule, days, since, at)
-        for rule, days, since in _rules(policy, facts)
-        if days is not None and (at := later(since, days)) is not None
-    ]
+    given = [(rule, days, since) for rule, days, since in _rules(policy, facts) if days is not None]
+    dues = [Due(rule, days, since, at) for rule, days, since in given if (at := later(since, days)) is not None]
+    if policy.expires_together:
+        return max(dues, key=attrgetter("at")) if len(dues) == len(given) else None
     return min(dues, key=attrgetter("at"), default=None)
 
 

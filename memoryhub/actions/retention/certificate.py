@@ -23,7 +23,7 @@ from memoryhub.retention_rules import Chooser, Policy
 
 RULES = (
     "expire_unread_days", "expire_unchanged_days", "expire_older_days", "grace_days", "trash_days", "keep_versions",
-    "keep_version_days", "keep_entry_days",
+    "keep_version_days", "keep_entry_days", "expires_together",
 )  # fmt: skip
 CHECKED = [
     "overdue: what a retention run at this moment would remove, counted by the code that removes it",
@@ -89,7 +89,7 @@ def _in_order(policies: Iterable[Policy]) -> list[Policy]:
 
 
 def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapping[str, Any]) -> dict[str, Any]:
-    rules = {name: days for name, days in asdict(policy).items() if name in RULES and days is not None}
+    rules = {name: days for name, days in asdict(policy).items() if name in RULES and days not in (None, False)}
     due = {removal: count for (id, removal), count in overdue.items() if id == policy.id}
     told = {"id": policy.id, "name": policy.name, "pattern": policy.pattern, "of_hub": policy.store is None}
     return {**told, "paused": policy.paused, "rules": rules, "overdue": due, **oldest}

@@ -36,6 +36,7 @@ class PolicySettings:
     grace_days: int = retention_rules.DEFAULT_GRACE_DAYS
     trash_days: int | None = None
     keeps_approved: bool = False
+    expires_together: bool = False
     paused: bool = False
 
     @classmethod
@@ -145,7 +146,7 @@ def checked(settings: PolicySettings) -> PolicySettings:
         pattern = retention_rules.cleaned(pattern)
     except BadPattern as error:
         errors["pattern"] = sentence_of(error)
-    for field in PolicySettings.__slots__[2:-2]:
+    for field in PolicySettings.__slots__[2:-3]:
         value = getattr(settings, field)
         most = MOST_VERSIONS if field == "keep_versions" else MOST_DAYS
         if value is None and field != "grace_days":

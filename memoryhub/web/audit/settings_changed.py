@@ -65,6 +65,7 @@ def setting_name(name: str) -> str:
         "grace_days": _("days in the trash"),
         "trash_days": _("days in the trash for what people and agents deleted"),
         "keeps_approved": _("keeps what a person wrote or approved"),
+        "expires_together": _("a memory expires only when all ticked sentences are true"),
         "paused": _("paused"),
         "url": _("address"),
         "events": _("events"),

@@ -37,7 +37,8 @@ class Fate:
     @property
     def is_unless_read(self) -> bool:
         """Return whether reading the memory would postpone the time at which the rule is due."""
-        return self.due is not None and self.due.rule == retention_rules.UNREAD
+        together = self.policy is not None and self.policy.expires_together and self.policy.expire_unread_days
+        return self.due is not None and bool(self.due.rule == retention_rules.UNREAD or (together and self.is_live))
 
 
 @dataclass(frozen=True, slots=True)

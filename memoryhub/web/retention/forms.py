@@ -55,6 +55,11 @@ class PolicyForm(forms.Form):
         label=_("Days in the trash before they are removed permanently"), min_value=1, max_value=MOST_DAYS, initial=30,
         help_text=_("For memories that this policy moves to the trash. They can be restored until then."),
     )  # fmt: skip
+    expires_together = forms.BooleanField(
+        label=_("Only when all ticked sentences are true"), required=False,
+        help_text=_("For example what no agent has read and no one has changed for 60 days. If you do not tick this, "
+                    "one of them is enough."),
+    )  # fmt: skip
     keeps_approved = forms.BooleanField(
         label=_("Not what a person has approved"), required=False,
         help_text=_("A memory stays as long as a person wrote or approved its newest version. When an agent changes "

@@ -42,7 +42,8 @@ def _expiring(policy: Policy) -> list[str]:
     ]
     found = []
     if reasons:
-        details = {"which": _(", or ").join(reasons), "days": days(policy.grace_days)}
+        between = _(" and ") if policy.expires_together else _(", or ")
+        details = {"which": between.join(reasons), "days": days(policy.grace_days)}
         found.append(
             _("Memories %(which)s go to the trash, and are removed permanently after %(days)s there.") % details
         )

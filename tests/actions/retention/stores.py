@@ -92,7 +92,7 @@ def random_policy(dice: random.Random, pattern: str) -> PolicySettings:
     return PolicySettings(
         f"policy {pattern}", pattern, days(), days(), days(), dice.choice([None, 1, 2, 3]), days(),
         None if pattern else days(), dice.randint(1, 90), days(),
-        dice.random() < 0.3, dice.random() < 0.1,
+        dice.random() < 0.3, dice.random() < 0.3, dice.random() < 0.1,
     )  # fmt: skip
 
 
@@ -163,7 +163,8 @@ def plainly_due(store: MemoryStore, at: datetime) -> set[str]:
             (best.expire_older_days, begun), (best.expire_unread_days, max(filter(None, [begun, row.last_read_at]))),
             (best.expire_unchanged_days, max(filter(None, [row.updated_at, row.restored_at]))),
         ]  # fmt: skip
-        if not best.paused and any(days is not None and at - since >= days * DAY for days, since in times):
+        is_due = [at - since >= days * DAY for days, since in times if days is not None]
+        if not best.paused and is_due and (all(is_due) if best.expires_together else any(is_due)):
             due.add(row.pk)
     return due
 
