@@ -75,11 +75,30 @@ def assign_several(request: Request, parts: Sequence[Part]) -> HttpResponse:
         except assignments.NoReviewer:
             messages.warning(request, f"{part.store.name}: {_no_reviewer()}")
     if done:
-        said = ngettext("%(count)s review was assigned.", "%(count)s reviews were assigned.", done)
-        messages.success(request, said % {"count": done})
+        messages.success(request, _said_of_several(request, User.objects.filter(pk=to).first(), done))
     elif not parts:
         messages.info(request, _("Nothing was done, because nothing was selected. Select something first."))
     return see_other(next_of(request, "review"))
+
+
+def _said_of_several(request: Request, to: User | None, count: int) -> str:
+    """Return a sentence on who is now to review how many memories."""
+    if to is None:
+        said = ngettext(
+            "The review of %(count)s memory is assigned to no one.",
+            "The reviews of %(count)s memories are assigned to no one.", count,
+        )  # fmt: skip
+    elif to == person(request):
+        said = ngettext(
+            "The review of %(count)s memory is assigned to you.",
+            "The reviews of %(count)s memories are assigned to you.", count,
+        )  # fmt: skip
+    else:
+        said = ngettext(
+            "The review of %(count)s memory is assigned to %(name)s.",
+            "The reviews of %(count)s memories are assigned to %(name)s.", count,
+        )  # fmt: skip
+    return said % {"count": count, "name": to}
 
 
 def _to(request: Request) -> str | None:

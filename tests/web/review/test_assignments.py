@@ -50,14 +50,18 @@ def test_selected_reviews_are_assigned_together(caller: Caller, alice: User, bob
     _, made = two(caller)
     (other,) = versions(caller.create("/b.md", "b\n"))
     client = signed_in(alice)
-    assert f'name="to" value="{bob.pk}"' in inbox(client).content.decode()
+    html = inbox(client).content.decode()
+    assert f'name="to" value="{bob.pk}"' in html and "invited are listed here after they have joined" in html
     chosen = {"version": [made[1].pk, other.pk]}
     told = client.post(reverse("decide_many"), {**chosen, "to": bob.pk}, follow=True).content.decode()
-    assert "2 reviews were assigned." in told
+    assert "The reviews of 2 memories are assigned to Bob." in told
     assert shown(inbox(signed_in(bob), q="is:mine")) == [("/a.md", 1), ("/a.md", 2), ("/b.md", 1)]
     assert "does not review" in client.post(reverse("decide_many"), {**chosen, "to": "x"}, follow=True).content.decode()
     assert "Select something first" in client.post(reverse("decide_many"), {"who": "me"}, follow=True).content.decode()
-    client.post(reverse("decide_many"), {**chosen, "who": "nobody"})
+    mine = client.post(reverse("decide_many"), {**chosen, "who": "me"}, follow=True).content.decode()
+    assert "The reviews of 2 memories are assigned to you." in mine
+    told = client.post(reverse("decide_many"), {**chosen, "who": "nobody"}, follow=True).content.decode()
+    assert "The reviews of 2 memories are assigned to no one." in told
     assert shown(inbox(signed_in(bob), q="is:mine")) == []
 
 
