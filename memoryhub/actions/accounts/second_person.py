@@ -98,6 +98,13 @@ def may_decide(request: ActRequest, user: User) -> bool:
     return user.is_superuser or (store is not None and user.role_in(store) == Role.ADMIN)
 
 
+def deciders(store: str | None, asked_by: str) -> list[str]:
+    """Return the ids of the people who may decide what one of them asks for, in a memory store or in the hub."""
+    admins = Member.objects.filter(store=store, role=Role.ADMIN).values("user") if store else []
+    people = User.objects.filter(Q(is_superuser=True) | Q(pk__in=admins), is_active=True)
+    return sorted(people.exclude(pk=asked_by).values_list("pk", flat=True))
+
+
 def content_of(request: ActRequest) -> Content | None:
     """Return the content; None if it has gone, or is not the one that was sealed."""
     from cryptography.fernet import Fernet, InvalidToken
@@ -123,7 +130,7 @@ def ask(act: str, path: str, store: str | None, content: Content, by: Act) -> Ac
             digest=content.digest(act, path), asked_by_id=by.actor.id or "", asked_at=by.at,
             expires_at=by.at + OPEN_FOR,
         )  # fmt: skip
-        outbox.put(MailKind.SECOND, _deciders(request), by.at, about=request.pk)
+        outbox.put(MailKind.SECOND, deciders(store, request.asked_by_id), by.at, about=request.pk)
         audit.append(head, by, Record("propose_act", input=_told(request)))
     return request
 
@@ -212,13 +219,6 @@ def _decided(
         outbox.put(MailKind.SECOND, [request.asked_by_id], by.at, about=request.pk)
         audit.append(head, by, Record(command, input=_told(request)))
     return request
-
-
-def _deciders(request: ActRequest) -> list[str]:
-    """Return the ids of the people who may decide."""
-    admins = Member.objects.filter(store=request.store, role=Role.ADMIN).values("user") if request.store else []
-    people = User.objects.filter(Q(is_superuser=True) | Q(pk__in=admins), is_active=True)
-    return sorted(people.exclude(pk=request.asked_by_id).values_list("pk", flat=True))
 
 
 def _open(request_id: str, at: datetime) -> ActRequest:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memoryhub.actions.accounts import people as actions, withdrawals
+from memoryhub.actions.accounts import people as actions, second_person, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.accounts.sign_in import may_use_password
@@ -129,6 +129,7 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
     shown |= {"issued": issued, "more_keys": issued - len(keys)}
     shown["more_roles"] = max(0, roles.count() - ROWS)
+    shown["leaves_one"] = user.is_superuser and second_person.is_on() and second_person.administrators() == 2
     return render(request, "accounts/deactivate.html", shown)
 
 

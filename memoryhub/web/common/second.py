@@ -46,11 +46,11 @@ def guard(request: Request, name: str, words: Callable[[], Words]) -> HttpRespon
     if second is not None:
         request.second = second
         return None
+    store = request.resolver_match.kwargs.get("store_id") if request.resolver_match else None
+    store = None if name in second_person.OF_ADMINISTRATORS else store
     form = ReasonForm(request.POST if "second_reason" in request.POST else None)
     if form.is_valid():
         reason = form.cleaned_data["second_reason"].replace("\0", "\ufffd")
-        store = request.resolver_match.kwargs.get("store_id") if request.resolver_match else None
-        store = None if name in second_person.OF_ADMINISTRATORS else store
         made = second_person.ask(name, path, store, replace(wanted, reason=reason), act(request))
         return see_other(request, "act_request", made.pk)
     shown = {
@@ -60,7 +60,7 @@ def guard(request: Request, name: str, words: Callable[[], Words]) -> HttpRespon
         "words": wanted.words,
         "days": second_person.OPEN_FOR.days,
     }
-    shown["changed"] = changed
+    shown |= {"changed": changed, "has_decider": bool(second_person.deciders(store, user.pk))}
     return render(request, "common/second.html", shown)
 
 

@@ -376,8 +376,13 @@ def test_it_needs_two_administrators_and_a_second_person_to_switch_it_off(superu
 def test_who_runs_the_server_switches_it_off_where_one_administrator_is_left(
     needed: None, other: User, superuser: User
 ) -> None:
+    client, invited = signed_in(superuser), {"email": "nora@example.com", "is_superuser": "on"}
+    assert "can be allowed by nobody" in text_of(client.get(f"/people/{other.pk}/deactivate"))
+    assert "may allow this" not in text_of(client.post("/people/invite", invited))
     people.set_active(other, False, **BY)
-    assert "unset_second_person" in text_of(signed_in(superuser).get("/acts"))
+    page = text_of(client.post("/people/invite", invited))
+    assert NEEDED in page and "Nobody else can sign in who may allow this" in page
+    assert "unset_second_person" in text_of(client.get("/acts"))
     assert "only one administrator can sign in" in " ".join(found.says for found in inside.people(timezone.now()))
     call_command("unset_second_person", stdout=StringIO())
     assert not HubSettings.current().second_person and newest(1) == ["unset_second_person"]
