@@ -131,6 +131,8 @@ def test_each_of_these_waits_for_a_second_person(
 def test_an_admin_of_the_store_does_not_allow_what_only_administrators_may(
     store: MemoryStore, superuser: User, alice: User, other: User, needed: None
 ) -> None:
+    page = text_of(signed_in(superuser).get(f"/stores/{store.pk}/delete"))
+    assert "nothing is done before they allow it" in page.partition("Type the name")[2]
     request = ask(signed_in(superuser), f"/stores/{store.pk}/delete", {"name": store.name, "note": ""})
     assert signed_in(alice).post(f"/acts/{request.pk}/allow").status_code == 404
     allow(other, request)
