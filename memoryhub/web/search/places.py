@@ -46,7 +46,7 @@ SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
     "hub_retention": gettext_lazy("Retention"), "webhooks": gettext_lazy("Webhooks"),
     "hub_claude": gettext_lazy("Claude runs"), "hub_mail": gettext_lazy("E-mail"),
     "hub_backups": gettext_lazy("Backups"), "hub_background": gettext_lazy("Health"),
-    "erase_everywhere": gettext_lazy("Erase"),
+    "acts": gettext_lazy("Second person"), "erase_everywhere": gettext_lazy("Erase"),
 }  # fmt: skip
 SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
     "edit_store": gettext_lazy("General"), "members": gettext_lazy("Members"), "store_keys": gettext_lazy("Keys"),
@@ -77,6 +77,7 @@ ALSO: dict[str, str | Promise] = {
     "rules": gettext_lazy("secrets pii masking privacy"),
     "hub_rules": gettext_lazy("secrets pii masking privacy"),
     "erase_everywhere": gettext_lazy("privacy personal data subject access request archive stored"),
+    "acts": gettext_lazy("four eyes two people approval allow dual control delete erase"),
     "audit": gettext_lazy("log history entries"),
     "store_audit": gettext_lazy("log history entries"),
     "holds": gettext_lazy("legal hold pin freeze case"),

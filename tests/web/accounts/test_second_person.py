@@ -363,9 +363,11 @@ def test_it_needs_two_administrators_and_a_second_person_to_switch_it_off(superu
     assert "Is it you?" in text_of(stale(superuser).post(TURN, {"on": "1"}))
     client = signed_in(superuser)
     client.post(TURN, {"on": "1"})
+    assert 'href="/acts"' in text_of(client.get("/settings/limits"))
+    assert ">Invite an administrator</a>" in text_of(client.get("/acts"))
     assert not HubSettings.current().second_person
     other = new_person("Olga", is_superuser=True)
-    client.post(TURN, {"on": "1"})
+    assert "need a second person from now on" in text_of(client.post(TURN, {"on": "1"}, follow=True))
     assert HubSettings.current().second_person and newest(1) == ["set_second_person"]
     request = ask(client, TURN, {"on": "0"})
     assert HubSettings.current().second_person
