@@ -97,7 +97,7 @@ _GATES: dict[str, Callable[[Text], object]] = {
 """{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
 fail."""
 
-STEPS = 60_000
+STEPS = 100_000
 """The steps that the search of a text may take while it is written: some hundredths of a second."""
 STEPS_OF_FINDING = 2
 

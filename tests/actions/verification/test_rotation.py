@@ -38,7 +38,7 @@ from tests.long import LONG
 from tests.tampering import undone
 from tests.write_guard import tampering
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_checkpoints")]
 
 LATER = timezone.now() + timedelta(days=60)
 ROTATIONS = 4 if LONG else 2
