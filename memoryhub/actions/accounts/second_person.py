@@ -31,6 +31,7 @@ ACTS = {
     "remove_memories": _("Remove memories permanently"),
     "delete_store": _("Delete a memory store"),
     "release_hold": _("Release a legal hold"),
+    "set_policy": _("Make, change or delete a retention policy"),
     "issue_key": _("Issue a key that can do these acts"),
     "invite_administrator": _("Invite an administrator or an admin"),
     "make_admin": _("Give the role admin"),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.accounts import second_person
 from memoryhub.actions.accounts.second_person import ACTS, Words
+from memoryhub.models import MemoryStore
 from memoryhub.web.common.access import act, person
 from memoryhub.web.common.fresh import PROOF_FIELDS, proof
 from memoryhub.web.common.request import Request
@@ -28,11 +29,13 @@ class ReasonForm(forms.Form):
     )  # fmt: skip
 
 
-def guard(request: Request, name: str, words: Callable[[], Words]) -> HttpResponse | None:
+def guard(
+    request: Request, name: str, words: Callable[[], Words], store: MemoryStore | None = None
+) -> HttpResponse | None:
     """Return the page that asks for a proof, or for a second person; None if the act may go on.
 
     Call it in a POST, just before the act. `name` is one of ACTS; `words` says what exactly will be done, in pairs of a
-    label and a text.
+    label and a text. `store` is the memory store in which it is done, if the address does not name it.
     """
     if (asks := proof(request)) is not None or not second_person.is_on():
         return asks
@@ -46,12 +49,12 @@ def guard(request: Request, name: str, words: Callable[[], Words]) -> HttpRespon
     if second is not None:
         request.second = second
         return None
-    store = request.resolver_match.kwargs.get("store_id") if request.resolver_match else None
-    store = None if name in second_person.OF_ADMINISTRATORS else store
+    place = request.resolver_match.kwargs.get("store_id") if request.resolver_match else None
+    place = None if name in second_person.OF_ADMINISTRATORS else place or (store.pk if store else None)
     form = ReasonForm(request.POST if "second_reason" in request.POST else None)
     if form.is_valid():
         reason = form.cleaned_data["second_reason"].replace("\0", "\ufffd")
-        made = second_person.ask(name, path, store, replace(wanted, reason=reason), act(request))
+        made = second_person.ask(name, path, place, replace(wanted, reason=reason), act(request))
         return see_other(request, "act_request", made.pk)
     shown = {
         "form": form,
@@ -60,7 +63,7 @@ def guard(request: Request, name: str, words: Callable[[], Words]) -> HttpRespon
         "words": wanted.words,
         "days": second_person.OPEN_FOR.days,
     }
-    shown |= {"changed": changed, "has_decider": bool(second_person.deciders(store, user.pk))}
+    shown |= {"changed": changed, "has_decider": bool(second_person.deciders(place, user.pk))}
     return render(request, "common/second.html", shown)
 
 

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.accounts import second_person
 from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
@@ -25,6 +26,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.second import guard
 from memoryhub.web.retention import sentences
 from memoryhub.web.retention.access import of_policy
 from memoryhub.web.retention.explain import about_pattern
@@ -62,6 +64,8 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
     store = policy.store
     if request.method == "POST":
         before = PolicySettings.of(policy)
+        if (asks := _second(request, store, before, _("Delete it"))) is not None:
+            return asks
         policies.delete_policy(policy.pk, act(request))
         _tell(request, _("The policy “%(name)s” was deleted.") % {"name": before.name}, _new_url(store, before))
         return see_other(_list_url(store))
@@ -102,6 +106,19 @@ def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy |
         return _page(request, store, policy, form)
     if request.POST.get("act") != SAVE or request.POST.get("seen") != _digest(settings, policy):
         return _page(request, store, policy, form, settings, asks=request.POST.get("act") == SAVE)
+    return _save(request, store, policy, form, settings)
+
+
+def _save(
+    request: Request,
+    store: MemoryStore | None,
+    policy: RetentionPolicy | None,
+    form: PolicyForm,
+    settings: PolicySettings,
+) -> HttpResponse:
+    what = _("Change it to this") if policy else _("Make it")
+    if (asks := _second(request, store, settings, what)) is not None:
+        return asks
     try:
         saved = policies.save_policy(
             store.pk if store else None, settings, act(request), policy_id=policy.pk if policy else None
@@ -111,6 +128,18 @@ def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy |
         return _page(request, store, policy, form)
     _tell_saved(request, saved, policy)
     return see_other(_list_url(store))
+
+
+def _second(request: Request, store: MemoryStore | None, settings: PolicySettings, what: str) -> HttpResponse | None:
+    """Return the page that asks for a second person, if the hub wants one: a policy removes permanently, too."""
+    does = sentences.sentences(settings.as_policy(store.pk if store else None, ""))
+    paused = [(_("State"), _("Paused"))] if settings.paused else []
+    words = [
+        (_("Memory store"), store.name if store else _("All memory stores")), (_("Policy"), settings.name),
+        (_("What is done"), what), (_("Which memories"), sentences.pattern_words(settings.pattern)),
+        *((_("What it does"), one) for one in does), *paused,
+    ]  # fmt: skip
+    return guard(request, "set_policy", lambda: words, store) if second_person.is_on() else None
 
 
 def _page(

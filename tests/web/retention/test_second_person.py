@@ -1,0 +1,33 @@
+"""Where acts need a second person, policies do: they remove permanently, too."""
+
+import re
+
+import pytest
+
+from memoryhub.actions.accounts.keys_and_roles import set_role
+from memoryhub.models import MemoryStore, RetentionPolicy, Role, User
+from tests.fixtures import BY, new_person, signed_in
+from tests.web.accounts.test_second_person import TURN, allow, ask, do, is_whole, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+
+def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice: User, superuser: User) -> None:
+    new_person("Olga", is_superuser=True), signed_in(superuser).post(TURN, {"on": "1"})
+    admin = new_person("Ada")
+    set_role(store, admin, Role.ADMIN, **BY)
+    client, where = signed_in(alice), f"/stores/{store.pk}/retention/new"
+    form = {"name": "One", "grace_days": "30", "use_keep_versions": "on", "keep_versions": "1", "act": "save"}
+    seen = re.search(r'name="seen" value="([^"]+)"', text_of(client.post(where, form)))
+    assert seen is not None
+    request = ask(client, where, form | {"seen": seen[1]})
+    assert not RetentionPolicy.objects.exists()
+    assert "Keeps the newest version of each memory." in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
+    allow(admin, request)
+    do(client, request)
+    policy = RetentionPolicy.objects.get()
+    request = ask(client, f"/retention/policies/{policy.pk}/delete", {})
+    assert RetentionPolicy.objects.exists() and request.store == store.pk
+    allow(admin, request)
+    do(client, request)
+    assert not RetentionPolicy.objects.exists() and is_whole(store.pk)
