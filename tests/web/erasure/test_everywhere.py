@@ -26,6 +26,7 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.web.erasure import asked, everywhere as view
+from memoryhub.web.search import search
 from tests.api.harness import BY
 from tests.fixtures import signed_in
 from tests.transfer.hostile import archive
@@ -303,11 +304,17 @@ def test_what_cannot_be_searched_is_refused_with_a_reason(store: MemoryStore, ot
 
 
 def test_search_and_palette_lead_here_without_the_text_in_an_address(
-    store: MemoryStore, other: MemoryStore, alice: User, bob: User
+    store: MemoryStore, other: MemoryStore, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in(alice)
     button = '<button class="{}" form="erase-text" name="terms" value="Quellenberg">'
     assert button.format("button button-danger-quiet") in page(client, "/search?q=Quellenberg")
+    monkeypatch.setattr(search, "FIRST_SECONDS", 60)
+    monkeypatch.setattr(search, "FIRST_HITS", 99)  # else the page goes on by a script
+    handed = 'formaction="/erase#collect-title" name="terms" value="Quellenberg"'
+    assert handed in page(client, "/search?q=Quellenberg")
+    assert "Hand all of this over" not in page(client, "/search?q=nowhere")
+    assert "Hand all of this over" not in page(signed_in(bob), "/search?q=Quellenberg")
     found = client.get("/palette", {"q": "Quellenberg"}, headers={"HX-Request": "true"}).content.decode()
     assert button.format("found-name row-link found-button") in found
     assert 'href="/erase"' in client.get("/palette", {"q": "erase"}, headers={"HX-Request": "true"}).content.decode()
