@@ -213,8 +213,8 @@ function goOn() {
   const rows = sessionStorage.getItem(ROWS)?.split(" ") ?? [];
   sessionStorage.removeItem(ROWS);
   const id = rows.find((row) => document.getElementById(row));
-  if (!id) return;
   const item = document.getElementById(id);
+  if (!item?.matches("li")) return; // the page of one proposal begins at its top, with what is said
   const said = document.querySelector("main .banners .banner")?.closest(".banners");
   if (said) {
     const place = item.parentElement.insertBefore(document.createElement("li"), item);

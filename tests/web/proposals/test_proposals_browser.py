@@ -120,7 +120,8 @@ def test_a_hunk_is_left_out_by_keys(
     expect(page.get_by_role("button", name="Choose what to merge")).to_be_disabled()
     for keys in ("Space", "a"):
         press(page, keys)
-    expect(page.get_by_text("Merged a part of proposal #1. Refused the rest.")).to_be_visible()
+    expect(page.get_by_text("Merged a part of proposal #1. Refused the rest.")).to_be_in_viewport()
+    expect(page.locator("main > .banners .banner")).to_be_in_viewport()  # above the heading, where messages are
     assert texts(store)[A] == LINES.replace("two", "2")
 
 
