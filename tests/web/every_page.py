@@ -11,6 +11,7 @@ from memoryhub.models import (
     Delivery,
     Finding,
     Hold,
+    HoldKind,
     Import,
     Key,
     Member,
@@ -240,6 +241,8 @@ def _of_retention(store: MemoryStore, memory: Memory) -> Iterator[Page]:
         yield page("run", run_id=run.pk)
     for hold in Hold.objects.filter(store=store)[:1]:
         yield page("release_hold", store_id=store.id, hold_id=hold.pk)
+    for hold in Hold.objects.filter(store=store, kind=HoldKind.HOLD)[:1]:
+        yield page("export_held", store_id=store.id, hold_id=hold.pk)
 
 
 def _of_webhooks(store: MemoryStore) -> Iterator[Page]:

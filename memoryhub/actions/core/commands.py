@@ -320,7 +320,7 @@ _ALL = (
         counts="memories",
     ),
     Command(
-        "certify",
+        "certify", _("signed the export of what is on legal hold: %(paths)s"),
         several=lambda n: ngettext(
             "signed a certificate of retention: %(count)s removal is overdue",
             "signed a certificate of retention: %(count)s removals are overdue", n),

@@ -93,7 +93,7 @@ class Rows:
         for directory in self.scope.directories:
             yield from _current(then.exclude(operation=Operation.DELETED).under(directory))
         for ids in in_parts(self.scope.memories, PART):
-            yield from sorted(map(_as_current, self._of_memories(ids)), key=lambda one: one.path)
+            yield from sorted(map(_as_current, self._of_memories(ids, trash=trash)), key=lambda one: one.path)
         if trash:
             deleted = then.filter(operation=Operation.DELETED)
             for directory in self.scope.directories:
@@ -127,15 +127,17 @@ class Rows:
         newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
-    def _of_memories(self, ids: Collection[str]) -> MemoryVersionQuerySet:
-        """Return, for the memories that were live after the scope's entry, the version that was current then.
+    def _of_memories(self, ids: Collection[str], *, trash: bool) -> MemoryVersionQuerySet:
+        """Return, for the memories that were live after the scope's entry (or, with `trash`, in the trash), the version
+        that was current then.
 
         `+ 0` keeps SQLite from scanning all versions of the store by seq.
         """
         seq = self.scope.seq
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=ids)
-        found = found.annotate(made=F("seq") + 0).filter(made__lte=seq).exclude(operation=Operation.DELETED)
-        return found.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq))
+        found = found.annotate(made=F("seq") + 0).filter(made__lte=seq)
+        found = found.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq))
+        return found if trash else found.exclude(operation=Operation.DELETED)
 
     def _few_versions(self, part: list[Current]) -> Iterator[list[Current]]:
         """Yield groups of memories with at most PART versions together. A memory with more versions is one group."""

@@ -32,7 +32,8 @@ class Wanted:
 
     With `masked`, the values that pages mask are masked too, and the audit is left out. `governance` asks for what
     people decided and said: of a whole store the proposals and path rules, in JSON Lines and in the history of a ZIP;
-    and the comments on memories, which the history in both has.
+    and the comments on memories, which the history in both has. With `proofs`, versions have the values that a
+    verification needs; those of an export with the audit always have them.
     """
 
     form: str
@@ -41,6 +42,7 @@ class Wanted:
     history: bool = True
     masked: bool = False
     governance: bool = False
+    proofs: bool = False
 
     @property
     def has_comments(self) -> bool:
@@ -92,7 +94,7 @@ class Export:
         """
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")
-        rows = Rows(self.scope, cover=cover, proofs=self.wanted.audit)
+        rows = Rows(self.scope, cover=cover, proofs=self.wanted.audit or self.wanted.proofs)
         if self.wanted.form == "git":
             ordered = rows.in_order(history=self.wanted.history)
             return git_write.stream(self.about, ordered, self.counts)
@@ -181,9 +183,14 @@ def prepared(store: Tree, wanted: Wanted) -> tuple[Export, Record]:
         scope, vanished = Scope(store.store, store.seq, (wanted.path,), with_trash=wanted.history), 0 if items else 1
     if not items:
         raise NotDone(Selected((), vanished), changed=False)
+    return of_scope(store, wanted, scope), _record(wanted, items)
+
+
+def of_scope(store: Tree, wanted: Wanted, scope: Scope) -> Export:
+    """Return the export of a part of a store. The caller commits its record."""
     row = MemoryStore.objects.get(pk=store.store)
     rules = export_rules.rules(row) if wanted.has_governance else ()
-    return Export(wanted, scope, _about(store, row, wanted), _start_of(store.store), rules), _record(wanted, items)
+    return Export(wanted, scope, _about(store, row, wanted), _start_of(store.store), rules)
 
 
 def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:

@@ -303,6 +303,20 @@ def _erase(values: Values, command: Command) -> str:
     return _("%(said)s, and %(also)s") % {"said": f"{said} {where}", "also": also}
 
 
+def _export(values: Values, command: Command) -> str:
+    if not values.told.get("holds"):
+        return _plainly(values, command)
+    values["count"] = str(count := values.number(command.counts) or 0)
+    return (
+        ngettext(
+            "exported what is on legal hold, %(count)s memory: %(paths)s",
+            "exported what is on legal hold, %(count)s memories: %(paths)s",
+            count,
+        )
+        % values
+    )
+
+
 def _export_table(values: Values, command: Command) -> str:
     tables = {
         "trash": _("the trash"),
@@ -337,6 +351,7 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "resolve_finding": _decided_findings,
     "reopen_finding": _decided_findings,
     "erase": _erase,
+    "export": _export,
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }

@@ -33,6 +33,7 @@ PLACES = {
     "proposals": ("proposals", "for-reviewers"),
     "path_rules": ("guide", "what-agents-may-see-and-change-path-rules"),
     "retention": ("retention", "a-first-policy"),
+    "retention.held_export": ("retention", "hand-over-what-is-held"),
     "retention.holds": ("retention", "pins-and-holds"),
     "stores.limits": ("retention", "limits"),
     "transfer": ("import", "in-the-browser"),

@@ -74,7 +74,7 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
         raise Http404
     if not _role(request).includes(LEAST[HoldKind(hold.kind)]):
         raise PermissionDenied
-    (row,) = _rows(request, store, [hold])
+    row = row_of(request, store, hold)
     now, kind = timezone.now(), HoldKind(hold.kind)
     if request.method != "POST":
         together = Hold.objects.of_case(store.pk, kind, hold.case_number).active(now) if hold.case_number else None
@@ -186,6 +186,11 @@ def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:
             is_asked=bool(form.is_bound or form.initial.get("place")),
         ),
     )
+
+
+def row_of(request: Request, store: MemoryStore, hold: Hold) -> Row:
+    """Return a hold as a row, with the current path of its memory."""
+    return _rows(request, store, [hold])[0]
 
 
 def _rows(request: Request, store: MemoryStore, found: Iterable[Hold]) -> Sequence[Row]:

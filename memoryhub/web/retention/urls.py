@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.retention import certificate, explain, holds, policies, rehearsal, retention, runs
+from memoryhub.web.retention import certificate, explain, held_export, holds, policies, rehearsal, retention, runs
 
 urlpatterns = [
     path("stores/<slug:store_id>/retention", retention.page, name="retention"),
@@ -25,4 +25,5 @@ urlpatterns = [
     path("retention/runs/<slug:run_id>/undo", runs.undo, name="undo_run"),
     path("stores/<slug:store_id>/holds", holds.page, name="holds"),
     path("stores/<slug:store_id>/holds/<slug:hold_id>/release", holds.release, name="release_hold"),
+    path("stores/<slug:store_id>/holds/<slug:hold_id>/export", held_export.page, name="export_held"),
 ]

@@ -4,9 +4,10 @@ import json
 import secrets
 from collections.abc import Iterator
 from datetime import timedelta
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,24 +15,17 @@ from django.utils import timezone
 
 from memoryhub import chain, health, starting
 from memoryhub.actions.backups import make
-from memoryhub.actions.core import documents, installation, keys
+from memoryhub.actions.core import documents, holds, installation, keys
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import findings
 from memoryhub.actions.retention import certificate, removal
 from memoryhub.actions.review import decisions
+from memoryhub.actions.transfer import held
 from memoryhub.actions.verification import checkpoints, older_keys, rotation, verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.doctor import inside
-from memoryhub.models import (
-    HUB,
-    AuditChain,
-    AuditEntry,
-    Door,
-    Installation,
-    MemoryVersion,
-    Receipt,
-)
+from memoryhub.models import HUB, AuditChain, AuditEntry, Door, HoldKind, Installation, MemoryVersion, Receipt
 from memoryhub.webhook_rules import signing
 from tests.api.harness import Hub, new_hub
 from tests.long import LONG
@@ -272,11 +266,15 @@ def test_receipts_and_certificates_of_before_are_right_and_forged_ones_are_not(h
     receipt = Receipt.objects.get(store=hub.store.pk)
     paper = documents.document(documents.RECEIPT, receipt.content, receipt.signature)
     certified = certificate.certify(hub.store.pk, act())
+    hold = holds.place(hub.store.pk, act(), kind=HoldKind.HOLD, reason="case 1", path="")
+    body = BytesIO(b"".join(held.begin(hub.store.pk, hold.pk, act).body()))
+    of_held = ZipFile(body).read(held.CERTIFICATE).decode()
     first = keys.current()
     rotation.rotate(new_key(), act())
-    assert documents.check(paper) is documents.check(certified) is documents.Verdict.RIGHT
-    for kind, text in ((documents.RECEIPT, paper), (documents.CERTIFICATE, certified)):
-        content = {**json.loads(text)[kind], "overdue": 7}
+    papers = (documents.RECEIPT, paper), (documents.CERTIFICATE, certified), (documents.CERTIFICATE, of_held)
+    for kind, text in papers:
+        assert documents.check(text) is documents.Verdict.RIGHT
+        content = {**json.loads(text)[kind], "overdue": 7, "memories": 7}
         forged = documents.document(kind, content, documents.signature(content, first))
         assert documents.check(forged) is documents.Verdict.UNCONFIRMED
         assert documents.check(documents.document(kind, content, "0" * 64)) is documents.Verdict.WRONG
