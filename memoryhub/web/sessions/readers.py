@@ -24,6 +24,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of, number_of
 from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
 from memoryhub.web.history.blame_lines import Told
+from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.passages import Passage, passages
 from memoryhub.web.sessions.readers_groups import by_reader, groups
 from memoryhub.web.sessions.readers_query import Wanted, older_page
@@ -92,6 +93,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             groups=groups(by_reader(page.seen), store, person(request)),
             seen=page,
             was_exported=_was_exported(store, rows),
+            was_copied=was_copied(store.pk, [row for row in rows if row.number in lines]),
             is_cut=_is_cut(store, rows, followed.since if followed else version.number, max(lines, default=0)),
             is_first="before" not in request.GET,
             **_place(store, memory),

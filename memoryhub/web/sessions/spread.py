@@ -9,6 +9,7 @@ from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVer
 from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of
 from memoryhub.text.line_sets import LineSet
+from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.readers_groups import Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Wanted, older_page
 
@@ -125,7 +126,8 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
         or not of_value.ahead.whole
         or None in of_value.lines.values()
         or writer is None  # later entries may have been removed too
-        or (writer.session is None and len(others) < len(reads)),  # runs that cannot be told apart
+        or (writer.session is None and len(others) < len(reads))  # runs that cannot be told apart
+        or was_copied(store.pk, [row for row in of_value.ahead.rows if row.number in of_value.lines]),
         more_written=len(examined) < len(sessions) or any(group.more for group in found),
     )
 

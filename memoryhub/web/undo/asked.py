@@ -82,6 +82,7 @@ def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may
         "closes": closing.closed_by(store.pk, chosen),
         "given": asked.given,
         "spread": spread,
+        "may_have_spread": bool(asked.spread and asked.spread.more and not spread),
         "graph": drawn(spread) if spread else None,
         "may_apply": may_apply,
         "brief": brief_rows(store.id, preview.briefly, may_apply),

@@ -15,6 +15,8 @@ from memoryhub.text import blame as lines_of
 from memoryhub.text.carried import carried
 from memoryhub.text.changed_lines import Work
 from memoryhub.text.line_sets import LineSet
+from memoryhub.web.common import removed_history
+from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.readers_groups import Group, Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Seen, Wanted, older_page
 
@@ -190,6 +192,9 @@ def spread_of(
     listed = [each for reader in readers for each in reader.written if each.may_tick]
     more = page.older is not None or page.unsearched is not None
     more = more or not known.whole or len(undone.numbers) > MOST_MEMORIES
+    carrying = [row for row, _, _ in known.rows.values()]
+    more = more or was_copied(store.pk, carrying)
+    more = more or any(row.seq < removed_history.first_seq(store.pk) for row in carrying)
     shown = Ticks(
         frozenset(each.write.seq for each in listed if each.too),
         frozenset(each.write.seq for each in listed if each.flag),
@@ -240,8 +245,14 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[
         source = Source(memory.pk, memory.path)
         rows |= {row.id: (row, source, lines[row.number]) for row in ahead.rows if row.number in lines}
         redacted = any(row.text is None and not row.is_deletion for row in ahead.rows)
-        whole = whole and ahead.whole and not redacted
+        numbered = [row.number for row in ahead.rows if row.number >= min(numbers[memory.pk])]
+        whole = whole and ahead.whole and not redacted and _is_without_gaps(numbered)
     return Carried(rows, whole and not work.passed, _poisoned(store_id, few, undone))
+
+
+def _is_without_gaps(numbers: Sequence[int]) -> bool:
+    """Return whether consecutive versions are all there: a removed one may have had the lines, and was read."""
+    return not numbers or len(numbers) == max(numbers) - min(numbers) + 1
 
 
 def _poisoned(store_id: str, memories: Collection[str], versions: Collection[str]) -> Collection[str]:

@@ -1,0 +1,38 @@
+"""Whether Claude may have read a version on a copy of its memory store, whose calls are in no chain of the store."""
+
+from collections.abc import Iterable
+
+from memoryhub.actions.history.blame import Row
+from memoryhub.models import AuditEntry
+from memoryhub.models.audit import LAST_SEQ
+from memoryhub.web.audit.sentences import told_of
+
+COMMANDS = ("start_claude_run", "start_evaluation")
+MOST = 200
+"""The most runs and evaluations that are looked at; with more, Claude may have read anything."""
+
+
+def was_copied(store_id: str, rows: Iterable[Row]) -> bool:
+    """Return whether a Claude run or an evaluation began on a throw-away copy that had one of some versions, or a dream
+    that was given the calls of sessions."""
+    rows = [row for row in rows if not row.is_deletion]
+    if not rows:
+        return False
+    since = AuditEntry.objects.of_chain(store_id).between(min(row.seq for row in rows), LAST_SEQ)
+    for command in COMMANDS:
+        begun = since.of_command(command).newest().values_list("seq", "command", "input")
+        found = list(begun[: MOST + 1])
+        if len(found) > MOST or any(_has_one(rows, *each) for each in found):
+            return True
+    return False
+
+
+def _has_one(rows: Iterable[Row], seq: int, command: str, input: str | None) -> bool:
+    details = told_of(input)
+    if command == COMMANDS[0] and not details.get("copy"):
+        return False
+    if details.get("sessions"):
+        return True
+    of_entry = details.get("of_entry")
+    at = of_entry if isinstance(of_entry, int) else seq
+    return any(row.seq <= at and (row.superseded_seq is None or row.superseded_seq > at) for row in rows)
