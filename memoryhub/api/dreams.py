@@ -14,6 +14,7 @@ from memoryhub.actions.claude_runs.dreams import NoSuchSessions, Updating, Wante
 from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.actions.claude_runs.runs import NoSuchRun, NotNow, TooManyCopies
 from memoryhub.actions.core.sight import sight_in
+from memoryhub.actions.memories.api_requests import note_key
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.api.frame import ALL_STORES, NOT_WHOLE, Call, Json, call_of, needs
 from memoryhub.api.schemas import answers
@@ -125,6 +126,7 @@ def _on(request: HttpRequest) -> Call:
     """Return the call, if dreams are on. Raises Problem (404)."""
     if not configuration.has_dreams():
         raise Problem.not_found(OFF)
+    note_key(call_of(request).asked)
     return call_of(request)
 
 

@@ -9,6 +9,7 @@ from ninja import Query, Router
 
 from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.memories.api_requests import note_key
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
@@ -32,6 +33,7 @@ def list_sessions(request: HttpRequest, query: Query[ListSessions]) -> Json:
     first. Those of other agents are not among them. A session begins with its first recorded request under a name in
     the header `Memoryhub-Session`."""
     caller = call_of(request).caller
+    note_key(call_of(request).asked)
     stores = reached(caller)
     filters = query.model_dump(exclude={"limit", "page"}, mode="json")
     key = cursors.decode("sessions", filters, query.page, (str,))
@@ -55,6 +57,7 @@ def retrieve_session(request: HttpRequest, session_id: str) -> Json:
     """One session of the key's agent, with the memory stores in which it has done something and that the key
     reaches."""
     caller = call_of(request).caller
+    note_key(call_of(request).asked)
     stores = reached(caller)
     session = _own(caller, stores).filter(pk=session_id).first()
     if session is None:

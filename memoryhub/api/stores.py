@@ -5,6 +5,7 @@ from ninja import Query, Router
 
 from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles, second_person
+from memoryhub.actions.memories.api_requests import note_key
 from memoryhub.actions.stores import api
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.api.frame import Call, Json, call_of, needs
@@ -34,6 +35,7 @@ def create_memory_store(request: HttpRequest, body: CreateStore) -> Json:
 @router.get("/memory_stores", auth=needs(Access.READ), response=answers(StorePage), summary="List memory stores")
 def list_memory_stores(request: HttpRequest, query: Query[ListStores]) -> Json:
     """The memory stores that the key reaches, newest first; archived ones only if `include_archived` is `true`."""
+    note_key(call_of(request).asked)
     found = list(_after(query, _matching(call_of(request), query))[: query.limit + 1])
     shown = found[: query.limit]
     more = len(found) > query.limit
@@ -47,6 +49,7 @@ def list_memory_stores(request: HttpRequest, query: Query[ListStores]) -> Json:
 @router.get(ONE, auth=needs(Access.READ), response=answers(Store), summary="Retrieve a memory store")
 def retrieve_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """One memory store, archived or not."""
+    note_key(call_of(request).asked)
     return as_json(_store(memory_store_id))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api_requests import Asked, note_key
 from memoryhub.mcp import calls, proposals, reads, tools, versions
 from memoryhub.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Message, Refused
 
@@ -41,6 +41,8 @@ def call(incoming: Incoming) -> Json:
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:
         raise Refused(METHOD_NOT_FOUND, f"There is no method {incoming.message.method} in {incoming.version}.")
+    if method is not _call_tool:
+        note_key(incoming.asked)
     result = method(incoming)
     if is_stateless:
         result |= {"resultType": "complete", "_meta": {versions.SERVER_KEY: SERVER}}

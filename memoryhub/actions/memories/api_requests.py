@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from memoryhub import request_ids
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Record, no_time
-from memoryhub.actions.core.transactions import together
+from memoryhub.actions.core.transactions import together, writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories import calls, refused_calls
 from memoryhub.actions.memories.calls import Caller, NotRun, TooManyCalls
@@ -65,3 +65,14 @@ def _piece(
         if record is not None:
             tree.commit(store, record)
         return result
+
+
+def note_key(asked: Asked) -> None:
+    """Note the use of a key by a request that concerns no memory, and so writes no entry and counts for no limit."""
+    if asked.caller.stale:
+        together(lambda: _note_key(asked), asked.caller.key)
+
+
+def _note_key(asked: Asked) -> None:
+    with writing():
+        calls.note_key(asked.caller, asked.at)

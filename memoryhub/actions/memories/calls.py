@@ -375,11 +375,16 @@ def rendered(command: str, path: str, content: str | None, first: int, last: int
 def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
     """Record the last use of a key and of its session. The tree's act gets the session's id."""
     at = store.at
+    note_key(caller, at)
+    if session is not None:
+        store.act = store.act._replace(session=_session(caller.agent, session, at))
+
+
+def note_key(caller: Caller, at: datetime) -> None:
+    """Record the last use of a key, about once a minute."""
     if caller.stale:
         sql.run(sql.KEY_USED, sql.moment(at), caller.key)
         remembered.forget()
-    if session is not None:
-        store.act = store.act._replace(session=_session(caller.agent, session, at))
 
 
 def _session(agent: str, name: str, at: datetime) -> str:

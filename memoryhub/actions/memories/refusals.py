@@ -9,7 +9,7 @@ from memoryhub import chain
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.memories.calls import Caller
+from memoryhub.actions.memories.calls import Caller, note_key
 from memoryhub.models import Door, Key, RefusalWindow, Session
 
 MOST = 30
@@ -39,6 +39,7 @@ def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
     }  # fmt: skip
     with writing():
         head = audit.lock_hub()
+        note_key(caller, at)
         window = RefusalWindow.objects.filter(pk=caller.key).first() or RefusalWindow(key=caller.key, since=at)
         if not timedelta() <= at - window.since < MINUTE:
             _write_counted(head, window, caller.actor, at)
