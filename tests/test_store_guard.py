@@ -18,6 +18,7 @@ from tests.statements import Checker
 from tests.write_guard import tampering
 
 SMALL = {
+    "ActRequest": "some for a person, who is asked about all that concern them",
     "AuditChain": "one row a store",
     "ClaudeEvaluation": "at most 100 a store are kept",
     "ClaudePreset": "people save few of them",

@@ -35,7 +35,7 @@ JOINED = {
         "css/stores/limits.css", "css/erasure/erasure.css", "css/findings/scans.css", "css/findings/findings.css",
         "css/retention/retention.css", "css/path_rules/path_rules.css", "css/proposals/proposals.css",
         "css/transfer/transfer.css", "css/webhooks/webhooks.css",
-        "css/agents/clients.css", "css/today/today.css", "css/common/utilities.css",
+        "css/agents/clients.css", "css/common/stacks.css", "css/today/today.css", "css/common/utilities.css",
     ),
     SCRIPTS: (
         "js/common/alerts.js", "js/common/panels.js", "js/common/copy.js", "js/common/lines.js", "js/common/ticks.js",
