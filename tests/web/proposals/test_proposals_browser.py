@@ -116,7 +116,7 @@ def test_a_hunk_is_left_out_by_keys(
     expect(page.get_by_role("checkbox", name="Place 2 of 2")).to_be_focused()
     for keys in ("Space", "p", "Space"):
         press(page, keys)
-    expect(page.get_by_role("checkbox", name="Leave it as it is")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Keep the memory as it is")).to_be_checked()
     expect(page.get_by_role("button", name="Choose what to merge")).to_be_disabled()
     for keys in ("Space", "a"):
         press(page, keys)
