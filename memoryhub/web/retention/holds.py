@@ -167,7 +167,7 @@ def _problem(error: ValidationError | Memory.DoesNotExist) -> str:
 def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:
     now = timezone.now()
     found = Hold.objects.of_store(store.pk).select_related("owner", "released_by")
-    active = list(found.active(now).order_by("-id")[: MOST + 1])
+    active = list(found.active(now).order_by("-created_at", "seq")[: MOST + 1])
     over = [hold for hold in found.order_by("-id")[: MOST + MOST_ENDED] if _is_over(hold, now)][:MOST_ENDED]
     return render(
         request,

@@ -16,6 +16,7 @@ from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
 from memoryhub.models import (
     AuditEntry,
+    Hold,
     HoldKind,
     ImportItem,
     ImportState,
@@ -91,6 +92,13 @@ def test_a_store_that_is_not_ticked_keeps_everything(store: MemoryStore, other: 
     letter = erase(client, find(client, "quellenberg"), store=[other.id])
     assert "Erased from 1 memory store" in letter
     assert Receipt.objects.get().store == other.id
+
+
+def test_holds_of_one_case_are_one_line(store: MemoryStore, alice: User) -> None:
+    write(store, "/more.md", "Quellenberg again\n")
+    for memory in Memory.objects.live().filter(store=store):
+        place(store.id, act(alice), kind=HoldKind.HOLD, reason="a lawsuit", case_number="88", memory=memory.pk)
+    assert Hold.objects.count() > 1 and find(signed_in(alice), "quellenberg").count("<b>a lawsuit</b>") == 1
 
 
 @pytest.mark.both_databases

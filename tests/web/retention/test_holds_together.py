@@ -44,6 +44,8 @@ def test_a_selection_is_held_for_one_case_and_released_together(client: Client, 
     assert not Hold.objects.exists()
     html = post(client, url("selection", store.pk), TERMS | {"ids": ids})
     assert "4 legal holds were placed." in html and html.count("<b>2291</b>") == 4
+    rows = [html.index(f">{path}</a>") for path in ("/a.md", "/b.md")]
+    assert rows == sorted(rows), "those of one act are in the order in which they were selected"
     assert {(hold.memory, hold.path) for hold in Hold.objects.all()} == {
         (first.pk, None), (second.pk, None), (trashed.pk, None), (None, "/guests"),
     }  # fmt: skip
