@@ -95,7 +95,8 @@ def test_a_store_that_is_not_ticked_keeps_everything(store: MemoryStore, other: 
 
 
 def test_holds_of_one_case_are_one_line(store: MemoryStore, alice: User) -> None:
-    write(store, "/more.md", "Quellenberg again\n")
+    for name in ("one", "more"):
+        write(store, f"/{name}.md", "Quellenberg again\n")
     for memory in Memory.objects.live().filter(store=store):
         place(store.id, act(alice), kind=HoldKind.HOLD, reason="a lawsuit", case_number="88", memory=memory.pk)
     assert Hold.objects.count() > 1 and find(signed_in(alice), "quellenberg").count("<b>a lawsuit</b>") == 1
