@@ -88,6 +88,8 @@ def sentence(rule: PathRule, names: Names) -> str:
         details["where"] += " " + _("until %(day)s") % {"day": date_format(rule.until, "j M Y")}
     if rule.effect is Effect.HIDE:
         words = _("%(who)s cannot see %(where)s.") if rule.who else _("Agents cannot see %(where)s.")
+        if not rule.pattern:
+            details["where"] += _(", except where a rule above allows all changes")
     elif rule.effect is Effect.ALLOW:
         words = _("%(who)s may %(verbs)s %(where)s.") if rule.who else _("Every agent may %(verbs)s %(where)s.")
     elif rule.effect is Effect.PROPOSE:

@@ -9,6 +9,7 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.path_rules import Effect, PathRule, PathRules, Verb
+from memoryhub.web.path_rules import sentences
 from memoryhub.web.path_rules.replay import replay
 from tests.api.harness import Hub
 from tests.fixtures import BY, signed_in
@@ -31,6 +32,9 @@ def test_a_rule_that_hides_needs_no_verbs_and_has_neither_condition_nor_sentence
     assert rules_of(store) == [PathRule(Effect.HIDE, "/team/").as_json()]
     page = client.get(listed(store)).content.decode()
     assert "Agents cannot see any memory under /team/." in page and ">hides<" in page
+    everything = form(client, store, "try", row("/", effect="hide")).content.decode()
+    assert "if it shall only read there" in everything.lower()
+    assert sentences.sentence(PathRule(Effect.HIDE), {}).startswith("Agents cannot see any memory, except where a rule")
     refused = form(client, store, "try", row("/team/", effect="refuse", verbs=[])).content.decode()
     assert "Tick at least one." in refused
 
