@@ -37,7 +37,9 @@ GUIDE: dict[str, tuple[str | Promise, str | Promise]] = {
     "http": (gettext_lazy("The API"), gettext_lazy("openapi rest http errors")),
     "security": (gettext_lazy("Security"), gettext_lazy("threats attacks trust")),
     "email": (gettext_lazy("E-mail"), gettext_lazy("smtp digest mail notifications")),
-    "metrics": (gettext_lazy("Metrics and logs"), gettext_lazy("prometheus monitor grafana json log alerts")),
+    "metrics": (
+        gettext_lazy("Metrics and logs"), gettext_lazy("prometheus monitor grafana json log alerts siem stream syslog"),
+    ),
     "operations": (gettext_lazy("Running the hub"), gettext_lazy("backup restore doctor alarms upgrade disk")),
 }  # fmt: skip
 """The documents of the guide: their names, and other words for them."""

@@ -125,4 +125,4 @@ def test_a_check_that_was_asked_for_names_the_wrong_chain_and_an_old_request_is_
     runs.run_asked(timezone.now())
     entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
     assert not entry.ok and store.pk in (entry.input or "")
-    assert "something is wrong" in visible_text(signed_in(superuser), reverse("audit"))
+    assert "something is wrong . What to do now" in visible_text(signed_in(superuser), reverse("audit"))
