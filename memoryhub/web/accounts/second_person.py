@@ -38,7 +38,9 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it. `state` is that of the row, or `lapsed`."""
+    """A request as pages show it. `store` is the name of its memory store, or what else it is about. `state` is that of
+    the row, or `lapsed`.
+    """
 
     request: ActRequest
     title: str | Promise
@@ -54,7 +56,19 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
     """Return requests as rows, which were loaded with the people that they name."""
     stores = {one.store for one in found if one.store}
     names = dict(MemoryStore.objects.filter(pk__in=stores).values_list("pk", "name")) if stores else {}
-    return [Row(one, ACTS.get(one.act, one.act), names.get(one.store or "", ""), _state(one, at)) for one in found]
+    return [
+        Row(one, ACTS.get(one.act, one.act), names.get(one.store or "", "") or _subject(one), _state(one, at))
+        for one in found
+    ]
+
+
+def _subject(request: ActRequest) -> str:
+    """Return what an act that belongs to no memory store is about: the first of its words, until they are forgotten.
+
+    Texts to erase are shown by the request alone.
+    """
+    content = actions.content_of(request) if request.act != "erase" else None
+    return str(content.words[0][1]) if content and content.words else ""
 
 
 def _state(request: ActRequest, at: datetime) -> str:

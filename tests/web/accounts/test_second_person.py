@@ -135,6 +135,7 @@ def test_an_admin_of_the_store_does_not_allow_what_only_administrators_may(
     assert "nothing is done before they allow it" in page.partition("Type the name")[2]
     request = ask(signed_in(superuser), f"/stores/{store.pk}/delete", {"name": store.name, "note": ""})
     assert signed_in(alice).post(f"/acts/{request.pk}/allow").status_code == 404
+    assert f"{store.name} ({store.pk})" in text_of(signed_in(other).get("/"))
     allow(other, request)
 
 
