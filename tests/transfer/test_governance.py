@@ -1,6 +1,7 @@
 """What people decided and said comes along with an export, and an import shows it as history of another hub."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,7 +19,18 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.retention import removal
-from memoryhub.models import Access, Agent, AuditEntry, Comment, Key, MemoryStore, Proposal, ProposedChange, User
+from memoryhub.models import (
+    Access,
+    Agent,
+    AuditEntry,
+    Comment,
+    Import,
+    Key,
+    MemoryStore,
+    Proposal,
+    ProposedChange,
+    User,
+)
 from memoryhub.transfer.bundle import Refused
 from tests.api.harness import JSON, Hub
 from tests.api.memory_calls import Api
@@ -57,6 +69,11 @@ def test_all_of_it_comes_back_the_same(
     assert list(states) == ["merged", "partly_merged", "refused", "withdrawn", "open"]
     trips.require_verified(target, own_checkpoints)
     client = signed_in(superuser)
+    job = Import.objects.get()
+    html = " ".join(client.get(reverse("import_", args=[target.pk, job.pk])).content.decode().split())
+    assert re.search(
+        r"were imported\.( \d+ of them[^.]+\. <a[^>]+>Open the trash</a>)? 5 proposals came with them\.", html
+    )
     html = client.get(url_of(target, 1)).content.decode()
     assert "Alice (imported)" in html and "merged" in html and "Is 2 right?" in html
     html = client.get(url_of(target, 2)).content.decode()
