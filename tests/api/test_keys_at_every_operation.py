@@ -126,9 +126,10 @@ def test_an_agent_finds_no_proposal_of_another_agent_of_its_store(world: World) 
     assert Proposal.objects.get(store=world.hub.store).state == before.state
 
 
-@pytest.mark.parametrize(
-    "asks", ["/v1/memory_stores", "/v1/sessions", "/v1/memory_stores/{}", "/v1/memory_stores/x", ""]
-)
+ASKED = ("/v1/memory_stores", "/v1/memory_stores/{}", "/v1/memory_stores/x", "/v1/sessions", "")
+
+
+@pytest.mark.parametrize("asks", ASKED)
 @pytest.mark.both_databases
 def test_each_use_of_a_key_is_its_last_use(asks: str) -> None:
     """Also one that is in no audit of a memory store: lists of stores and sessions, and what MCP tells first."""

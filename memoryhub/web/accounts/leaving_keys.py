@@ -8,10 +8,11 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memoryhub.models import HUB, AuditEntry, Key, User, Webhook
+from memoryhub.models import HUB, AuditEntry, Key, Role, User, Webhook
 from memoryhub.models.access import KeyQuerySet
 from memoryhub.models.webhooks import WebhookQuerySet
 from memoryhub.web.agents.rows import KeyRow, key_rows
+from memoryhub.web.common import removed_history
 from memoryhub.web.common.request import Request
 
 MOST_KEYS = 500
@@ -28,13 +29,36 @@ def count_of(keys: KeyQuerySet, maker: User) -> int:
     return keys.made_by(maker).usable(timezone.now()).count()
 
 
-def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Webhook]:
-    """Return those of the webhooks that are active and that `maker` made or changed."""
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """An active webhook that a person made or changed. If not `is_known`, retention has removed audit entries that may
+    say that they changed it."""
+
+    webhook: Webhook
+    is_known: bool
+
+    @property
+    def pk(self) -> str:
+        return str(self.webhook.pk)
+
+
+def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
+    """Return those of the webhooks that are active and that `maker` made or changed, or may have changed."""
     found = webhooks.active().filter(Q(store=None) | Q(store__deleted_at=None)).select_related("store")
     chains = {webhook.store_id or HUB for webhook in found}
     edits = AuditEntry.objects.filter(chain__in=chains, author_id=maker.pk, command="edit_webhook")
     edited = {json.loads(input or "{}").get("webhook") for input in edits.values_list("input", flat=True)}
-    return [webhook for webhook in found if webhook.created_by_id == maker.pk or webhook.pk in edited]
+    known = {webhook.pk for webhook in found if webhook.created_by_id == maker.pk or webhook.pk in edited}
+    administers = set(maker.memberships.filter(role=Role.ADMIN).values_list("store_id", flat=True))
+    return [
+        Sending(webhook, webhook.pk in known)
+        for webhook in found
+        if webhook.pk in known
+        or (
+            (maker.is_superuser or webhook.store_id in administers)
+            and removed_history.began_after(webhook.store_id or HUB, webhook.created_at)
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +69,7 @@ class Chosen:
     webhooks: list[Webhook]
 
 
-def chosen(request: Request, rows: list[KeyRow], webhooks: list[Webhook]) -> Chosen | None:
+def chosen(request: Request, rows: list[KeyRow], webhooks: list[Sending]) -> Chosen | None:
     """Return the ticked webhooks, and the ticked keys that the person may revoke.
 
     If a key or a webhook was made after the page was shown, add a warning for the person and return None.
@@ -63,4 +87,4 @@ def chosen(request: Request, rows: list[KeyRow], webhooks: list[Webhook]) -> Cho
         return None
     revoke, pause = request.POST.getlist("key"), request.POST.getlist("webhook")
     keys = [row.key for row in rows if row.key.pk in revoke and row.may_revoke]
-    return Chosen(keys, [webhook for webhook in webhooks if webhook.pk in pause])
+    return Chosen(keys, [one.webhook for one in webhooks if one.pk in pause])

@@ -125,10 +125,10 @@ def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -
         memories = gone.filter(entry_seq__in=part).values_list("memory", flat=True)
         lost.update(memory for memory in memories if memory)
     there = list(Memory.objects.among(store_id, sorted(lost)[:MOST_READ]).order_by("path")[: MOST_NAMED + 1])
-    return Lost(there[:MOST_NAMED], len(there) > MOST_NAMED, since is not None and _began_after(store_id, since))
+    return Lost(there[:MOST_NAMED], len(there) > MOST_NAMED, since is not None and began_after(store_id, since))
 
 
-def _began_after(store_id: str, moment: datetime) -> bool:
+def began_after(store_id: str, moment: datetime) -> bool:
     """Return whether the oldest remaining entry of a chain that has lost entries is younger than a moment."""
     if start_of(store_id) is None:
         return False

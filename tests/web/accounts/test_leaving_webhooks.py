@@ -1,13 +1,17 @@
 """Somebody loses a role or the account: webhooks that they made or changed are shown, and paused if ticked."""
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention.removal import remove_entries
 from memoryhub.actions.webhooks import manage
-from memoryhub.models import HUB, MemoryStore, Role, User, Webhook
+from memoryhub.models import HUB, AuditChain, Door, MemoryStore, Role, User, Webhook
 from tests.api.harness import new_store
 from tests.fixtures import BY, new_person, signed_in
 from tests.web.accounts.test_leaving import by, text, told
@@ -66,3 +70,25 @@ def test_deactivating_somebody_shows_all_their_webhooks_and_pauses_those_that_st
     assert not User.objects.get(pk=other.pk).is_active and paused() == {"of the store", "of the hub"}
     for chain, name in ((store.id, "of the store"), (HUB, "of the hub")):
         assert [entry["name"] for entry in told(chain, "pause_webhook")] == [name]
+
+
+def test_a_webhook_that_somebody_may_have_changed_before_the_audit_begins_is_shown_unticked(
+    store: MemoryStore, alice: User, bob: User
+) -> None:
+    second = new_person("Second")
+    keys_and_roles.set_role(store, second, Role.ADMIN, **BY)
+    changed = made_by(alice, store, "changed")
+    theirs = manage.WebhookSettings("changed", "https://second.example.com/", ("memory.created",))
+    manage.edit_webhook(changed.pk, theirs, Act(**by(second)))
+    later = Act(Actor.system("tests"), Door.COMMAND, timezone.now() + timedelta(days=60))
+    curation.create(store.pk, "/a.md", "text\n", later)
+    assert remove_entries(store.pk, AuditChain.objects.get(pk=store.pk).last_seq - 1, later)
+    client = signed_in(alice)
+    answer = client.post(f"/stores/{store.id}/members/{second.id}/remove")
+    assert answer.headers["Location"].endswith("/leaving")
+    page = text(client.get(answer.headers["Location"]))
+    assert f'name="webhook" value="{changed.pk}" aria-label' in page and "https://second.example.com/" in page
+    assert "retention has removed older audit entries" in page
+    client.post(answer.headers["Location"], {"shown": changed.pk, "webhook": changed.pk})
+    assert second.role_in(store) is None and paused() == {"changed"}
+    assert client.post(f"/stores/{store.id}/members/{bob.id}/remove").headers["Location"].endswith("/members")
