@@ -81,16 +81,20 @@ def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequ
         covers = masking.covers(store, {hit.row.memory for hit in here})
         for hit in here:
             text = masking.masked(hit.text or "", covers.get(hit.row.memory, masking.NOTHING))
-            numbers, _over = found_lines(hit.text or "", words)
-            lines = sorted({number for of_word in numbers for number in of_word})[:MOST_LINES]
+            numbers, is_cut = found_lines(hit.text or "", words)
+            lines = sorted({number for of_word in numbers for number in of_word})
+            is_cut, lines = is_cut or len(lines) > MOST_LINES, lines[:MOST_LINES]
             whole, told = text.split("\n"), _told(hit, stores[store], entries.get(hit.row.seq))
             yield from (told | _line(number, whole, told["url"]) for number in lines)
             if not lines:
                 yield told
+            if is_cut:
+                yield told | {"text": _("This memory has more such lines.")}
 
 
 def _line(number: int, whole: Sequence[str], url: str) -> Told:
-    text = whole[number][:LONGEST_LINE] if number < len(whole) else ""
+    text = whole[number] if number < len(whole) else ""
+    text = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
     return {"line": number + 1, "text": text, "url": f"{url}#L{number + 1}"}
 
 

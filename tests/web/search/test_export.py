@@ -85,3 +85,11 @@ def test_more_than_the_most_rows_is_said_in_the_last_one(
         write(store, f"/{number}.md", "acme\n")
     found = rows(bob, q="acme")
     assert len(found) == 4 and "Narrow the search" in found[-1]["text"] and found[-1]["path"] == ""
+
+
+def test_a_memory_with_more_lines_than_it_may_have_says_so(store: MemoryStore, bob: User) -> None:
+    write(store, "/many.md", "".join(f"acme {number}\n" for number in range(export.MOST_LINES + 1)))
+    write(store, "/long.md", "acme " + "x" * export.LONGEST_LINE)
+    long, *found = rows(bob, q="acme")
+    assert long["text"].endswith("x…") and found[-1]["text"] == "This memory has more such lines."
+    assert len(found) == export.MOST_LINES + 1 and found[-1]["path"] == "/many.md"
