@@ -70,7 +70,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
     if proposal is None or not proposal.is_open:
         raise Http404
     plan, after, seen = proposal_plan(proposal), request.GET.get("after", ""), number_of(request, "seen") or 0
-    where, lines = _new_lines(plan)
+    where, lines, is_cut = _new_lines(plan)
     until = time.monotonic() + (SECONDS_OF_A_PRESS if after or not request.htmx else SECONDS)
     found: list[Elsewhere] = []
     known, last = {change.memory for change in plan.changes}, None
@@ -86,25 +86,29 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
     shown = pages.context(
         request, store,
         proposal=proposal, found=found, seen=seen, compared=f"{seen:,}", others=f"{of:,}",
-        last=last if seen < of else None, looked=bool(lines), began=bool(after),
+        last=last if seen < of else None, looked=bool(lines), began=bool(after), first=MOST_LINES if is_cut else None,
     )  # fmt: skip
     return render(request, "proposals/_elsewhere.html" if request.htmx else "proposals/elsewhere.html", shown)
 
 
-def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines]:
-    """Return where the new lines of a proposal are, and the lines with these positions as keys."""
+def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines, bool]:
+    """Return where the new lines of a proposal are, the lines with these positions as keys, and whether there are
+    more."""
     ids = {state.text for change in plan.changes for state in (change.now, offered(change)) if state.text}
     texts = MemoryText.objects.contents(plan.store, ids) if ids else {}
-    where, lines = list[Where](), dict[int, str]()
+    where, lines, is_cut = list[Where](), dict[int, str](), False
     for change in plan.changes:
         new = offered(change)
         old = {*texts.get(change.now.text or "", "").split("\n")}
         text = texts.get(new.text or "", "") if new.content is None else new.content
         for number, line in enumerate(text.split("\n"), 1):
-            if line not in old and len(where) < MOST_LINES:
+            if line in old:
+                continue
+            is_cut = is_cut or len(where) == MOST_LINES
+            if not is_cut:
                 lines[len(where)] = line
                 where.append(Where(new.path or change.path, number))
-    return where, Lines(lines)
+    return where, Lines(lines), is_cut
 
 
 def _elsewhere(where: Sequence[Where], other: Other, found: Repeated) -> Elsewhere:

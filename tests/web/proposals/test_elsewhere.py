@@ -88,3 +88,13 @@ def test_it_is_for_who_decides(caller: Caller, store: MemoryStore, bob: User, ch
     assert shown(signed_in(bob), store).status_code == 403
     assert shown(signed_in(charlie), store).status_code == 404
     assert listed(store)
+
+
+def test_lines_that_were_not_looked_for_are_not_called_nowhere(
+    caller: Caller, store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "MOST_LINES", 2)
+    proposes(caller, "create", "/policies/b.md", file_text=f"An opening line.\nAnother line of it.\n{RULE}\n")
+    page = shown(signed_in(alice), store, HX_Request="true")
+    assert not found(page)
+    assert "No other memory has one of the first 2 new lines; the others were not looked for." in page.content.decode()
