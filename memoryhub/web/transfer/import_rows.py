@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.history.undone import undoing
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.transfer.preview import AFTER_MEMORIES, CHOICES, RULES
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, MemoryStore
@@ -164,15 +165,35 @@ def summary(job: Import) -> Summary:
     )
 
 
-def undone(job: Import) -> AuditEntry | None:
-    """Return the newest entry that undid an import, or None.
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undid an import: the newest entry that is in force, and in how many `of` its memories."""
+
+    entry: AuditEntry
+    count: int
+    of: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.count >= self.of
+
+
+def undone(job: Import) -> Undone | None:
+    """Return what undid an import, in whole or in part; None if nothing did, or if that was undone too.
 
     Entries that undo are few, so the scan of their inputs is short.
     """
     if job.group is None:
         return None
     named = AuditEntry.objects.of_chain(job.store_id).filter(command="undo", ok=True, input__contains=job.pk)
-    return named.order_by("-seq").first()
+    if not named.exists():
+        return None
+    items = ImportItem.objects.filter(job=job, seq__isnull=False).exclude(found__in=AFTER_MEMORIES)
+    seqs = [seq for seq in items.values_list("seq", flat=True) if seq is not None]
+    found = undoing(job.store_id, seqs) if seqs else {}
+    newest = max((one.seq for one in found.values()), default=0)
+    entry = AuditEntry.objects.of_chain(job.store_id).filter(seq=newest).first()
+    return Undone(entry, len(found), len(set(seqs))) if entry else None
 
 
 def page(job: Import, shown: str, after: int) -> Page:

@@ -102,6 +102,10 @@ def test_an_import_is_undone_as_a_whole(store: MemoryStore, carol: User) -> None
     shown = text_of(browser, job)
     assert "This import was undone" in shown and reverse("entry", args=[store.pk, entry.seq]) in shown
     assert "undid the import project.zip" in browser.get(reverse("store_audit", args=[store.pk])).content.decode()
+    again = reverse("undo_entry", args=[store.pk, entry.seq])
+    digest = re.search(r'name="digest" value="([^"]+)"', browser.get(again).content.decode())
+    assert digest is not None and browser.post(again, {"digest": digest[1]}).status_code == 303
+    assert Memory.objects.at("/b.md").filter(store=store).exists() and "was undone" not in text_of(browser, job)
     assert "was undone" not in text_of(browser, brought(browser, store))
 
 
