@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub import ids
 from memoryhub.actions.transfer.export_entries import export_table
-from memoryhub.models import Agent, MemoryStore, RetentionPolicy, Role, User
+from memoryhub.models import Agent, AuditChain, MemoryStore, RetentionPolicy, Role, User
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person, signed_in
 from memoryhub.web.common.pictures import Picture
@@ -73,6 +73,7 @@ def overview(request: Request) -> HttpResponse:
             "pictures": _pictures_of_all(board, one),
             "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else "", chosen.agent),
             "acts": [] if chosen.agent else dashboards_stores.acts_of_people(board.stores, board.today),
+            "acts_removed": AuditChain.objects.filter(pk__in=board.stores, start_seq__gt=0).exists(),
             "most": MOST_STORES,
             "is_cut": len(board.stores) == MOST_STORES,
         },

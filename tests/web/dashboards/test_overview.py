@@ -11,9 +11,10 @@ from memoryhub.actions import figures
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation, selection_restore
 from memoryhub.actions.memories.selection_restore import Thrown
+from memoryhub.actions.retention.removal import remove_entries
 from memoryhub.actions.review import assignments
 from memoryhub.actions.stores import stores
-from memoryhub.models import Door, Memory, MemoryStore, User
+from memoryhub.models import AuditChain, Door, Memory, MemoryStore, User
 from tests.api.harness import row_counts
 from tests.fixtures import BY, signed_in
 from tests.web.dashboards.pages import cells, section, text_of, work
@@ -145,3 +146,16 @@ def test_what_was_never_read_is_on_the_overview_and_all_of_it_in_the_table_of_th
     of_store = text_of(client, "store_overview", "", today.store.id)
     assert len(cells(of_store, "unread")) == 12 and section(of_store, "unread").count("1 version</span>") == 10
     assert "The first 10 are here, more in the table." in section(of_store, "unread")
+
+
+def test_what_retention_removed_is_not_called_undone(store: MemoryStore, alice: User) -> None:
+    now = timezone.now()
+    curation.create(store.pk, "/a.md", "text\n", Act(Actor.person(alice), Door.WEB, now - timedelta(days=20)))
+    while figures.count(store.pk):
+        pass
+    assert "created /a.md" in signed_in(alice).get(reverse("overview")).content.decode()
+    system = Act(Actor.system("tests"), Door.COMMAND, now)
+    curation.create(store.pk, "/b.md", "text\n", system)
+    assert remove_entries(store.pk, AuditChain.objects.get(pk=store.pk).last_seq - 1, system)
+    shown = signed_in(alice).get(reverse("overview")).content.decode()
+    assert "No person has changed anything" not in shown and "retention has removed its older entries" in shown
