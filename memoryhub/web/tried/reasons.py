@@ -84,6 +84,9 @@ class Reasons:
                 return Reason(
                     _("%(who)s has erased texts from the memory store since, maybe this one.") % who, erased.seq
                 )
+        for command in ("purge", "prune_versions"):
+            if entries.of_command(command).newest().in_brief().first():
+                return Reason(_("A memory or old versions were removed permanently since, maybe what it was about."))
         return Reason(
             _("No version of these memories explains it: a setting of the memory store or the hub has changed.")
         )

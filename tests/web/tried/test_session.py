@@ -6,8 +6,10 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.erasure import erasure, redaction
+from memoryhub.actions.retention import removal
 from memoryhub.models import AuditEntry, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.path_rules import Effect, PathRule
 from memoryhub.web.tried import replay as replaying
@@ -182,3 +184,13 @@ def test_only_curators_may_replay_and_a_session_of_another_store_is_unknown(
     assert signed_in(alice).get(reverse("replay_session", args=[hub.store.id, "sesn_0"])).status_code == 404
     assert address in signed_in(alice).get(reverse("session", args=[session])).content.decode()
     assert address not in signed_in(bob).get(reverse("session", args=[session])).content.decode()
+
+
+def test_a_memory_that_was_removed_permanently_is_a_reason(hub: Hub, alice: User) -> None:
+    gone = MemoryVersion.objects.filter(path="/old.md")[0].memory
+    act = Act(Actor.person(alice), Door.WEB, AT)
+    with tree.locked(hub.store.pk, act) as store:
+        removed = removal.purge(store, gone.pk)
+        tree.commit(store, Record("purge", path=gone.path, memory=gone.pk, redactions=removed.redactions))
+    reasons = differences(replayed(hub, alice))
+    assert reasons["view"] == ["A memory or old versions were removed permanently since, maybe what it was about."]
