@@ -18,15 +18,18 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     set_role(store, admin, Role.ADMIN, **BY)
     client, where = signed_in(alice), f"/stores/{store.pk}/retention/new"
     form = {"name": "One", "grace_days": "30", "use_keep_versions": "on", "keep_versions": "1", "act": "save"}
-    seen = re.search(r'name="seen" value="([^"]+)"', text_of(client.post(where, form)))
-    assert seen is not None
+    page = text_of(client.post(where, form))
+    seen = re.search(r'name="seen" value="([^"]+)"', page)
+    assert seen is not None and "A second person is needed: the next page asks them" in page
     request = ask(client, where, form | {"seen": seen[1]})
     assert not RetentionPolicy.objects.exists()
     assert "Keeps the newest version of each memory." in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
     allow(admin, request)
     do(client, request)
     policy = RetentionPolicy.objects.get()
-    request = ask(client, f"/retention/policies/{policy.pk}/delete", {})
+    where = f"/retention/policies/{policy.pk}/delete"
+    assert "A second person is needed" in text_of(client.get(where))
+    request = ask(client, where, {})
     assert RetentionPolicy.objects.exists() and request.store == store.pk
     allow(admin, request)
     do(client, request)
