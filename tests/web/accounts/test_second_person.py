@@ -223,14 +223,6 @@ def test_nobody_looks_as_if_a_second_person_had_allowed_an_act(store: MemoryStor
         assert entry.command == "purge" and "(allowed by" not in " ".join(str(entry.label).casefold().split())
 
 
-def test_each_memory_that_would_be_removed_is_named(store: MemoryStore, alice: User, needed: None, other: User) -> None:
-    first = [write(store, f"/drafts/{number:02}.md", "draft\n").pk for number in range(51)]
-    ids = [*first, write(store, "/signed/contract.md", "signed\n").pk]
-    request = ask(signed_in(alice), f"/stores/{store.pk}/remove", {"id": ids, "name": store.name, "note": ""})
-    page = text_of(signed_in(other).get(f"/acts/{request.pk}"))
-    assert "/signed/contract.md" in page and page.count("/drafts/") == 51
-
-
 # ------------------------------------------------------------------------------------------------ who decides, and when
 
 
