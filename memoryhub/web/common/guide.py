@@ -35,6 +35,7 @@ DOCUMENTS = (
     "mcp",
     "http",
     "security",
+    "identity",
     "email",
     "metrics",
     "operations",

@@ -36,6 +36,7 @@ GUIDE: dict[str, tuple[str | Promise, str | Promise]] = {
     "mcp": (gettext_lazy("MCP"), gettext_lazy("model context protocol client")),
     "http": (gettext_lazy("The API"), gettext_lazy("openapi rest http errors")),
     "security": (gettext_lazy("Security"), gettext_lazy("threats attacks trust")),
+    "identity": (gettext_lazy("Sign-in"), gettext_lazy("sso oidc single sign-on passkey 2fa proxy ldap second person")),
     "email": (gettext_lazy("E-mail"), gettext_lazy("smtp digest mail notifications")),
     "metrics": (
         gettext_lazy("Metrics and logs"), gettext_lazy("prometheus monitor grafana json log alerts siem stream syslog"),

@@ -357,7 +357,8 @@ def test_it_needs_two_administrators_and_a_second_person_to_switch_it_off(superu
     client = signed_in(superuser)
     client.post(TURN, {"on": "1"})
     assert 'href="/acts"' in text_of(client.get("/settings/limits"))
-    assert ">Invite an administrator</a>" in text_of(client.get("/acts"))
+    shown = text_of(client.get("/acts"))
+    assert ">Invite an administrator</a>" in shown and 'href="/guide/identity#a-second-person"' in shown
     assert not HubSettings.current().second_person
     other = new_person("Olga", is_superuser=True)
     assert "need a second person from now on" in text_of(client.post(TURN, {"on": "1"}, follow=True))
