@@ -116,6 +116,7 @@ def test_while_one_is_made_the_page_says_so_and_asks_again(client: Client, tmp_p
 def test_without_a_passphrase_the_form_says_so_before_it_is_filled_in(client: Client, settings: Any) -> None:
     assert "no passphrase for them yet" not in page(client)
     settings.MEMORYHUB_BACKUP_PASSPHRASE = ""
+    assert "MEMORYHUB_BACKUP_RECIPIENT" in page(client) and "get an alarm by e-mail" in page(client)
     assert "no passphrase for them yet" in page(client) and "manage.py restore FILE" in page(client)
 
 
