@@ -39,6 +39,9 @@ def test_the_scripted_model_passes_and_nothing_of_it_stays(store: MemoryStore, a
     call_command("verify_audit", chain=store.pk, verbosity=0)
     html = page(signed_in(alice), f"/stores/{store.pk}/claude/evaluations")
     assert "An erased fact does not come back" in html and html.count(">passed<") == 5 and "<svg" in html
+    assert "passed 5 of 5 cases" in html and "works without a key" in page(
+        signed_in(alice), f"/stores/{store.pk}/claude"
+    )
     assert f"/stores/{store.pk}/claude/evaluations" in page(signed_in(alice), f"/stores/{store.pk}/claude")
 
 

@@ -147,11 +147,14 @@ def _picture(found: Sequence[ClaudeEvaluation]) -> Picture:
         [Cell(title, title), *(Cell(value, number(value)) for value in column)]
         for title, column in zip(titles, columns, strict=True)
     ]
+    count = sum(columns[-1])
     says = ngettext(
-        "The last evaluation passed %(count)s case.", "The last evaluation passed %(count)s cases.", passed[-1]
+        "The last evaluation passed %(passed)s of %(count)s case.",
+        "The last evaluation passed %(passed)s of %(count)s cases.",
+        count,
     )
     return Picture(
-        "evaluations", "bars", _("Passed cases"), says % {"count": passed[-1]},
+        "evaluations", "bars", _("Passed cases"), says % {"passed": passed[-1], "count": count},
         [_("Evaluation"), *names.values()], table, drawn=drawn, marks=marks,
         labels=[Label((at + 0.5) * 100 / len(found), f"{one.at:%m-%d}") for at, one in enumerate(found)],
         ticks=[(tick.y, str(tick.value)) for tick in drawn.ticks],
