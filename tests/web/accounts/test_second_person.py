@@ -126,6 +126,7 @@ def test_each_of_these_waits_for_a_second_person(
     do(client, request)
     assert is_done()
     assert ActRequest.objects.get(pk=request.pk).state == "used"
+    assert "allowed, and used" in text_of(client.get("/acts"))
 
 
 def test_an_admin_of_the_store_does_not_allow_what_only_administrators_may(
