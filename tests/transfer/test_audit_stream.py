@@ -41,7 +41,7 @@ def file(tmp_path: Path, settings: Any) -> Path:
 
 def write_all(stream: AuditStream | None = None) -> None:
     stream = stream or AuditStream()
-    for _round in range(20):
+    for _round in range(500):
         if stream.go_on(AT):
             return
     raise AssertionError("it does not end")
