@@ -20,14 +20,14 @@ def was_copied(store_id: str, rows: Iterable[Row]) -> bool:
         return False
     since = AuditEntry.objects.of_chain(store_id).between(min(row.seq for row in rows), LAST_SEQ)
     for command in COMMANDS:
-        begun = since.of_command(command).newest().values_list("seq", "command", "input")
+        begun = since.of_command(command).newest().values_list("seq", "input")
         found = list(begun[: MOST + 1])
-        if len(found) > MOST or any(_has_one(rows, *each) for each in found):
+        if len(found) > MOST or any(_has_one(rows, command, *each) for each in found):
             return True
     return False
 
 
-def _has_one(rows: Iterable[Row], seq: int, command: str, input: str | None) -> bool:
+def _has_one(rows: Iterable[Row], command: str, seq: int, input: str | None) -> bool:
     details = told_of(input)
     if command == COMMANDS[0] and not details.get("copy"):
         return False

@@ -85,6 +85,7 @@ def test_a_curator_looks_chooses_and_starts(store: MemoryStore, carol: User) -> 
 
 
 @pytest.mark.both_databases
+@pytest.mark.both_databases
 def test_an_import_is_undone_as_a_whole(store: MemoryStore, carol: User) -> None:
     write(store, "/a.md", "old a")
     browser = signed_in(carol)
