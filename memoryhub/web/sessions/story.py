@@ -22,6 +22,8 @@ NAMED = 3
 GAP, LONGEST_GAP = 12, 96
 """The mean height of the gaps between steps, and the greatest, in pixels."""
 WORTH_SAYING = timedelta(minutes=1)
+TALL = 40
+"""From this height on, a gap says seconds, too: without words it looks like something that was not loaded."""
 _ANY = datetime(2001, 1, 1, tzinfo=UTC)
 MOST_FINDINGS = 100
 FEW = 4
@@ -174,6 +176,8 @@ def _gap(wait: timedelta, scale: float) -> Gap:
     words = ""
     if height > GAP and wait >= WORTH_SAYING:
         words = _("%(time)s later") % {"time": timesince(_ANY, _ANY + wait, depth=1)}
+    elif height >= TALL and (seconds := int(wait.total_seconds())):
+        words = ngettext("%(count)s second later", "%(count)s seconds later", seconds) % {"count": seconds}
     return Gap(min(height, LONGEST_GAP), words, height > LONGEST_GAP)
 
 

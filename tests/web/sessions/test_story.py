@@ -120,6 +120,13 @@ class TestGaps:
         assert [gap.words.replace("\xa0", " ") for gap in gaps if gap and gap.words] == ["3 hours later"]
         assert [gap.is_cut for gap in gaps if gap and gap.words] == [True]
 
+    def test_a_tall_gap_of_seconds_has_words_too(self, caller: Caller, bob: User) -> None:
+        for name, second in zip("abcdef", (0, 7, 7, 7, 7, 7), strict=True):
+            caller.at = AT + timedelta(seconds=second)
+            caller.create(f"/{name}.md", "1\n")
+        assert [step.gap.words for step in steps(bob) if step.gap and step.gap.height] == ["7 seconds later"]
+        assert "7 seconds later" in body(bob)
+
     def test_calls_at_one_moment_have_no_gap(self, caller: Caller, bob: User) -> None:
         for name in "ab":
             caller.at = AT
