@@ -257,6 +257,7 @@ NOT_PAGES = {
     "stop_claude_run": "an act", "continue_claude_run": "an act", "propose_claude_run": "an act",
     "claude_preset": "one row by its id, with its versions", "compare_claude_runs": "two rows by their ids",
     "retention_certificate": "reads every memory, as the rehearsal does",
+    "export_held": "counts the memories that are held, which may be all of the store",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
     "replay_session": "one row by its id; a replay is a POST, bounded in calls and time",

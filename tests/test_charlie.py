@@ -124,7 +124,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         )
         run = Run.objects.create(id="run_1", store=store, at=AT, state=RunState.DONE, started_at=AT, ended_at=AT)
         hold = Hold.objects.create(
-            id="hold_1", store=store, kind=HoldKind.PIN, path="/d", reason="of Alice", created_at=AT, seq=1
+            id="hold_1", store=store, kind=HoldKind.HOLD, path="/d", reason="of Alice", created_at=AT, seq=1
         )
         scan = Scan.objects.create(id="scan_1", store=store, state=ScanState.DONE, started_at=AT, ended_at=AT)
         hook = Webhook.objects.create(
