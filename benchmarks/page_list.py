@@ -247,7 +247,6 @@ NOT_PAGES = {
     "rename_view": "a form about one filter", "delete_view": "a form about one filter",
     "policy": "one row by its id", "delete_policy": "reads every memory, as the rehearsal does",
     "rehearsal": "reads every memory: benchmarks/retention.py measures it", "release_hold": "one row by its id",
-    "export_held": "an export",
     "rehearsal_weeks": "reads every memory, as the rehearsal does",
     "import_": "a page of its items by their key", "import_item": "two texts by their keys",
     "undo_import": "as undo_session", "claude_runs": "a page of runs by their index",
