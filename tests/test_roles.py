@@ -33,7 +33,7 @@ FORMS: Mapping[str, str] = {
     CURATOR: """
         rename_directory delete_directory new_memory edit_memory rename_memory delete_memory restore_version comments
         answer_comment decide assign claim assign_proposal claim_proposal undo_decision flag restore_moment undo_session
-        undo_entry undo_version undo_import decide_findings take_out reveal holds release_hold proposals_together
+        undo_entry undo_version undo_import decide_findings take_out reveal holds proposals_together
         proposal new_import choose_import start_import cancel_import try_call replay_session
     """,
     ADMIN: """
@@ -41,9 +41,9 @@ FORMS: Mapping[str, str] = {
         limits erase_everywhere erase redact_version receipts download_receipt scans cancel_scan rules new_policy policy
         delete_policy export_rehearsal start_run allow_run cancel_run undo_run edit_path_rules new_store_webhook
         edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook test_webhook
-        retention_certificate export_held remove_memories replay_failed replay_delivery new_claude_run stop_claude_run
-        continue_claude_run propose_claude_run claude_preset start_claude_evaluation stop_claude_evaluation
-        allow_act refuse_act withdraw_act
+        retention_certificate export_held release_hold remove_memories replay_failed replay_delivery new_claude_run
+        stop_claude_run continue_claude_run propose_claude_run claude_preset start_claude_evaluation
+        stop_claude_evaluation allow_act refuse_act withdraw_act
     """,
     SUPERUSER: """
         hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent

@@ -6,16 +6,17 @@ import zipfile
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.management import call_command
 from django.db.models import Sum
 
+from memoryhub import sensitive
 from memoryhub.actions.core import transactions
 from memoryhub.actions.transfer import forgetting, importing
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, MemoryVersion
-from memoryhub.text import novelty
 from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
 from memoryhub.transfer.reading import Read
 from memoryhub.web.transfer.import_forms import UploadForm
@@ -110,14 +111,14 @@ def test_the_texts_of_an_import_are_screened_while_nobody_waits_and_a_long_histo
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """To look through a history takes most of the time of its import: no call waits for that."""
-    find, under_lock, looked_at = novelty.find, list[str](), list[str]()
+    look, under_lock, looked_at = sensitive.look, list[str](), list[str]()
 
-    def watched(content: str, kinds: frozenset[str]) -> list[novelty.Span]:
+    def watched(content: str, *how: Any, **options: Any) -> Any:
         if content.startswith(("line ", "anna")):
             (under_lock if transactions.is_open() else looked_at).append(content)
-        return find(content, kinds)
+        return look(content, *how, **options)
 
-    monkeypatch.setattr(novelty, "find", watched)
+    monkeypatch.setattr(sensitive, "look", watched)
     store, told = new_store(), versions(500)
     job = prepared(store, (BundledMemory(None, "/long.md", told),))
     run(job)
