@@ -8,10 +8,12 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.actions.core import background
+from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import sqlite_remains as database_remains
-from memoryhub.models import HUB, AuditEntry, HubSettings, User
+from memoryhub.actions.verification import runs
+from memoryhub.models import HUB, AuditEntry, Door, HubSettings, User
 from memoryhub.web.background.background import WORDS
 from tests.fixtures import signed_in
 
@@ -69,6 +71,17 @@ def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> No
     assert "/data/checkpoints.jsonl: No space left on device." in shown
     for state in ("Succeeds", "Fails", "Silent"):
         assert shown.count(f"{state}</span>") == 1
+
+
+def test_a_hub_whose_audit_is_not_right_is_not_called_healthy(client: Client) -> None:
+    background.note(Outcome("figures", timezone.now()))
+    assert "Yes: all background work succeeds" in page(client)
+    runs.record(
+        Act(Actor.system("test"), Door.WEB, timezone.now()), entries=1, wrong=["hub"], checkpoints_complete=True
+    )
+    shown = page(client)
+    assert "Yes: all" not in shown and "The last check of the audit found something wrong." in shown
+    assert 'href="/guide/operations#audit"' in shown
 
 
 @pytest.mark.both_databases
