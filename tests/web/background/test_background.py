@@ -76,9 +76,8 @@ def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> No
 def test_a_hub_whose_audit_is_not_right_is_not_called_healthy(client: Client) -> None:
     background.note(Outcome("figures", timezone.now()))
     assert "Yes: all background work succeeds" in page(client)
-    runs.record(
-        Act(Actor.system("test"), Door.WEB, timezone.now()), entries=1, wrong=["hub"], checkpoints_complete=True
-    )
+    act = Act(Actor.system("test"), Door.COMMAND, timezone.now())
+    runs.record(act, entries=1, wrong=["hub"], checkpoints_complete=True)
     shown = page(client)
     assert "Yes: all" not in shown and "The last check of the audit found something wrong." in shown
     assert 'href="/guide/operations#audit"' in shown
