@@ -51,6 +51,11 @@ class Row:
     def is_open(self) -> bool:
         return self.state in (ActRequestState.WAITING, ActRequestState.ALLOWED)
 
+    @property
+    def gives_link(self) -> bool:
+        """Return whether the act gives the person who asks a link to somebody else's account."""
+        return self.request.act in ("invite_administrator", "password_link")
+
 
 def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
     """Return requests as rows, which were loaded with the people that they name."""

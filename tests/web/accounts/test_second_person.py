@@ -121,6 +121,8 @@ def test_each_of_these_waits_for_a_second_person(
     request = ask(client, address, form)
     assert not is_done()
     assert client.post(address, form).status_code == 200 and not is_done(), "it was not allowed yet"
+    page = text_of(signed_in(other).get(f"/acts/{request.pk}"))
+    assert ("Whoever opens it first" in page) == (request.act in ("invite_administrator", "password_link"))
     allow(other, request)
     assert not is_done()
     do(client, request)
