@@ -52,8 +52,8 @@ class Journal:
 class Client:
     """One agent: makes memories of its own, edits and deletes them, and adds lines to one that all write."""
 
-    def __init__(self, hub: Hub, store: str, secret: str, journal: Journal, name: str) -> None:
-        self.hub, self.journal, self.name = hub, journal, name
+    def __init__(self, hub: Hub, store: str, secret: str, journal: Journal, name: str, pause: float = PAUSE) -> None:
+        self.hub, self.journal, self.name, self.pause = hub, journal, name, pause
         self.url = f"/v1/memory_stores/{store}/tool_calls"
         self.headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
         self.connection: http.client.HTTPConnection | None = None
@@ -62,7 +62,7 @@ class Client:
     def work_until(self, stop: threading.Event) -> None:
         while not stop.is_set():
             self.round(stop)
-            stop.wait(PAUSE)
+            stop.wait(self.pause)
 
     def round(self, stop: threading.Event) -> None:
         self.count += 1
@@ -120,15 +120,17 @@ class Load:
     """Some clients at work for as long as the block lasts."""
 
     def __init__(
-        self, hub: Hub, journal: Path | Journal, clients: int = 8, into: tuple[str, str] | None = None
-    ) -> None:
-        """`into` is the memory store and the secret of a key; if it is missing, a store is made."""
+        self, hub: Hub, journal: Path | Journal, clients: int = 8, into: tuple[str, str] | None = None,
+        pause: float = PAUSE,
+    ) -> None:  # fmt: skip
+        """`into` is the memory store and the secret of a key; if it is missing, a store is made. `pause` is seconds
+        between the rounds of a client."""
         self.hub, self.journal = hub, journal if isinstance(journal, Journal) else Journal(journal)
         self.store, secret = into or hub.new_store()
         self.stop = threading.Event()
         first = Client(hub, self.store, secret, self.journal, "first")
         first.call(self.stop, command="create", path=SHARED, file_text="")
-        self.clients = [Client(hub, self.store, secret, self.journal, f"c{number}") for number in range(clients)]
+        self.clients = [Client(hub, self.store, secret, self.journal, f"c{number}", pause) for number in range(clients)]
         self.threads = [threading.Thread(target=one.work_until, args=(self.stop,), daemon=True) for one in self.clients]
 
     def __enter__(self) -> "Load":
