@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from memoryhub.actions.core import keys
+from django.conf import settings
+
+from memoryhub import chain, ids
+from memoryhub.actions.core import audit, keys, tree
+from memoryhub.actions.core.audit import Act, Record
 from memoryhub.models import AuditEntry, Receipt
 
 RECEIPT, CERTIFICATE = "receipt", "certificate"
@@ -56,6 +60,28 @@ def is_signed(content: Mapping[str, Any], signed: str) -> bool:
 def document(kind: str, content: Mapping[str, Any], signed: str) -> str:
     """Return a content and its signature as JSON text."""
     return json.dumps({kind: content, "signature": signed}, indent=2, ensure_ascii=True) + "\n"
+
+
+def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mapping[str, Any], act: Act) -> str:
+    """Write the entry `certify` about what was found in a memory store, with `counted` and the digest of it all, and
+    return the signed certificate as JSON text. Raises tree.NoSuchStore."""
+    stated = {**counted, "names": sorted(found), "sha256": sha256(found)}
+    with tree.locked(store_id, act) as store:
+        seq = tree.commit(store, Record("certify", input=audit.to_json(stated)))
+    entry = AuditEntry.objects.of_chain(store_id).get(seq=seq)
+    content = {
+        "type": kind,
+        "id": ids.new_id(ids.RECEIPT, act.at),
+        "hub": settings.MEMORYHUB_URL,
+        "memory_store_id": store_id,
+        "at": chain.moment(act.at),
+        "by": act.actor.id,
+        "entry": seq,
+        "entry_hash": entry.hash,
+        "audit_key": entry.key_name,
+        **found,
+    }
+    return document(CERTIFICATE, content, signature(content))
 
 
 def check(text: str) -> Verdict:

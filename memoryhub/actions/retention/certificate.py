@@ -10,12 +10,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Min
 
-from memoryhub import chain, ids
-from memoryhub.actions.core import audit, documents, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub import chain
+from memoryhub.actions.core import documents
+from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.retention import policies as saved, rehearsal
 from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Removal
@@ -65,23 +64,7 @@ def certify(store_id: str, act: Act) -> str:
     """Write an entry and return the signed certificate as JSON text. Raises tree.NoSuchStore."""
     found = state(store_id, act.at)
     counted = {"overdue": found["overdue"], "policies": len(found["policies"])}
-    counted |= {"names": sorted(found), "sha256": documents.sha256(found)}
-    with tree.locked(store_id, act) as store:
-        seq = tree.commit(store, Record("certify", input=audit.to_json(counted)))
-    entry = AuditEntry.objects.of_chain(store_id).get(seq=seq)
-    content = {
-        "type": "retention_certificate",
-        "id": ids.new_id(ids.RECEIPT, act.at),
-        "hub": settings.MEMORYHUB_URL,
-        "memory_store_id": store_id,
-        "at": chain.moment(act.at),
-        "by": act.actor.id,
-        "entry": seq,
-        "entry_hash": entry.hash,
-        "audit_key": entry.key_name,
-        **found,
-    }
-    return documents.document(documents.CERTIFICATE, content, documents.signature(content))
+    return documents.certified("retention_certificate", store_id, found, counted, act)
 
 
 def _in_order(policies: Iterable[Policy]) -> list[Policy]:

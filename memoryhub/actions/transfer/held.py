@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-
-from memoryhub import chain, ids
+from memoryhub import chain
 from memoryhub.actions.core import audit, documents, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
@@ -21,7 +19,7 @@ from memoryhub.actions.memories.selection import MOST_TOLD, Chosen
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.export_rows import Rows, Scope
 from memoryhub.actions.transfer.exporting import Export, Wanted
-from memoryhub.models import AuditEntry, Hold, HoldKind, Memory
+from memoryhub.models import Hold, HoldKind, Memory
 from memoryhub.protocol import paths
 from memoryhub.transfer import archive_write
 from memoryhub.transfer.names import Names
@@ -66,22 +64,7 @@ class HeldExport:
             "memories": counts.memories,
             "versions": counts.versions,
         }
-        stated = {"names": sorted(content), "sha256": documents.sha256(content), "paths": list(self.places)}
-        with tree.locked(scope.store, act) as store:
-            seq = tree.commit(store, Record("certify", input=audit.to_json(stated)))
-        entry = AuditEntry.objects.of_chain(scope.store).get(seq=seq)
-        content |= {
-            "type": "certificate_of_held",
-            "id": ids.new_id(ids.RECEIPT, act.at),
-            "hub": settings.MEMORYHUB_URL,
-            "memory_store_id": scope.store,
-            "at": chain.moment(act.at),
-            "by": act.actor.id,
-            "entry": seq,
-            "entry_hash": entry.hash,
-            "audit_key": entry.key_name,
-        }
-        return documents.document(documents.CERTIFICATE, content, documents.signature(content))
+        return documents.certified("certificate_of_held", scope.store, content, {"paths": list(self.places)}, act)
 
 
 def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bool = False) -> HeldExport:
