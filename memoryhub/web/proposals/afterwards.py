@@ -1,26 +1,13 @@
 """What became of merged proposals: who undid the merge, and when."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from memoryhub.actions.history.undone import undoing
-from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState
+from memoryhub.models import MemoryStore, Proposal, ProposalState
 from memoryhub.web.common import pages
+from memoryhub.web.common.undone import Undone
 
 MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """The entry that undid a merge, and in how many `of` its memories."""
-
-    entry: AuditEntry
-    count: int
-    of: int
-
-    @property
-    def is_whole(self) -> bool:
-        return self.count == self.of
 
 
 def undone_of(store: MemoryStore, proposals: Sequence[Proposal]) -> dict[str, Undone]:

@@ -36,8 +36,9 @@ from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.common.undone import Undone
 from memoryhub.web.proposals import preview
-from memoryhub.web.proposals.afterwards import MERGED, Undone, undone_of
+from memoryhub.web.proposals.afterwards import MERGED, undone_of
 from memoryhub.web.proposals.checks import checked
 from memoryhub.web.proposals.drafts import OPEN, Drafts
 from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of

@@ -16,6 +16,7 @@ from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.kinds import label
 from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.common.undone import Undone
 
 SIZE = 100
 
@@ -163,19 +164,6 @@ def summary(job: Import) -> Summary:
         TONES.get(job.state, "neutral"),
         MemoryStore.objects.filter(pk=job.copied_from).first() if job.copied_from else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """What undid an import: the newest entry that is in force, and in how many `of` its memories."""
-
-    entry: AuditEntry
-    count: int
-    of: int
-
-    @property
-    def is_whole(self) -> bool:
-        return self.count >= self.of
 
 
 def undone(job: Import) -> Undone | None:
