@@ -273,6 +273,7 @@ def _refused(request: ActRequest, alice: User, other: User) -> None:
     assert "Not this week" in text_of(signed_in(alice).get(f"/acts/{request.pk}"))
 
 
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("end", [_expired, _deactivated, _withdrawn, _refused])
 def test_an_ended_request_is_not_allowed_any_more(
     request_of_alice: ActRequest, alice: User, other: User, end: Callable[[ActRequest, User, User], None]

@@ -60,6 +60,7 @@ def today(store: MemoryStore, key: str) -> Caller:
 
 
 class TestPictures:
+    @pytest.mark.both_databases(each_case=True)
     @pytest.mark.parametrize("which", ["store_overview", "overview"])
     @pytest.mark.parametrize("counted", [True, False])
     def test_each_mark_leads_to_as_many_entries_as_it_says(
