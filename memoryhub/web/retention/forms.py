@@ -80,7 +80,7 @@ class PolicyForm(forms.Form):
                 required=False,
                 min_value=least,
                 max_value=most,
-                widget=forms.NumberInput(attrs={"placeholder": str(suggested)}),
+                initial=suggested,
             )
 
     @classmethod
@@ -130,11 +130,10 @@ class PolicyForm(forms.Form):
             {
                 "use": self[f"use_{number}"],
                 "number": self[number],
-                "suggested": suggested,
                 "unit": gettext("versions") if number == VERSIONS else gettext("days"),
                 "help": HELP.get(number, ""),
             }
-            for number, _label, suggested in RULES
+            for number, _label, _suggested in RULES
         ]
 
     def expiring(self) -> list[dict[str, Any]]:

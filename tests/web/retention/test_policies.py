@@ -182,6 +182,12 @@ class TestSave:
         assert "Another policy has this pattern already." in html and f'<a href="{url("policy", other.pk)}">' in html
         assert "Save this policy" not in html
 
+    def test_a_ticked_rule_has_the_number_that_the_form_shows(self, client: Client, store: MemoryStore) -> None:
+        shown = form_with(page(client, url("new_policy", store.pk)), "pattern")
+        saved(client, url("new_policy", store.pk), **(shown | {"name": "Old", "use_expire_unchanged_days": "on"}))
+        made = RetentionPolicy.objects.get()
+        assert (made.expire_unchanged_days, made.expire_unread_days, made.keep_versions) == (180, None, None)
+
     def test_a_policy_without_any_rule_is_refused(self, client: Client, store: MemoryStore, superuser: User) -> None:
         typed = {name: value for name, value in UNREAD.items() if not name.startswith("use_")}
         for acted in ("rehearse", "save"):
