@@ -61,7 +61,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         return _page(request, store, names, form, seen, tried=tried, problem=problem, is_begun=is_complete)
     asked = request.POST.get("act", TRY)
     if asked not in (SAVE, TRY):
-        rows, shown = forms.rearranged(forms.typed(request.POST), asked, is_first=not saved)
+        rows, shown = forms.rearranged(forms.typed(request.POST), asked, saved)
         return _page(request, store, names, forms.unbound(rows, names, store), seen, shown=shown)
     form = forms.bound(request.POST, names, store)
     if not form.is_valid():
@@ -139,6 +139,8 @@ def _page(
     address has put rules that allow changes before the saved ones."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["is_begun"] = is_begun
+    rows = forms.typed(request.POST) if form.is_bound else form.initial or []
+    context["is_limited"] = bool(forms.limited(rows, path_rules.of_store(store)))
     context["now"] = [sentence(rule, names) for rule in now]
     context["examples"] = [(f"example-{name}", words) for name, (words, _rows) in forms.EXAMPLES.items()]
     patterns = [str(row["pattern"].value() or "") for row in form]

@@ -67,6 +67,8 @@ NEW_ROW: Row = {"effect": Effect.PROPOSE.value, "verbs": ALL, "pattern": "/", "w
 
 UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": "", "most": ""}
 """The submitted form of a row that a person has added and not changed."""
+LIMIT: Row = UNTOUCHED | {"effect": Effect.REFUSE.value}
+"""That of the row with which the page of an agent begins the form, besides the agent."""
 
 
 class PathRuleForm(forms.Form):
@@ -196,16 +198,27 @@ def typed(data: QueryDict) -> list[Row]:
     ]
 
 
-def rearranged(rows: list[Row], act: str, *, is_first: bool = False) -> tuple[list[Row], int]:
+def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
+    """Return the agent for which the form begins with a limit, as it was begun; "" if there is none."""
+    first = {**UNTOUCHED, **(rows[0] if rows else {})}
+    who = str(first["who"])
+    is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT
+    return who if is_begun and all(rule.who != who for rule in saved) else ""
+
+
+def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
     The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES. An
-    example takes the place of the row with which the form of the first rule begins (`is_first`), if it is as it was.
+    example takes the place of the row with which the form of the first rule or of a limit begins, if it is as it was;
+    that of a limit is about the same agent.
     """
     name, _dash, text = act.partition("-")
-    if name == "example" and is_first and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:
+    if name == "example" and not saved and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:
         rows = []
     more = EXAMPLES[text][1] if name == "example" and text in EXAMPLES else ({},) if act == "add" else ()
+    if name == "example" and more and len(rows) + len(more) <= MOST_RULES and (who := limited(rows, saved)):
+        return [*(NEW_ROW | one | {"who": who} for one in more), *rows[1:]], 0
     if more:
         fits = len(rows) + len(more) <= MOST_RULES
         return ([*rows, *(NEW_ROW | one for one in more)], len(rows)) if fits else (rows, len(rows) - 1)

@@ -31,6 +31,21 @@ def test_an_example_takes_the_place_of_the_untouched_first_rule(store: MemorySto
     assert patterns(form(client, store, "example-hide", row("/"))) == ["/", "/salaries/"], "it is a saved rule"
 
 
+def test_an_example_takes_the_place_of_an_untouched_limit_of_one_agent(store: MemoryStore, alice: User) -> None:
+    client, agent = signed_in(alice), keys_and_roles.create_agent(name="scout", description="", **BY)
+    keys_and_roles.issue_key(agent, stores=[store], **BY)
+    tried_and_saved(client, store, row("/a/"))
+    begun = client.get(editor(store), {"protect": "/", "who": agent.pk})
+    assert "Each takes the place of rule 1" in begun.content.decode()
+    limit, kept = row("/", who=agent.pk), row("/a/")
+    shown = form(client, store, "example-write-only", limit, kept)
+    assert patterns(shown) == ["/tickets/", "/", "/a/"]
+    assert [one["who"].value() for one in shown.context["form"]] == [agent.pk, agent.pk, ""]
+    assert patterns(form(client, store, "example-hide", row("/b/", who=agent.pk), kept)) == ["/b/", "/a/", "/salaries/"]
+    tried_and_saved(client, store, limit, kept)
+    assert patterns(form(client, store, "example-hide", limit, kept)) == ["/", "/a/", "/salaries/"], "it is saved"
+
+
 def test_a_rule_that_never_decides_is_named(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     rows = [row("/"), row("/tickets/", effect="allow")]
