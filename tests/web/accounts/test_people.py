@@ -113,7 +113,9 @@ def test_a_list_of_people_asks_a_fixed_number_of_questions(superuser: User, djan
         new_person(f"P{number:03}")
     client = signed_in(superuser)
     with django_assert_max_num_queries(12):
-        client.get("/people")
+        shown = text(client.get("/people"))
+    audit = f'href="/audit?person={superuser.id}" aria-label="Audit of {superuser.email}">Audit</a>'
+    assert audit in shown and shown.count(f"?person={superuser.id}") == 1, "a name is no link to something else"
 
 
 def test_an_invitation_is_shown_once_and_works(superuser: User) -> None:
