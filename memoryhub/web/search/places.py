@@ -37,7 +37,7 @@ GUIDE: dict[str, tuple[str | Promise, str | Promise]] = {
     "http": (gettext_lazy("The API"), gettext_lazy("openapi rest http errors")),
     "security": (gettext_lazy("Security"), gettext_lazy("threats attacks trust")),
     "identity": (gettext_lazy("Sign-in"), gettext_lazy("sso oidc single sign-on passkey 2fa proxy ldap second person")),
-    "email": (gettext_lazy("E-mail"), gettext_lazy("smtp digest mail notifications")),
+    "email": (gettext_lazy("E-mail and alarms"), gettext_lazy("smtp digest mail notifications alerts")),
     "metrics": (
         gettext_lazy("Metrics and logs"), gettext_lazy("prometheus monitor grafana json log alerts siem stream syslog"),
     ),
