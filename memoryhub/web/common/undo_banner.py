@@ -20,23 +20,30 @@ def flag_link(store_id: str, memory_id: str = "") -> SafeString:
 
 
 def tell_done(
-    request: Request, store_id: str, said: str, seq: int, back: str = "", *, has_flagged: bool = False
+    request: Request,
+    store_id: str,
+    said: str,
+    seq: int,
+    back: str = "",
+    *,
+    has_flagged: bool = False,
+    is_at_entry: bool = False,
 ) -> None:
     """Add a success message for the next page that the person opens; `seq` is the audit entry of the act.
 
     `back` is the address of the page that the person came from; it gets a link. If the act `has_flagged` memories,
-    there is a link to what is flagged.
+    there is a link to what is flagged. With `is_at_entry`, the next page is the audit entry itself.
     """
+    entry = format_html('<a href="{}">{}</a> ', reverse("entry", args=[store_id, seq]), _("Audit entry"))
     words = _("Back to Today") if back.partition("?")[0] == reverse("today") else _("Back")
     messages.success(
         request,
         format_html(
-            '{} {}{} <a href="{}">{}</a> {}<a class="button button-small banner-undo" href="{}">{}</a>',
+            '{} {}{} {}{}<a class="button button-small banner-undo" href="{}">{}</a>',
             said,
             closing.after(request, store_id, seq),
             flag_link(store_id) if has_flagged else "",
-            reverse("entry", args=[store_id, seq]),
-            _("Audit entry"),
+            "" if is_at_entry else entry,
             format_html('<a href="{}">{}</a> ', back, words) if back else "",
             reverse("undo_entry", args=[store_id, seq]),
             _("Undo"),

@@ -87,8 +87,15 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
         return _page(request, store, task, changed.plan, asked, since_opened())
     except ToolError as error:
         return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
-    back = pages.came_from(request)
-    undo_banner.tell_done(request, store.id, _said(task, done), done.seq, back, has_flagged=done.flagged > 0)
+    undo_banner.tell_done(
+        request,
+        store.id,
+        _said(task, done),
+        done.seq,
+        pages.came_from(request) or task.back_url,
+        has_flagged=done.flagged > 0,
+        is_at_entry=not done.memory,
+    )
     if done.memory:
         return see_other("memory", store.id, done.memory)
     return see_other("entry", store.id, str(done.seq))

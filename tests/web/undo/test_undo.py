@@ -139,6 +139,7 @@ def test_the_session_is_undone_and_what_is_later_stays(
     banner = curator.get(response["Location"]).content.decode()
     assert "Undid 4 changes." in banner
     assert reverse("undo_entry", args=[store.id, entry.seq]) in banner
+    assert f'<a href="{reverse("session", args=[bad.pk])}">Back</a>' in banner and ">Audit entry</a>" not in banner
 
 
 def test_a_conflict_becomes_what_was_chosen(bad: Session, later: None, store: MemoryStore, curator: Client) -> None:
