@@ -115,7 +115,7 @@ class Reasons:
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:
             yield Reason(str(_GOVERNED[now][1]), rule_url=self._rule_url(now, entry))
-        if then in _GOVERNED and then != now:
+        if then in _GOVERNED and now not in _GOVERNED:
             yield Reason(_("It was refused then, by %(what)s, and is not now.") % {"what": _GOVERNED[then][0]})
         actor = Actor(entry.actor_kind, entry.actor_id, entry.author_id, entry.label or "")
         try:

@@ -100,6 +100,12 @@ def test_what_was_refused_then_and_is_not_now_says_so(hub: Hub, alice: User) -> 
     }  # fmt: skip
 
 
+def test_what_something_else_refuses_now_is_not_called_allowed(hub: Hub, alice: User) -> None:
+    in_session(hub, command="create", path="/memories/policies/a.md", file_text="-----BEGIN PRIVATE KEY-----\n")
+    set_rules(hub.store, PathRule(Effect.REFUSE, "/policies/"))
+    assert differences(replayed(hub, alice)) == {"create": ["A path rule refuses it now."]}
+
+
 def test_who_wrote_while_the_session_ran_is_named(hub: Hub, alice: User) -> None:
     other = Hub(
         hub.store, keys_and_roles.issue_key(keys_and_roles.create_agent("Rival", **BY), stores=[hub.store], **BY)[1]
