@@ -22,14 +22,14 @@ SIZE = 100
 
 FOUND: dict[str, tuple[Promise, str]] = {
     "conflict": (_("Different text here"), "warning"), "new": (_("New"), "created"),
-    "trash": (_("New, in the trash"), "neutral"), "same": (_("Same text here"), "neutral"),
+    "trash": (_("New, in the trash"), "neutral"), "same": (_("Already here"), "neutral"),
     "proposal": (_("Open proposal"), "created"), "decided": (_("Decided proposal"), "created"),
     "refused": (_("Left out"), "refused"),
 }  # fmt: skip
 OUTCOMES: dict[str, tuple[Promise, str]] = {
     "taken": (_("Imported"), "created"), "replaced": (_("Replaced"), "modified"),
     "beside": (_("Kept both"), "created"),
-    "changed": (_("Kept: it was changed in the meantime"), "warning"), "same": (_("Same text here"), "neutral"),
+    "changed": (_("Kept: it was changed in the meantime"), "warning"), "same": (_("Already here"), "neutral"),
     "skipped": (_("Skipped"), "neutral"), "refused": (_("Left out"), "refused"), "": (_("Not done"), "neutral"),
 }  # fmt: skip
 LABELS: dict[str, dict[str, Promise]] = {

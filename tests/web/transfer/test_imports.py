@@ -61,7 +61,7 @@ def test_a_curator_looks_chooses_and_starts(store: MemoryStore, carol: User) -> 
     job = brought(browser, store)
     assert "/b.md" not in text_of(browser, job), "what meets another text is shown first, by itself"
     shown = text_of(browser, job, "?show=all")
-    for word in ("/a.md", "Different text here", "/b.md", "New", "Same text here", "Left out", "not a text"):
+    for word in ("/a.md", "Different text here", "/b.md", "New", "Already here", "Left out", "not a text"):
         assert word in shown
     assert "<script>alert" not in shown
     difference = browser.get(reverse("import_item", args=[store.pk, job.pk, 0])).content.decode()
