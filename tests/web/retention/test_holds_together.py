@@ -103,7 +103,7 @@ def test_the_results_of_a_search_are_held(
     made = [write(store, f"/{name}.md", "about Ada\n") for name in ("a", "b")]
     write(store, "/c.md", "about others\n")
     html = page(client, url("search") + "?q=Ada")
-    assert "Hold all of these…" in html and "The trash is not among what you would hold" in html
+    assert "Pin or hold all of these…" in html and "The trash is not among what you would hold" in html
     assert "The trash is not among what you would hold" not in page(client, url("search") + "?q=Ada&trash=yes")
     ids = re.findall(r'form="hold-found" name="id" value="(\w+)"', html)
     assert set(ids) == {memory.pk for memory in made}
@@ -121,11 +121,11 @@ def test_a_search_in_several_stores_leads_to_the_same_search_in_one_where_it_can
     keys_and_roles.set_role(other, bob, Role.VIEWER, **BY)
     write(store, "/a.md", "about Ada\n")
     html = page(client, url("search") + "?q=Ada&trash=yes")
-    assert "To hold all of these" in html and "Hold all of these…" not in html
+    assert "To pin or hold all of these" in html and "Pin or hold all of these…" not in html
     (address,) = re.findall(r'href="\?(q=Ada&amp;[^"]*store=' + store.pk + '[^"]*)"', html)
     html = page(client, url("search") + "?" + address.replace("&amp;", "&"))
-    assert "Hold all of these…" in html and "trash=yes" in address
-    assert "To hold all of these" not in page(signed_in(bob), url("search") + "?q=Ada")
+    assert "Pin or hold all of these…" in html and "trash=yes" in address
+    assert "To pin or hold all of these" not in page(signed_in(bob), url("search") + "?q=Ada")
 
 
 def test_the_page_of_holds_says_how_everything_about_one_customer_is_held(client: Client, store: MemoryStore) -> None:
