@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from memoryhub.actions.accounts import second_person as actions
 from memoryhub.actions.accounts.second_person import ACTS, Content
 from memoryhub.models import ActRequest, ActRequestState, MemoryStore, User
+from memoryhub.templatetags.visible import visible
 from memoryhub.web.common.access import act, person, signed_in, superuser_only
 from memoryhub.web.common.fresh import proof
 from memoryhub.web.common.request import Request
@@ -153,7 +154,8 @@ def allow_act(request: Request, request_id: str) -> HttpResponse:
     found = _decidable(request, request_id)
     if (asks := proof(request)) is not None:
         return asks
-    return _decide(request, found, lambda user: actions.allow(found.pk, user, act(request)))
+    said = _("You allowed it. %(name)s can do it now.") % {"name": visible(found.asked_by.name)}
+    return _decide(request, found, lambda user: actions.allow(found.pk, user, act(request)), said)
 
 
 @require_POST
@@ -165,7 +167,8 @@ def refuse_act(request: Request, request_id: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, found, form)
     answer = form.cleaned_data["answer"].replace("\0", "\ufffd")
-    return _decide(request, found, lambda user: actions.refuse(found.pk, user, answer, act(request)))
+    said = _("You refused it.")
+    return _decide(request, found, lambda user: actions.refuse(found.pk, user, answer, act(request)), said)
 
 
 def _decidable(request: Request, request_id: str) -> ActRequest:
@@ -175,7 +178,7 @@ def _decidable(request: Request, request_id: str) -> ActRequest:
     return found
 
 
-def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActRequest]) -> HttpResponse:
+def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActRequest], said: str) -> HttpResponse:
     try:
         decide(person(request))
     except actions.MayNotDecide:
@@ -183,7 +186,7 @@ def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActReq
     except actions.NotOpen:
         messages.warning(request, _("This was decided, taken back, or has lapsed."))
     else:
-        messages.success(request, _("Your decision was recorded."))
+        messages.success(request, said)
     return see_other(request, "act_request", found.pk)
 
 
