@@ -154,7 +154,8 @@ def test_the_store_of_a_key_leads_to_what_agents_may_change_there(
 ) -> None:
     page = signed_in(bob).get(f"/agents/{agent.pk}").content.decode()
     assert f'<a href="/stores/{store.pk}/path-rules"' in page
-    assert "No agent has a limit of its own" in page and f'<a href="/stores/{store.pk}/limits"' in page
+    assert "How many calls a minute each of its keys may make, in:" in page
+    assert f'<a href="/stores/{store.pk}/limits"' in page
 
 
 def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemoryStore, bob: User) -> None:
