@@ -131,8 +131,8 @@ def _review_words(item: Item, taken: TakeOut) -> str:
     if taken.emptied:
         of = MemoryVersion.objects.among(item.store.pk, taken.emptied)
         words = ngettext(
-            "Version %(number)s had only this, so it is marked as reverted.",
-            "%(count)s versions had only this, so they are marked as reverted.",
+            "Version %(number)s added nothing else, so it is marked as reverted.",
+            "%(count)s versions added nothing else, so they are marked as reverted.",
             len(taken.emptied),
         )
         return words % {"number": of.values_list("number", flat=True)[0], "count": len(taken.emptied)}

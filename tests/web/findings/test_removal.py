@@ -233,9 +233,9 @@ def followed(caller: Caller, alice: User) -> Memory:
 @pytest.mark.both_databases
 def test_the_version_of_which_nothing_is_left_is_decided_by_it(followed: Memory, alice: User, caller: Caller) -> None:
     store, client, found = followed.store, signed_in(alice), finding(followed.store, "instructions")
-    assert "Version 2 had only this" in client.get(address(found)).content.decode()
+    assert "Version 2 added nothing else" in client.get(address(found)).content.decode()
     done = take_out(client, found, next="/review")
-    assert "Version 2 had only this, so it is marked as reverted." in said(done)
+    assert "Version 2 added nothing else, so it is marked as reverted." in said(done)
     assert 'data-review-item="' not in done.content.decode()
     assert states(store) == ["approved", "reverted", None]
     entry = AuditEntry.objects.of_chain(store.pk).of_command("take_out").get()
