@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.translation import gettext as _, ngettext
@@ -130,10 +130,16 @@ def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -
 
 def began_after(store_id: str, moment: datetime) -> bool:
     """Return whether the oldest remaining entry of a chain that has lost entries is younger than a moment."""
+    left = left_since(store_id)
+    return left is not None and moment < left
+
+
+def left_since(store_id: str) -> datetime | None:
+    """Return the moment of the oldest remaining entry of a chain that has lost entries; None if it has lost none."""
     if start_of(store_id) is None:
-        return False
+        return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
-    return first is None or moment < first
+    return first or datetime.max.replace(tzinfo=UTC)
 
 
 def no_version(memory: Memory, written: str) -> str:

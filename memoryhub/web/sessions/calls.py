@@ -19,6 +19,7 @@ from memoryhub.web.audit.entry import Change, call_of, changes_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from memoryhub.web.audit.rows import error_of, memories_there, memory_url
+from memoryhub.web.common import removed_history
 from memoryhub.web.common.decided import decided
 from memoryhub.web.common.tool_errors import of_call
 from memoryhub.web.sessions.passages import Passage, passages
@@ -107,7 +108,8 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The totals of a session; `more` means that only its first COUNTED calls in a store were counted."""
+    """The totals of a session; `more` means that only its first COUNTED calls in a store were counted, and `cut` that
+    there may have been earlier ones, whose entries were removed."""
 
     calls: int
     reads: int
@@ -118,6 +120,7 @@ class Figures:
     last: datetime | None
     keys: Sequence[tuple[str, Key | None]]
     more: bool
+    cut: bool
 
 
 def stores_of(session: Session, user: User) -> list[MemoryStore]:
@@ -290,4 +293,5 @@ def figures_of(session: Session, stores: Sequence[MemoryStore]) -> Figures:
         max(last, default=None),
         [(key, known.get(key)) for key in keys],
         more,
+        any(removed_history.began_after(store.pk, session.first_seen_at) for store in stores),
     )

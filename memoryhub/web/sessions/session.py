@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.web.common import pages
+from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.marks import UNMARKED, Marks
 from memoryhub.web.common.paging import BadPlace
@@ -44,8 +44,8 @@ _LAST = "sesn_~"
 class Row:
     """A session in a store's list.
 
-    Only its first COUNTED calls in the store are counted; `more` means that it has other calls. `marks` say whether an
-    open finding is in what it wrote.
+    Only its first COUNTED calls in the store are counted; `more` means that it has other calls, and `cut` that there
+    may have been earlier ones, whose entries were removed. `marks` say whether an open finding is in what it wrote.
     """
 
     session: Session
@@ -57,6 +57,7 @@ class Row:
     proposed: int
     errors: int
     more: bool
+    cut: bool
     marks: Marks = UNMARKED
 
 
@@ -67,7 +68,7 @@ def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     forward = bool(after) and not before
     found = _walk(store, after or _FIRST, newest=False) if forward else _walk(store, before or _LAST, newest=True)
-    shown = found[:PAGE]
+    shown, left = found[:PAGE], removed_history.left_since(store.pk)
     more = len(found) > PAGE
     if forward:
         shown.reverse()
@@ -77,12 +78,13 @@ def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
         pages.context(
             request,
             store,
-            rows=_rows(store, shown),
+            rows=_rows(store, shown, left),
             newer=shown[0] if shown and (more if forward else bool(before)) else None,
             older=shown[-1] if shown and (True if forward else more) else None,
             is_first=not (before or after),
             without=_without_session(store),
             looked_at=LOOKED_AT,
+            is_cut=left is not None,
         ),
     )
 
@@ -111,7 +113,8 @@ def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
     return found
 
 
-def _rows(store: MemoryStore, ids: Sequence[str]) -> list[Row]:
+def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list[Row]:
+    """Return sessions as rows. `left` is the moment of the oldest entry that is left; None if none was removed."""
     acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk"))
     found = (
         Session.objects.filter(pk__in=ids)
@@ -123,7 +126,7 @@ def _rows(store: MemoryStore, ids: Sequence[str]) -> list[Row]:
     )
     sessions = {session.pk: session for session in found}
     wrong = _with_findings(store, ids)
-    return [_row(store, sessions[id], Marks(found=FOUND if id in wrong else "")) for id in ids if id in sessions]
+    return [_row(store, sessions[id], Marks(found=FOUND if id in wrong else ""), left) for id in ids if id in sessions]
 
 
 def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
@@ -134,7 +137,7 @@ def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
     return {str(session) for session in entries.values_list("session", flat=True)}
 
 
-def _row(store: MemoryStore, session: Any, marks: Marks) -> Row:
+def _row(store: MemoryStore, session: Any, marks: Marks, left: datetime | None) -> Row:
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).oldest()
     looked = list(acts.values_list("command", "ok", "version", BEGINNING)[: COUNTED + 1])
     calls = looked[:COUNTED]
@@ -149,6 +152,7 @@ def _row(store: MemoryStore, session: Any, marks: Marks) -> Row:
         proposed=proposed,
         errors=sum(not ok for _command, ok, *_ in calls) - proposed,
         more=len(looked) > COUNTED,
+        cut=left is not None and session.first_seen_at < left,
         marks=marks,
     )
 

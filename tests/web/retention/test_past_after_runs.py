@@ -120,7 +120,7 @@ def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client:
     policy(store, trash_days=7)
     assert ran(store).purged == 1
     html = client.get(reverse("moment_directory", args=[store.pk, seq, "gone"])).content.decode()
-    assert "There was nothing" not in html and "were removed permanently since" in html
+    assert "There was nothing" not in html and "were removed permanently or redacted since" in html
     html = page(client, f"{changes}?from={seq}")
     assert "At both moments the memories are the same" not in html and "some memories may be missing here" in html
     assert "At both moments the memories are the same" in page(client, f"{changes}?from={after}")
@@ -197,3 +197,32 @@ def test_pages_that_rename_say_that_the_pin_of_a_directory_stays(
         shown(client, "rename_memory", store.pk, memory.pk), shown(client, "rename_directory", store.pk, "team")
     ):  # fmt: skip
         assert "what moves out of it is no longer pinned" in html
+
+
+def test_the_page_of_a_session_says_that_its_first_calls_are_gone(
+    caller: Caller, client: Client, store: MemoryStore, alice: User
+) -> None:
+    caller.create("/a.md", "one\n")
+    view(caller, "/a.md", "writer")
+    session = Session.objects.get(name="writer")
+    approve(store, alice)
+    assert "earlier calls" not in shown(client, "session", session.pk) + shown(client, "store_sessions", store.pk)
+    caller.at = timezone.now()
+    view(caller, "/", "writer")
+    policy(store, keep_entry_days=30)
+    assert ran(store).entries
+    html = shown(client, "session", session.pk)
+    assert "Calls before those that are left are not listed or counted here" in html
+    assert "had not read or written anything" not in html and "No call that is left in the audit read" in html
+    assert "earlier calls may be missing" in shown(client, "store_sessions", store.pk)
+
+
+def test_sessions_of_which_no_entry_is_left_are_not_said_never_to_have_been(
+    caller: Caller, client: Client, store: MemoryStore, alice: User
+) -> None:
+    caller.create("/a.md", "one\n")
+    approve(store, alice)
+    policy(store, keep_entry_days=30)
+    assert ran(store).entries
+    html = shown(client, "store_sessions", store.pk)
+    assert "No sessions yet" not in html and "No sessions are left" in html
