@@ -93,7 +93,7 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
             found=found,
             rows=rows,
             viewed_count=sum(row.viewed for row in rows),
-            may_lack=past.may_lack(store.id, ends.last) or past.lacks_memories(store.id, ends.first),
+            may_lack=_may_lack(store, ends, scope.path),
             counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
             is_all=not before and found.next is None,
             scope=scope,
@@ -102,6 +102,12 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
             **_addresses(store, wanted, found.next),
         ),
     )
+
+
+def _may_lack(store: MemoryStore, ends: Ends, path: str) -> bool:
+    """Return whether changes may be missing; in a directory also those of versions whose paths were redacted."""
+    is_removed = past.may_lack(store.id, ends.last) or past.lacks_memories(store.id, ends.first)
+    return is_removed or bool(path and past.lacks_paths(store.id, ends.first, ends.last))
 
 
 def _addresses(store: MemoryStore, wanted: Wanted, after: str | None) -> dict[str, Any]:

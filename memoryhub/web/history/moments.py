@@ -86,7 +86,7 @@ def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> Ht
         version = moment_listing.alive_at(store.id, place, seq)
         if version is not None:
             return HttpResponseRedirect(addresses.of_memory(store.id, seq, version.memory_id))
-        shown = page(request, store, entry, Scope(place), may_lack=past.may_lack(store.id, seq))
+        shown = page(request, store, entry, Scope(place), may_lack=_may_lack(store, seq))
         return render(request, "history/moment_empty.html", shown, status=404)
     scope = Scope(place)
     return render(
@@ -100,11 +100,15 @@ def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> Ht
             after="after" in request.GET,
             listing=listing,
             rows=_rows(store, seq, listing),
-            may_lack=past.may_lack(store.id, seq),
+            may_lack=_may_lack(store, seq),
             next_url=addresses.of_moment(store.id, seq, place, after=listing.next) if listing.next else "",
             steps=steps(store, seq, scope),
         ),
     )
+
+
+def _may_lack(store: MemoryStore, seq: int) -> bool:
+    return past.may_lack(store.id, seq) or past.lacks_paths(store.id, seq)
 
 
 def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:

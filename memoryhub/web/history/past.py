@@ -115,6 +115,13 @@ def may_lack(store_id: str, seq: int) -> bool:
     return bool(_lacking(store_id, seq))
 
 
+def lacks_paths(store_id: str, *seqs: int) -> bool:
+    """Return whether a version that was current after one of these entries has been redacted, so that nobody knows any
+    more at which path it was."""
+    redacted = MemoryVersion.objects.filter(store_id=store_id, path=None)
+    return any(redacted.as_of(seq).exists() for seq in seqs)
+
+
 def lacks_memories(store_id: str, seq: int) -> bool:
     """Return whether a memory that was there after an entry has been removed with all its versions."""
     memories = _lacking(store_id, seq)

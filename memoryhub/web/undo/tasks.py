@@ -66,7 +66,7 @@ def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
         apply,
         scope,
         seq,
-        lacks=not memory and past.lacks_memories(store.id, seq),
+        lacks=not memory and (past.lacks_memories(store.id, seq) or bool(path and past.lacks_paths(store.id, seq))),
     )
 
 

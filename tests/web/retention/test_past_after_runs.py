@@ -8,10 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.core.holds import place
+from memoryhub.actions.erasure.redaction import redact_version
 from memoryhub.actions.retention.policies import PolicySettings, save_policy
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, MemoryVersion, Session, User
 from tests.fixtures import signed_in
+from tests.web.erasure.erasing import version
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page, write
 from tests.web.path_rules.test_path_rules import form, row
@@ -226,3 +228,20 @@ def test_sessions_of_which_no_entry_is_left_are_not_said_never_to_have_been(
     assert ran(store).entries
     html = shown(client, "store_sessions", store.pk)
     assert "No sessions yet" not in html and "No sessions are left" in html
+
+
+def test_a_redacted_version_was_there_at_its_moment(caller: Caller, client: Client, store: MemoryStore) -> None:
+    memory = caller.create("/keep/a.md", "one\n")
+    seq = caller.last.seq
+    caller.edit("/keep/a.md", "two\n", "/b.md")
+    here = reverse("moment_directory", args=[store.pk, seq, "keep"])
+    assert "removed permanently or redacted" not in page(client, here)
+    redact_version(store.pk, version(memory).pk, act())
+    for name in ("moment", "moment_directory"):
+        html = client.get(reverse(name, args=[store.pk, seq, *(["keep"] if name != "moment" else [])])).content.decode()
+        assert "were removed permanently or redacted since" in html
+        assert "After this entry" not in html
+    html = shown(client, "changes", store.pk, query=f"?from=0&to={seq}&path=/keep")
+    assert "At both moments the memories are the same" not in html and "some memories may be missing here" in html
+    html = shown(client, "restore_moment", store.pk, seq, query="?path=/keep")
+    assert "Everything is already as it was" not in html and "removed permanently or redacted since" in html
