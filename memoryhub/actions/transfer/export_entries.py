@@ -1,12 +1,33 @@
-"""Writes the audit entry of an export of entries or of a table, before the first byte is sent."""
+"""Writes the audit entry of an export of entries or of a table, before the first byte is sent, and finds exports."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import HUB, Door, MemoryStore
+from memoryhub.models import HUB, AuditEntry, Door, MemoryStore
+from memoryhub.models.audit import LAST_SEQ
+
+
+FOUND = "the results of a search"
+"""The table whose export has lines of memories. The others have no texts."""
+
+
+def handed_out(store_id: str, since: int, versions: Collection[str], until: int = LAST_SEQ) -> list[str]:
+    """Return the commands by which texts of a store were downloaded in the entries from `since` to `until` in a way
+    that names none of these versions: an export, lines of a search, what is stored about a person, or the calls and
+    answers of the audit."""
+    later = AuditEntry.objects.of_chain(store_id).between(since, until)
+    whole = later.filter(command__in=("export", "collect", "export_audit")).exclude(version__in=versions)
+    found = set(whole.values_list("command", flat=True).distinct())
+    if later.of_command("export_table").filter(input__contains=FOUND).exists():
+        found.add("export_table")
+    at = later.oldest().values_list("at", flat=True).first()
+    of_hub = AuditEntry.objects.of_chain(HUB).of_command("export_audit").filter(input__contains=store_id)
+    if at is not None and of_hub.filter(at__gte=at).exists():
+        found.add("export_audit")
+    return sorted(str(command) for command in found)
 
 
 def export_audit(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.core.tree import NoSuchStore
-from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.actions.transfer.export_entries import FOUND, export_table
 from memoryhub.chain import moment
 from memoryhub.models import AuditEntry, MemoryStore
 from memoryhub.text.folding import found_lines
@@ -62,7 +62,7 @@ def export_search(request: Request) -> HttpResponse:
         rows[MOST_ROWS:] = [dict.fromkeys(COLUMNS) | {"text": _("There is more. Narrow the search to have all of it.")}]
     try:
         for store in sorted(found):
-            export_table(store, "the results of a search", form, act(request), filter=query.words)
+            export_table(store, FOUND, form, act(request), filter=query.words)
     except NoSuchStore:
         raise Http404 from None
     return download("search", form, COLUMNS, rows)

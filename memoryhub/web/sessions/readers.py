@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row, Texts
-from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.actions.transfer.export_entries import handed_out
+from memoryhub.models import Finding, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.text import count_lines
 from memoryhub.text import blame as lines_of
@@ -92,7 +93,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             problem=problem or no_line,
             groups=groups(by_reader(page.seen), store, person(request)),
             seen=page,
-            was_exported=_was_exported(store, rows),
+            exports=_exports(store, rows),
             was_copied=was_copied(store.pk, [row for row in rows if row.number in lines]),
             is_cut=_is_cut(store, rows, followed.since if followed else version.number, max(lines, default=0)),
             is_first="before" not in request.GET,
@@ -104,13 +105,12 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     )
 
 
-def _was_exported(store: MemoryStore, rows: Iterable[Row]) -> bool:
-    """Return whether an export after the first of some versions may have contained one of them although its entry does
-    not name it: it was of a history, or of several memories."""
+def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
+    """Return the commands by which a download after the first of some versions may have contained one of them although its entry does
+    not name it: of a history or several memories, of a search, about a person, or of the audit."""
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
-    exports = AuditEntry.objects.of_chain(store.pk).of_command("export").between(first, LAST_SEQ)
-    return exports.exclude(version__in=[row.id for row in rows]).exists()
+    return handed_out(store.pk, first, [row.id for row in rows])
 
 
 def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> bool:

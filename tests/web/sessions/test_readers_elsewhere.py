@@ -16,6 +16,7 @@ from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import started, worked
 from tests.fixtures import signed_in
+from tests.web.erasure.erasing import WHERE, fields, find
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import page, write
 from tests.web.sessions.reads import view
@@ -95,3 +96,23 @@ def test_an_undo_says_that_versions_with_its_lines_were_removed(
         tree.commit(locked, Record("prune_versions", path="/a.md", memory=memory.pk, redactions=removed.redactions))
     shown = page(client, undo)
     assert "No reader of these lines is known, but there may be some" in shown or "at least" in shown
+
+
+@pytest.mark.both_databases(each_case=True)
+@pytest.mark.parametrize("command", ["collect", "export_table", "export_audit"])
+def test_a_text_that_was_downloaded_among_others_is_not_said_to_be_seen_by_no_one(
+    store: MemoryStore, client: Client, command: str
+) -> None:
+    memory = write(store, "/a.md", "Quellenberg called\n")
+    assert "no one has downloaded it. " in readers_of(client, memory)
+    if command == "collect":
+        client.post(WHERE, fields(find(client, "Quellenberg"), "collect"))
+    elif command == "export_table":
+        client.post(reverse("export_search"), {"q": "Quellenberg"})
+    else:
+        client.post(reverse("export_audit"), {"format": "json"})
+    assert "No one is known to have seen this version" in readers_of(client, memory)
+    for query in ("", "?line=1"):
+        shown = readers_of(client, memory, query)
+        assert "no one has downloaded it." not in shown and "that may have contained it" in shown
+        assert f"?command={command}" in shown

@@ -178,7 +178,7 @@ def test_exports_and_reveals_are_told(caller: Caller, alice: User, bob: User) ->
     exporting.begin(memory.store_id, exporting.Wanted("zip", chosen=Chosen((memory.pk,))), act(alice))
     assert seen(bob, memory) == {(revealed, 1), (revealed + 1, 1)}
     body = readers(bob, memory).content.decode()
-    assert "revealed" in body and "exported" in body and "See the exports" not in body
+    assert "revealed" in body and "exported" in body and "may have contained it" not in body
     exporting.begin(memory.store_id, exporting.Wanted("zip"), act(alice))
     for each in (memory, other):
         assert "may have contained it" in readers(bob, each).content.decode()
