@@ -19,13 +19,17 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.erasure import collecting
 from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Row
+from memoryhub.actions.transfer.export_entries import handed_out
 from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.transfer import archive_write
 from memoryhub.transfer.names import Names
 from memoryhub.transfer.written import Told, line
+from memoryhub.web.common.removed_history import first_seq
 from memoryhub.web.common.tables import attachment
 from memoryhub.web.erasure import preview
 from memoryhub.web.erasure.asked import Asked
+from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.readers_query import Seen, Wanted, older_page
 
 MOST = 500
@@ -40,7 +44,11 @@ VERSIONS = 100
 
 @dataclass(slots=True)
 class Part:
-    """What the archive has about one store: its directory in the archive, and what the report lists of it."""
+    """What the archive has about one store: its directory in the archive, and what the report lists of it.
+
+    There may have been more reads than are known: entries or versions were removed (`is_cut`), Claude read on a copy
+    (`was_copied`), it was among other texts that were downloaded (`was_exported`), or not every search was examined.
+    """
 
     store: MemoryStore
     terms: Sequence[str]
@@ -52,6 +60,14 @@ class Part:
     listed: list[Mapping[str, Any]] = field(default_factory=list)
     read: list[Mapping[str, Any]] = field(default_factory=list)
     elsewhere: list[Told] = field(default_factory=list)
+    is_cut: bool = False
+    was_copied: bool = False
+    was_exported: bool = False
+    unsearched: bool = False
+
+    @property
+    def may_lack_reads(self) -> bool:
+        return self.is_cut or self.was_copied or self.was_exported or self.unsearched
 
 
 def chosen(asked: Asked) -> list[str]:
@@ -126,7 +142,7 @@ def _reads(part: Part) -> Iterator[bytes]:
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).order_by("path"):
             for numbers in in_parts(sorted(part.memories[memory.pk]), VERSIONS):
-                for seen in _seen(memory, numbers):
+                for seen in _seen(part, memory, numbers):
                     told = _read(memory, seen)
                     part.reads += 1
                     if len(part.read) < MOST:
@@ -134,16 +150,25 @@ def _reads(part: Part) -> Iterator[bytes]:
                     yield line(told)
 
 
-def _seen(memory: Memory, numbers: Sequence[int]) -> Iterator[Seen]:
-    """Yield each answer that showed one of these versions, newest first."""
+def _seen(part: Part, memory: Memory, numbers: Sequence[int]) -> Iterator[Seen]:
+    """Yield each answer that showed one of these versions, newest first, and note why there may have been others."""
     rows = blame.between(memory, numbers[0], numbers[-1], numbers[-1] - numbers[0] + 1).rows
     wanted, before = Wanted.of(memory.store_id, rows, dict.fromkeys(numbers)), None
+    _note_unknown(part, memory, [row for row in rows if row.number in numbers])
     while True:
         page = older_page(wanted, before)
         yield from page.seen
+        part.unsearched = part.unsearched or page.unsearched is not None
         if page.older is None:
             return
         before = page.older
+
+
+def _note_unknown(part: Part, memory: Memory, rows: Sequence[Row]) -> None:
+    chain_id, first = memory.store_id, min(row.seq for row in rows)
+    part.is_cut = part.is_cut or memory.removed_versions > 0 or first < first_seq(chain_id)
+    part.was_copied = part.was_copied or was_copied(chain_id, rows)
+    part.was_exported = part.was_exported or bool(handed_out(chain_id, first, [row.id for row in rows], part.seq - 1))
 
 
 def _read(memory: Memory, seen: Seen) -> Told:

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from memoryhub.actions.accounts.keys_and_roles import set_role
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.retention import removal
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, MemoryStore, Role, User
+from memoryhub.models import AuditChain, AuditEntry, Door, MemoryStore, Role, User
 from tests.api.harness import BY
 from tests.fixtures import signed_in
 from tests.web.erasure.erasing import WHERE, everywhere, fields, find, write
@@ -106,3 +109,17 @@ def test_only_admins_collect(store: MemoryStore, other: MemoryStore, alice: User
     answer = client.post(WHERE, fields(html, "collect"))
     assert answer.headers["Content-Type"].startswith("text/html")
     assert not AuditEntry.objects.of_command("collect").exists()
+
+
+@pytest.mark.both_databases
+def test_it_does_not_say_that_nobody_else_read_it_where_nobody_knows(store: MemoryStore, alice: User) -> None:
+    write(store, "/a.md", "Benjamin Quellenberg\n")
+    client = signed_in(alice)
+    report = archive(client, find(client, "Benjamin"))["report.html"].decode()
+    assert "Read 0 times<" in report and "others may have read it" not in report
+    again = archive(client, find(client, "Benjamin"))["report.html"].decode()
+    assert "0 times that are known" in again and "in earlier downloads" in again
+    last = AuditChain.objects.get(pk=store.id).last_seq
+    assert removal.remove_entries(store.id, last - 1, Act(Actor.system("tests"), Door.COMMAND, timezone.now()))
+    report = archive(client, find(client, "Benjamin"))["report.html"].decode()
+    assert "0 times that are known" in report and "others may have read it, too" in report
