@@ -9,7 +9,6 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.models import HUB, AuditEntry, Door, MemoryStore
 from memoryhub.models.audit import LAST_SEQ
 
-
 FOUND = "the results of a search"
 """The table whose export has lines of memories. The others have no texts."""
 

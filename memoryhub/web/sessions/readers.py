@@ -106,8 +106,8 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands by which a download after the first of some versions may have contained one of them although its entry does
-    not name it: of a history or several memories, of a search, about a person, or of the audit."""
+    """Return the commands of downloads after the first of some versions that may have contained one of them although
+    their entries do not name it: of a history or several memories, of a search, about a person, or of the audit."""
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
     return handed_out(store.pk, first, [row.id for row in rows])
