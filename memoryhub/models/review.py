@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
@@ -32,6 +32,15 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
     def newest(self) -> ReviewQuerySet:
         return self.order_by("-seq", "-id")
+
+    def approvals_of(self, user_id: str) -> ReviewQuerySet:
+        """Return a person's approvals, alone or by an edit, without those that were taken back."""
+        later = Review.objects.of_memory(OuterRef("store_id"), OuterRef("memory_id"))  # type: ignore[arg-type]
+        taken_back = later.filter(
+            version_id=OuterRef("version_id"), decision=Decision.REOPENED, seq__gt=OuterRef("seq")
+        )
+        found = self.filter(by_id=user_id, decision__in=(Decision.APPROVED, Decision.EDITED))
+        return found.exclude(Exists(taken_back))
 
 
 class Review(RowOfStore):

@@ -57,11 +57,8 @@ def since_approved(store_id: str, memories: Collection[str], user_id: str) -> di
 
 def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, int]:
     """Return {memory: number of its last version that the person approved, or made by editing a version}."""
-    theirs = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), by_id=user_id)
-    theirs = theirs.filter(
-        decision__in=(Decision.APPROVED, Decision.EDITED),
-        version__review_state__in=_APPROVED,
-    )
+    theirs = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).approvals_of(user_id)
+    theirs = theirs.filter(version__review_state__in=_APPROVED)
     last = theirs.order_by("-seq", "-version__number").values("pk")[:1]
     with_last = Memory.objects.among(store_id, memories).annotate(last=Subquery(last)).exclude(last=None)
     reviews = Review.objects.filter(store_id=store_id, pk__in=with_last.values_list("last", flat=True))

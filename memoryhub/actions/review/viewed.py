@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db.models import QuerySet
 
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Decision, Memory, MemoryVersion, Review, User, Viewed
+from memoryhub.models import Memory, MemoryVersion, Review, User, Viewed
 
 
 def mark(version: MemoryVersion, user: User) -> None:
@@ -30,8 +30,9 @@ def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, st
 
 
 def last_approval(store_id: str, user: User) -> int | None:
-    """Return the entry of a person's newest approval in a store, alone or by an edit; None if there is none."""
-    approvals = Review.objects.filter(store_id=store_id, by=user, decision__in=(Decision.APPROVED, Decision.EDITED))
+    """Return the entry of a person's newest approval in a store that was not taken back, alone or by an edit; None if
+    there is none."""
+    approvals = Review.objects.filter(store_id=store_id).approvals_of(user.pk)
     return approvals.order_by("-seq").values_list("seq", flat=True).first()
 
 

@@ -14,7 +14,7 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review.last_approved import since_approved
-from memoryhub.models import Door, Memory, MemoryStore, Role, User
+from memoryhub.models import Door, Memory, MemoryStore, Review, Role, User
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, two, versions
@@ -152,3 +152,20 @@ def test_more_memories_need_no_more_queries(caller: Caller, alice: User) -> None
     with CaptureQueriesContext(connection) as captured:
         found = since_approved(caller.store.pk, memories, alice.pk)
     assert len(captured) <= 5 and [found[memory].count for memory in memories] == [2, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.both_databases
+def test_an_approval_that_was_taken_back_counts_no_more(
+    caller: Caller, store: MemoryStore, alice: User, bob: User
+) -> None:
+    memory, made = two(caller)
+    client, changes = signed_in(alice), reverse("changes", args=[store.pk]) + "?from=approved"
+    decide(client, made[0], "approve")
+    assert "What changed since you last approved" in body(client, changes)
+    seq = Review.objects.get(version=made[0]).seq
+    client.post(reverse("undo_decision", args=[store.pk, seq]), {"version": made[0].pk})
+    assert "You have not approved anything in this memory store yet." in body(client, changes)
+    decide(signed_in(bob), made[0], "approve")
+    caller.replace("/a.md", "two", "three")
+    assert not since_approved(store.pk, [memory.pk], alice.pk)[memory.pk].is_own
+    assert since_approved(store.pk, [memory.pk], bob.pk)[memory.pk].is_own
