@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.models import AuditEntry, ImportItem, MemoryVersion
+from memoryhub.models import AuditEntry, ImportItem, Memory, MemoryVersion, Redaction
 
 COMMANDS = ("undo", "revert", "take_out")
 
@@ -84,11 +84,18 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What became of an act: the newest undo of it that is in force, and how many `of` its versions are undone."""
+    """What became of an act: the newest undo of it that is in force, and how many `of` its versions are undone.
+
+    A version that was removed since counts if its memory is still there.
+    """
 
     seq: int
     count: int
     of: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.count == self.of
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
@@ -110,8 +117,36 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
     gone: dict[int, list[int]] = {}
     for pk in made.keys() & by.keys():
         gone.setdefault(made[pk], []).append(by[pk])
-    of = Counter(made.values())
-    return {seq: Undoing(max(undos), len(undos), of[seq]) for seq, undos in gone.items()}
+    of, removed = Counter(made.values()), _removed(store_id, gone)
+    return {
+        seq: Undoing(max(undos), len(undos) + sum(removed[seq]), of[seq] + len(removed[seq]))
+        for seq, undos in gone.items()
+    }
+
+
+def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:
+    """Return {seq of an entry: whether each of its versions that were removed since is undone}, for memories that are
+    still there. `gone` is {seq of the entry: seqs of the undos of its other versions}, which are looked for there."""
+    removed = Redaction.objects.of_chain(store_id).removed()
+    found: dict[int, list[bool]] = {seq: [] for seq in gone}
+    of_entry = [
+        pair
+        for part in in_parts(sorted(gone))
+        for pair in removed.filter(entry_seq__in=part).values_list("entry_seq", "memory")
+    ]
+    for part in in_parts(sorted({memory for _, memory in of_entry if memory})):
+        there = set(Memory.objects.among(store_id, part).values_list("pk", flat=True))
+        seqs = {undo for seq, memory in of_entry if memory in there for undo in gone[seq]}
+        made = set(
+            MemoryVersion.objects.filter(store_id=store_id, memory_id__in=there, seq__in=seqs).values_list(
+                "memory_id", "seq"
+            )
+        )
+        made |= set(removed.filter(memory__in=there, entry_seq__in=seqs).values_list("memory", "entry_seq"))
+        for seq, memory in of_entry:
+            if memory in there:
+                found[seq].append(any((memory, undo) in made for undo in gone[seq]))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ def _is_undone(proposal: Proposal) -> bool:
     if proposal.seq is None or proposal.state not in (ProposalState.MERGED, ProposalState.PARTLY_MERGED):
         return False
     undone = undoing(proposal.store_id, [proposal.seq]).get(proposal.seq)
-    return undone is not None and undone.count == undone.of
+    return undone is not None and undone.is_whole
 
 
 def seen_of(proposal: Proposal) -> str:

@@ -167,7 +167,8 @@ def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[objec
     merged = [entry.seq for entry in entries if entry.command in (decide.MERGE, decide.EDIT_AND_MERGE)]
     refused = {entry.seq for entry in entries if entry.command == decide.REFUSE}
     standing = Proposal.objects.of_store(store).filter(seq__in=refused).values_list("seq", flat=True) if refused else ()
-    return {*(undoing(store, merged) if merged else ()), *refused.difference(standing)}
+    undone = {seq for seq, one in undoing(store, merged).items() if one.is_whole} if merged else set()
+    return undone | refused.difference(standing)
 
 
 def written(entries: Iterable[tuple[str, int]]) -> str:

@@ -6,15 +6,17 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.core import proposing
+from memoryhub.actions.core import proposing, tree
+from memoryhub.actions.core.audit import Record
 from memoryhub.actions.erasure import redaction
+from memoryhub.actions.retention import removal
 from memoryhub.actions.verification import verify
 from memoryhub.models import Agent, MemoryStore, MemoryVersion, ProposedChange, User
 from tests.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
-from tests.web.proposals.proposing import LINES, newest, refuse, send, state, texts, url_of
+from tests.web.proposals.proposing import LINES, edit, newest, refuse, send, state, texts, url_of
 from tests.web.proposals.test_proposal import REFUNDS, caller, curator, id_of, proposal, shown
 
 pytestmark = pytest.mark.django_db
@@ -66,8 +68,37 @@ def test_a_merge_that_was_undone_in_part_says_of_how_many_memories(
     proposal: Caller, store: MemoryStore, curator: Client
 ) -> None:
     send(curator, store)
-    undo(curator, store, newest(store).seq, leave_out=id_of(REFUNDS))
+    seq = newest(store).seq
+    undo(curator, store, seq, leave_out=id_of(REFUNDS))
     assert "undone in 3 of 4 memories" in shown(curator, store)
+    (decision,) = curator.get(reverse("decided")).context["decided"]
+    assert not decision.is_undone, "the rest can be undone there"
+    curator.post(reverse("undo_decisions"), {"entries": decision.entries})
+    (decision,) = curator.get(reverse("decided")).context["decided"]
+    assert decision.is_undone and texts(store)[REFUNDS] == LINES
+
+
+def without_version(store: MemoryStore, seq: int) -> None:
+    """Retention removes the version of one memory that an entry made."""
+    version = MemoryVersion.objects.get(store=store, seq=seq, memory_id=id_of(REFUNDS))
+    with tree.locked(store.pk, act()) as locked:
+        removed = removal.remove_versions(locked, version.memory_id, [version.pk])
+        tree.commit(locked, Record("prune_versions", path=REFUNDS, redactions=removed.redactions))
+
+
+@pytest.mark.both_databases(each_case=True)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_merge_is_undone_in_as_many_memories_after_retention(
+    proposal: Caller, store: MemoryStore, curator: Client, alice: User, *, is_whole: bool
+) -> None:
+    send(curator, store)
+    seq = newest(store).seq
+    undo(curator, store, seq, **({} if is_whole else {"leave_out": id_of(REFUNDS)}))
+    edit(store, REFUNDS, "seven", "7", alice)
+    without_version(store, seq)
+    html = shown(curator, store)
+    assert ("undone in 3 of 4 memories" in html) is not is_whole
+    assert ("Open it again" in html) is is_whole
 
 
 def test_a_refused_proposal_can_be_opened_and_merged_again(
