@@ -49,7 +49,7 @@ FORMS: Mapping[str, str] = {
         hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent
         issue_key new_store copy_store delete_store hub_limits hub_background scrub_now hub_rules new_hub_policy
         new_webhook verify_now hub_backups back_up_now hub_claude test_mail
-        remove_authenticators browsers_of set_second_person
+        remove_authenticators browsers_of set_second_person administrator
     """,
 }
 """{the least role, in the memory store of the address if it has one: the names of the addresses}. What a person may do

@@ -277,6 +277,13 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         stores = KeyStore.objects.filter(key=OuterRef("pk"))
         return self.filter(Exists(stores), ~Exists(stores.exclude(store__in=own)), all_stores=False)
 
+    def beyond(self, user: User) -> KeyQuerySet:
+        """Return the keys that reach a store of which a person has not the role admin: those to issue which the person
+        must be a superuser."""
+        own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
+        others = KeyStore.objects.filter(key=OuterRef("pk")).exclude(store__in=own)
+        return self.filter(Q(all_stores=True) | Exists(others))
+
     def made_by(self, user: User) -> KeyQuerySet:
         """Return the keys that a person issued. The person has seen their secrets."""
         return self.filter(created_by=user)

@@ -96,6 +96,7 @@ def _of_people(store: MemoryStore) -> Iterator[Page]:
     member = Member.objects.filter(store=store).order_by("pk")[0]
     yield page("deactivate", user_id=member.user_id)
     yield page("browsers_of", user_id=member.user_id)
+    yield page("administrator", user_id=member.user_id)
     yield page("leaving", store_id=store.id, user_id=member.user_id)
     yield page("leaving", "?role=viewer", called="leaving-a-role", store_id=store.id, user_id=member.user_id)
 

@@ -35,6 +35,8 @@ ACTS = {
     "issue_key": _("Issue a key that can do these acts"),
     "invite_administrator": _("Invite an administrator or an admin"),
     "make_admin": _("Give the role admin"),
+    "set_administrator": _("Make somebody an administrator of the hub"),
+    "unset_administrator": _("Take the role of an administrator of the hub from somebody"),
     "activate_user": _("Activate the account of an administrator or an admin"),
     "password_link": _("Make a link to a new password"),
     "remove_proofs": _("Remove somebody’s second step and passkeys"),
@@ -188,8 +190,9 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
 
 
 def lapse(user: User, at: datetime) -> None:
-    """End the open requests that a person made or allowed, in the transaction that deactivates the account. Call it
-    before the entry of the act: a request that stayed would count again after a reactivation."""
+    """End the open requests that a person made or allowed, in the transaction that deactivates the account or takes
+    the role of an administrator. Call it before the entry of the act: a request that stayed would count again with the
+    right."""
     open_ones = ActRequest.objects.filter(
         state__in=(ActRequestState.WAITING, ActRequestState.ALLOWED), expires_at__gt=at
     )

@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
 from memoryhub.actions.accounts import authenticators, browsers, keys_and_roles, people, sign_in, withdrawals
+from memoryhub.actions.accounts.administrators import set_administrator
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
@@ -112,19 +114,13 @@ def apply(user: User, groups: Collection[str], grants: Collection[Grant], *, at:
             keys_and_roles.set_role(store, user, Role(role) if role else None, actor=PROVIDER, door=Door.WEB, at=at)
     is_one = is_administrator(grants, groups)
     if is_one is not None and is_one != user.is_superuser:
-        _set_administrator(user, is_one, at)
+        set_administrator(user, is_one, keep_one=False, actor=PROVIDER, door=Door.WEB, at=at)
 
 
-def _set_administrator(user: User, is_one: bool, at: datetime) -> None:
-    act = Act(PROVIDER, Door.WEB, at)
-    with writing():
-        heads = {} if is_one else withdrawals.lock_stores_of(user, act)
-        audit.lock_hub()
-        if User.objects.filter(pk=user.pk).exclude(is_superuser=is_one).update(is_superuser=is_one):
-            user.is_superuser = is_one
-            people.tell(user, "set_administrator" if is_one else "unset_administrator", PROVIDER, Door.WEB, at)
-            if not is_one:
-                withdrawals.withdraw_lapsed(user, act, heads)
+def decides_administrators(user: User, grants: Collection[Grant]) -> bool:
+    """Return whether groups at the provider decide if this person is an administrator of the hub."""
+    comes_by_it = user.identities.filter(issuer=settings.MEMORYHUB_OIDC_ISSUER)
+    return is_administrator(grants, ()) is not None and comes_by_it.exists()
 
 
 def is_due(browser: BrowserSession, at: datetime) -> bool:

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.models import HUB, AuditEntry, Key, Role, User, Webhook
 from memoryhub.models.access import KeyQuerySet
@@ -88,3 +91,26 @@ def chosen(request: Request, rows: list[KeyRow], webhooks: list[Sending]) -> Cho
     revoke, pause = request.POST.getlist("key"), request.POST.getlist("webhook")
     keys = [row.key for row in rows if row.key.pk in revoke and row.may_revoke]
     return Chosen(keys, [one.webhook for one in webhooks if one.pk in pause])
+
+
+def told_of(done: str, leaving: User, ending: Chosen, links: int, keys: int, webhooks: int) -> str:
+    """Return the sentence for a person who has done this, with what ended and what goes on.
+
+    `links` invitations were withdrawn; `keys` and `webhooks` of the person who leaves go on working.
+    """
+    revoked, paused = len(ending.keys), len(ending.webhooks)
+    said = [done]
+    for words, count in (
+        (ngettext("%(count)s key was revoked.", "%(count)s keys were revoked.", revoked), revoked),
+        (ngettext("%(count)s invitation was withdrawn.", "%(count)s invitations were withdrawn.", links), links),
+        (ngettext("%(count)s webhook was paused.", "%(count)s webhooks were paused.", paused), paused),
+        (ngettext("%(count)s webhook goes on sending.", "%(count)s webhooks go on sending.", webhooks), webhooks),
+        (ngettext("%(count)s key of theirs goes on working.", "%(count)s keys of theirs go on working.", keys), keys),
+    ):
+        if count:
+            said.append(words % {"count": count})
+    told = " ".join(said)
+    if not keys:
+        return told
+    link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
+    return format_html(link, told, f"{reverse('keys')}?{urlencode({'q': leaving.email})}", _("See the keys"))

@@ -11,9 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.http import urlencode
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -25,7 +23,7 @@ from memoryhub.actions.core import outbox
 from memoryhub.models import Invitation, Key, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, told_of, webhooks_of
 from memoryhub.web.accounts.people_forms import InviteForm
 from memoryhub.web.common.access import by, person, superuser_only
 from memoryhub.web.common.request import Request
@@ -149,24 +147,8 @@ def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhoo
             _("The last administrator of the hub cannot be deactivated. Make another person an administrator first."),
         )
         return see_other(request, "people")
-    said = [_("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))}]
-    for words, count in (
-        (ngettext("%(count)s key was revoked.", "%(count)s keys were revoked.", len(ending.keys)), len(ending.keys)),
-        (ngettext("%(count)s invitation was withdrawn.", "%(count)s invitations were withdrawn.", links), links),
-        (
-            ngettext("%(count)s webhook was paused.", "%(count)s webhooks were paused.", len(ending.webhooks)),
-            len(ending.webhooks),
-        ),
-        (ngettext("%(count)s webhook goes on sending.", "%(count)s webhooks go on sending.", webhooks), webhooks),
-        (ngettext("%(count)s key of theirs goes on working.", "%(count)s keys of theirs go on working.", keys), keys),
-    ):
-        if count:
-            said.append(words % {"count": count})
-    told = " ".join(said)
-    if keys:
-        link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
-        told = format_html(link, told, f"{reverse('keys')}?{urlencode({'q': user.email})}", _("See the keys"))
-    messages.success(request, told)
+    done = _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))}
+    messages.success(request, told_of(done, user, ending, links, keys, webhooks))
     if user == person(request):
         return see_other(request, "sign_in")
     return see_other(request, "people")

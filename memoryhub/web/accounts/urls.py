@@ -3,6 +3,7 @@
 from django.urls import path
 
 from memoryhub.web.accounts import (
+    administrators,
     browsers,
     passkeys,
     people,
@@ -48,6 +49,7 @@ urlpatterns = [
     path("people/invitations/<slug:invitation_id>/withdraw", people.withdraw, name="withdraw_invitation"),
     path("people/<slug:user_id>/active", people.set_active, name="set_active"),
     path("people/<slug:user_id>/deactivate", people.deactivate, name="deactivate"),
+    path("people/<slug:user_id>/administrator", administrators.administrator, name="administrator"),
     path("people/<slug:user_id>/browsers", browsers.of_person, name="browsers_of"),
     path("people/<slug:user_id>/proofs/remove", second_step.remove_all, name="remove_authenticators"),
     path("people/<slug:user_id>/password-link", people.password_link, name="password_link"),

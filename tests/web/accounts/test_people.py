@@ -41,6 +41,7 @@ def addresses(user: User, invitation: Invitation) -> list[tuple[str, str]]:
         ("post", f"/people/{user.id}/active"),
         ("post", f"/people/{user.id}/deactivate"),
         ("post", f"/people/{user.id}/password-link"),
+        ("post", f"/people/{user.id}/administrator"),
         ("post", f"/people/{user.id}/browsers"),
         ("post", f"/people/{user.id}/proofs/remove"),
     ]
@@ -67,7 +68,7 @@ def test_wrong_methods_are_refused(superuser: User, bob: User) -> None:
     invitation, _ = people.invite(email="x@example.com", **(BY | {"at": timezone.now()}))
     client = signed_in(superuser)
     for method, address in addresses(bob, invitation):
-        if not address.endswith(("/deactivate", "/browsers")):  # which has both
+        if not address.endswith(("/deactivate", "/browsers", "/administrator")):  # which have both
             assert getattr(client, "post" if method == "get" else "get")(address).status_code == 405
         assert client.put(address).status_code == 405
 

@@ -1,0 +1,48 @@
+"""Who is an administrator of the hub: a person gets this role, or loses it."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from memoryhub.actions.accounts import keys_and_roles, people, second_person, withdrawals
+from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Door, Key, User, Webhook
+
+
+def set_administrator(
+    user: User,
+    is_one: bool,
+    *,
+    actor: Actor,
+    door: Door,
+    at: datetime,
+    keep_one: bool = True,
+    revoke: Iterable[Key] = (),
+    pause: Iterable[Webhook] = (),
+) -> bool:
+    """Make a person an administrator of the hub, or take this role away. Return whether that is new.
+
+    Losing it also ends, in the same transaction, the invitations that the person may no longer grant and the requests
+    for a second person that the person made or allowed. The keys in `revoke` are revoked too, and the webhooks in
+    `pause` paused. With `keep_one`, raises LastAdministrator if the hub would lose its last active administrator.
+    """
+    act = Act(actor, door, at)
+    with writing():
+        heads = {} if is_one else withdrawals.lock_stores_of(user, act, pause)
+        audit.lock_hub()  # so that two administrators cannot take the role from each other at once
+        if not User.objects.filter(pk=user.pk).exclude(is_superuser=is_one).update(is_superuser=is_one):
+            return False
+        if keep_one and not User.objects.filter(is_active=True, is_superuser=True).exists():
+            raise LastAdministrator
+        user.is_superuser = is_one
+        if not is_one:
+            second_person.lapse(user, at)
+        people.tell(user, "set_administrator" if is_one else "unset_administrator", actor, door, at)
+        if not is_one:
+            withdrawals.withdraw_lapsed(user, act, heads)
+            withdrawals.pause_webhooks(pause, heads, act)
+        for key in revoke:
+            keys_and_roles.revoke_key(key, actor=actor, door=door, at=at)
+    return True
