@@ -1,5 +1,6 @@
-"""A person in a browser: a passkey, a sign-in with it, a proof with it, and the list of browsers."""
+"""A person in a browser: a passkey, a sign-in with it, a proof with it, the list of browsers, and a code of an app."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub import totp
 from memoryhub.models import BrowserSession, Invitation, User
 from tests.browser import Console, axe
 from tests.fixtures import PASSWORD
@@ -60,3 +62,28 @@ def test_a_passkey_signs_in_and_proves_who_is_there(
     page.get_by_role("button", name="Sign out everywhere else").click()
     expect(page.get_by_text("1 browser is signed out.")).to_be_visible()
     assert BrowserSession.objects.count() == 1
+    _signs_in_with_a_code(page, context, hub, superuser)
+
+
+def _signs_in_with_a_code(page: Page, context: BrowserContext, hub: str, user: User) -> None:
+    """Add an authenticator app, then sign in with the password and its next code."""
+    page.goto(f"{hub}/account/proofs")
+    page.get_by_role("link", name="Add an app").click()
+    secret = page.get_by_role("main").get_by_role("code").inner_text()
+    page.get_by_label("Code").fill(totp.code_of(secret, int(time.time()) // totp.PERIOD))
+    axe(page)
+    page.get_by_role("button", name="Add the app").click()
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    context.clear_cookies()
+    page.goto(f"{hub}/sign-in?next=/people")
+    page.get_by_label("E-mail address").fill(user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("heading", name="Second step")).to_be_visible()
+    axe(page)
+    page.get_by_label("Code").fill("000 000")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_text("This code is not right")).to_be_visible()
+    page.get_by_label("Code").fill(totp.code_of(secret, int(time.time()) // totp.PERIOD + 1))
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("heading", name="People", level=1)).to_be_visible()
