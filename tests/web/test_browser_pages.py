@@ -1,6 +1,6 @@
 """Every page in both themes and at both widths: axe finds nothing, nothing overflows, the console stays empty.
 
-The short form looks at each eighth page: most share their templates and styles with others.
+The short form looks at each sixteenth page: most share their templates and styles with others.
 """
 
 from datetime import UTC, datetime
@@ -31,12 +31,12 @@ def test_every_page_is_sound_in_both_themes(
 ) -> None:
     load(NOW)
     sign_in_as(page.context, superuser, live_server.url)
-    for _name, address in some(pages(), 8):
+    for _name, address in some(pages(), 16):
         response = page.goto(live_server.url + address)
         assert response is not None
         assert response.status == 200, address
         assert page.locator("h1").count() == 1, address
-        axe(page)
+        axe(page, always=True)
         fits(page)
         assert not console.unexpected(), (address, console.unexpected())
 
@@ -45,7 +45,7 @@ def test_the_pages_of_a_stranger_are_sound_too(page: Page, live_server: LiveServ
     token = people.invite(**(BY | {"at": timezone.now()}), is_superuser=True)[1]
     for address in ("/sign-in", f"/invitations/{token}"):
         page.goto(live_server.url + address)
-        axe(page)
+        axe(page, always=True)
         fits(page)
 
 
@@ -56,7 +56,7 @@ def test_pages_of_errors_are_sound(page: Page, console: Console, live_server: Li
         response = page.goto(live_server.url + address)
         assert response is not None
         assert response.status in (403, 404)
-        axe(page)
+        axe(page, always=True)
         fits(page)
 
 
@@ -74,12 +74,12 @@ def test_the_page_of_an_address_for_forms_and_of_too_many_passwords_are_sound(
         if answer.value.status == 429:
             break
     expect(page.get_by_role("alert")).to_contain_text("Too many tries. Wait")
-    axe(page)
+    axe(page, always=True)
     fits(page)
     sign_in_as(page.context, alice, live_server.url)
     page.goto(f"{live_server.url}/stores/{store.pk}/findings/decide")
     expect(page.get_by_role("heading", name="There is no page at this address")).to_be_visible()
-    axe(page)
+    axe(page, always=True)
     fits(page)
 
 
@@ -94,12 +94,12 @@ def test_background_work_and_the_keys_of_somebody_who_leaves_are_sound(
     sign_in_as(page.context, superuser, live_server.url)
     page.goto(f"{live_server.url}/settings/background")
     expect(page.get_by_text("No space left on device.")).to_be_visible()
-    axe(page)
+    axe(page, always=True)
     fits(page)
     for address in (f"/people/{alice.pk}/deactivate", f"/stores/{store.pk}/members/{alice.pk}/leaving"):
         page.goto(live_server.url + address)
         expect(page.get_by_role("checkbox", name="Revoke the key")).to_be_checked()
-        axe(page)
+        axe(page, always=True)
         fits(page)
 
 
@@ -108,7 +108,7 @@ def test_a_hub_without_stores_says_what_to_do(page: Page, live_server: LiveServe
     sign_in_as(page.context, superuser, live_server.url)
     for address in ("/", "/stores", "/agents", "/audit"):
         page.goto(live_server.url + address)
-        axe(page)
+        axe(page, always=True)
     page.goto(live_server.url)
     page.get_by_role("link", name="Create a memory store").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("New memory store")
