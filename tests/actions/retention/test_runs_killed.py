@@ -21,7 +21,7 @@ from tests.actions.retention.stores import BEGIN, DAY, YEAR, Shot, act, check_sh
 from tests.long import LONG
 
 NOW = BEGIN + YEAR
-KILLS = 50 if LONG else 20
+KILLS = 50 if LONG else 8
 
 
 class Killed(Exception):

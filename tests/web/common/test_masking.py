@@ -18,7 +18,7 @@ from memoryhub.sensitive import Span
 from memoryhub.web.common import masking
 from memoryhub.web.common.highlights import by_line
 from tests.fixtures import BY, new_person, signed_in
-from tests.long import LONG
+from tests.long import LONG, some
 from tests.web.every_page import pages
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
@@ -49,8 +49,8 @@ def address(name: str, memory: Memory, query: str = "") -> str:
 
 def test_no_page_of_the_hub_shows_a_value_to_anybody_before_it_is_revealed() -> None:
     """Every page there is, to a viewer and to an admin: of a memory that has the value in its newest versions. In the
-    short form, the admin opens each page that the viewer may not see, and each sixth of those on which the value stands
-    masked for the viewer."""
+    short form, the viewer opens each third page of the demo and all pages of the memory; the admin opens each of these
+    that the viewer may not see, and each sixth of those on which the value stands masked for the viewer."""
     load(NOW)
     store = MemoryStore.objects.get(name="Customer service")
     agent = keys_and_roles.create_agent("Card bot", **BY)
@@ -69,7 +69,7 @@ def test_no_page_of_the_hub_shows_a_value_to_anybody_before_it_is_revealed() -> 
     entries = [reverse("entry", args=[store.pk, seq]) for seq in range(last - 12, last + 1)]
     versions = [reverse("version", args=[store.pk, v.pk]) for v in MemoryVersion.objects.of_memory(memory)]
     searches = [f"{reverse('search')}?q={words}" for words in ("card", "another", "refund", "is+the+card+in:old")]
-    addresses = [found for _name, found in pages()] + entries + versions + searches
+    addresses = [found for _name, found in some(pages(), 3)] + entries + versions + searches
     digests = [v.sha256 for v in MemoryVersion.objects.of_memory(memory).select_related("text") if CARD in v.content]
     tried = addresses
     for role, user in people.items():
@@ -83,7 +83,7 @@ def test_no_page_of_the_hub_shows_a_value_to_anybody_before_it_is_revealed() -> 
                 refused.add(found)
             if b"[redacted:card]" in response.content:
                 masked.add(found)
-        assert len(masked) > (15 if tried is addresses else 2), role
+        assert len(masked) > (10 if tried is addresses else 1), role
         tried = addresses if LONG else [*sorted(refused), *sorted(masked)[::6]]
     assert reveals(store) == []
 
