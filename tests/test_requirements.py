@@ -1,10 +1,12 @@
 """The locked requirements: complete, with hashes, and what the short files ask for."""
 
+import json
 import re
+import subprocess
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from packaging.markers import Marker, default_environment
@@ -122,3 +124,23 @@ def test_make_installs_nothing_whose_hash_is_not_locked() -> None:
 def test_the_requirements_say_why_a_package_for_tests_is_among_those_that_run_the_hub() -> None:
     before, _ = (ROOT / "requirements.in").read_text().split("pytest-django==")
     assert before.splitlines()[-1].startswith("#") and "tests" in before.splitlines()[-1]
+
+
+@pytest.mark.long
+def test_make_sbom_lists_every_package_that_the_hub_runs_with() -> None:
+    """With its version and its hashes, in the form that scanners read."""
+    file = ROOT / "dist/sbom.cdx.json"
+    file.unlink(missing_ok=True)
+    subprocess.run(["make", "-s", "-o", "developed", "sbom"], cwd=ROOT, check=True)
+    made = json.loads(file.read_text())
+    assert made["bomFormat"] == "CycloneDX"
+    assert made["metadata"]["component"]["name"] == "memoryhub"
+    listed = {(canonicalize_name(one["name"]), one["version"], hashes(one)) for one in made["components"]}
+    run_with = [one for name in FILES if name != "requirements-dev" for one in locked(name)]
+    assert listed == {(one.name, one.version, frozenset(one.hashes)) for one in run_with}
+
+
+def hashes(component: dict[str, Any]) -> frozenset[str]:
+    """The digests of all files of a package."""
+    references = component["externalReferences"]
+    return frozenset(digest["content"] for one in references for digest in one.get("hashes", ()))
