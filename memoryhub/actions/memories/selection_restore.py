@@ -104,6 +104,21 @@ def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None 
     return ReturnPlan(tuple(returns), vanished)
 
 
+def obstacles(store_id: str, ids: tuple[str, ...]) -> list[tuple[str, Obstacle]]:
+    """Return the former path of each of these memories that is in the trash, and what keeps it from going back there.
+
+    Raises TooMuch.
+    """
+    found, _ = _in_trash(store_id, Thrown(ids))
+    occupied, given, told = _occupied(store_id, [memory.path for memory in found]), _Given(set(), set()), []
+    for memory in found:
+        obstacle = _obstacle(memory.path, occupied, given) if memory.text else Obstacle.GONE
+        if not obstacle:
+            given.add(memory.path)
+        told.append((memory.path, obstacle))
+    return told
+
+
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
     """Apply the plan with this digest, all or nothing. Where a path is taken, `places` or the offered path is used.
 

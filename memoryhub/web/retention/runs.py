@@ -114,13 +114,19 @@ def undo(request: Request, run: Run) -> HttpResponse:
         messages.error(request, for_people(error))
         return see_other("run", run.pk)
     said = ngettext("%(count)s memory is back.", "%(count)s memories are back.", count) % {"count": f"{count:,}"}
-    left = runs_rows.way_back(run).taken
-    if left:
+    back = runs_rows.way_back(run)
+    if back.taken:
         said += " " + ngettext(
             "%(count)s stays in the trash, because something else is at its path now.",
             "%(count)s stay in the trash, because something else is at their paths now.",
-            len(left),
-        ) % {"count": len(left)}
+            len(back.taken),
+        ) % {"count": len(back.taken)}
+    if back.gone:
+        said += " " + ngettext(
+            "%(count)s stays in the trash, because its text was redacted.",
+            "%(count)s stay in the trash, because their texts were redacted.",
+            back.gone,
+        ) % {"count": back.gone}
     (messages.success if count else messages.info)(request, said)
     return see_other("run", run.pk)
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub import ids
+from memoryhub.actions.memories.selection_restore import Obstacle, obstacles
 from memoryhub.models import AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState
 from memoryhub.web.retention import rows, sentences
 
@@ -76,8 +77,8 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """`count` memories of a run are still in the trash. `taken` are the paths of these memories at which another memory
-    is now.
+    """`count` memories of a run are still in the trash. `taken` are the paths of these memories to which they cannot go
+    back, and `gone` is how many have no text any more.
 
     `is_cut` means that not all memories were checked.
     """
@@ -85,6 +86,12 @@ class WayBack:
     count: int
     is_cut: bool
     taken: Sequence[str]
+    gone: int
+
+    @property
+    def coming(self) -> int:
+        """Return how many memories an undo brings back."""
+        return self.count - len(self.taken) - self.gone
 
 
 def summary(run: Run) -> Summary:
@@ -164,19 +171,17 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Return how many memories that the run moved to the trash are still in it, and which of their paths are taken.
+    """Return how many memories that the run moved to the trash are still in it, and what keeps some of them there.
 
     At most MOST_BACK memories are checked.
     """
     if not run.expired or run.store_id is None:
-        return WayBack(0, False, ())
+        return WayBack(0, False, (), 0)
     expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
-    paths: list[str] = []
-    taken: set[str] = set()
+    found: list[tuple[str, Obstacle]] = []
     for part in rows.parts(expired.values_list("memory", flat=True)[:MOST_BACK], _PART):
         trash = Memory.objects.among(run.store_id, part).in_trash().filter(expired_by=run.pk)
-        found = list(trash.values_list("path", flat=True))
-        here = Memory.objects.live().filter(store_id=run.store_id, path__in=found)
-        paths += found
-        taken |= set(here.values_list("path", flat=True))
-    return WayBack(len(paths), run.expired > MOST_BACK, sorted(taken))
+        found += obstacles(run.store_id, tuple(trash.values_list("pk", flat=True)))
+    gone = sum(obstacle == Obstacle.GONE for _, obstacle in found)
+    taken = sorted(path for path, obstacle in found if obstacle not in (Obstacle.NONE, Obstacle.GONE))
+    return WayBack(len(found), run.expired > MOST_BACK, taken, gone)

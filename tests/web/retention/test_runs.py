@@ -6,10 +6,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from memoryhub.actions.erasure.redaction import redact_version
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import run_clock, runs
 from memoryhub.actions.stores import stores
-from memoryhub.models import Memory, MemoryStore, Run, RunItem, User
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, Run, RunItem, User
 from memoryhub.web.retention import runs as runs_pages, runs_rows
 from tests.fixtures import BY, signed_in
 from tests.web.memories.pages import act, newest, page, write
@@ -126,6 +127,21 @@ class TestUndo:
         assert "of the old paths" in html and html.count(many[0].path) >= 2
         html = post(client, "undo_run", run.pk)
         assert "2 memories are back." in html and "1 stays in the trash" in html
+
+    @pytest.mark.both_databases
+    def test_counts_only_what_can_come_back(self, client: Client, store: MemoryStore, many: list[Memory]) -> None:
+        run = ran(store)
+        write(store, f"{many[0].path}/beneath.md", "the path is a directory now")
+        for version in MemoryVersion.objects.of_memory(many[1]):
+            redact_version(store.pk, version.pk, act()._replace(at=timezone.now()))
+        html = " ".join(page(client, url("run", run.pk)).split())
+        assert "3 memories of this run are still in the trash. Undo brings 1 back to its old path" in html
+        assert "Something else is at 1 of the old paths now" in html and "1 has no text any more" in html
+        html = post(client, "undo_run", run.pk)
+        assert "1 memory is back. 1 stays in the trash, because something else is at its path now." in html
+        assert "1 stays in the trash, because its text was redacted." in html
+        html = page(client, url("run", run.pk))
+        assert "2 memories of this run" in html and "Undo this run" not in html
 
     def test_one_that_was_restored_meanwhile_is_left(
         self, client: Client, store: MemoryStore, many: list[Memory]
