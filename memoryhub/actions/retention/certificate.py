@@ -17,12 +17,22 @@ from memoryhub.actions.core import documents
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.retention import policies as saved, rehearsal
-from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Removal
+from memoryhub.models import (
+    Agent,
+    AuditChain,
+    AuditEntry,
+    Key,
+    Member,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Removal,
+)
 from memoryhub.retention_rules import Chooser, Policy
 
 RULES = (
     "expire_unread_days", "expire_unchanged_days", "expire_older_days", "grace_days", "trash_days", "keep_versions",
-    "keep_version_days", "keep_entry_days", "expires_together",
+    "keep_version_days", "keep_entry_days", "expires_together", "keeps_approved",
 )  # fmt: skip
 CHECKED = [
     "overdue: what a retention run at this moment would remove, counted by the code that removes it",
@@ -31,13 +41,14 @@ CHECKED = [
     "kept: of the memories that would expire, those that a hold or pin keeps, and those that a person approved",
     "kept.audit_entries: those that are older than their policy says, and that a hold, a pin or a waiting review keeps",
     "oldest: the oldest moments, read from the rows of the database without that code",
+    "processing: agents with a key, and people with a role; the administrators of the hub can read the memories, too",
     "not checked: backups, exports, and Claude runs with their throw-away copies of the memory store",
 ]
 
 
 def state(store_id: str, at: datetime) -> dict[str, Any]:
     """Return what a certificate says about a memory store at a moment: its policies, what is overdue by them, what
-    stays although it is old, and the oldest moments of what is there. It names no memory."""
+    stays although it is old, the oldest moments of what is there, and who can read it. It names no memory."""
     with snapshot():
         policies = saved.concerning(store_id)
         held: set[str] = set()
@@ -56,6 +67,7 @@ def state(store_id: str, at: datetime) -> dict[str, Any]:
             "without_policy": {"trash": _left(store_id, chooser), "overdue": overdue["", Removal.PURGE]},
             "kept": {"by_holds_and_pins": len(held), "approved": len(approved), "audit_entries": max(0, entries)},
             "rest": _rest(store_id),
+            "processing": _processing(store_id, at),
             "checked": CHECKED,
         }
 
@@ -109,6 +121,16 @@ def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
         id: {"memories": counts[id], "oldest": dict(zip(names, map(chain.moment, moments), strict=True))}
         for id, moments in found.items()
     }
+
+
+def _processing(store_id: str, at: datetime) -> dict[str, Any]:
+    """Return the record of processing: the purpose, and the agents and people who can read the memories."""
+    store = MemoryStore.objects.get(pk=store_id)
+    keys = Key.objects.for_store(store).usable(at).values("agent")
+    agents = Agent.objects.filter(pk__in=keys).order_by("name", "pk").values("id", "name")
+    members = Member.objects.filter(store=store, user__is_active=True).select_related("user").order_by("user__name")
+    people = [{"id": one.user_id, "name": str(one.user), "role": str(one.role)} for one in members]
+    return {"purpose": store.description, "memories": store.memory_count, "agents": list(agents), "people": people}
 
 
 def _rest(store_id: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.retention import certificate, policies
-from memoryhub.models import Agent, Key, Member, MemoryStore, RetentionPolicy, Role
+from memoryhub.models import MemoryStore, RetentionPolicy, Role
 from memoryhub.retention_rules import DEFAULT_GRACE_DAYS
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store
@@ -52,10 +52,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         "is_paused": any(told["paused"] for told in state["policies"]),
         "rows": [_row(told, saved[told["id"]]) for told in state["policies"] if told["id"] in saved],
         "rest": {name: _moment(told) for name, told in state["rest"].items()},
-        "agents": Agent.objects.filter(pk__in=Key.objects.for_store(store).usable(at).values("agent")).order_by("name"),
-        "members": Member.objects.filter(store=store, user__is_active=True)
-        .select_related("user")
-        .order_by("user__name"),
+        "people": [(one["name"], Role(one["role"]).label) for one in state["processing"]["people"]],
         "grace": DEFAULT_GRACE_DAYS,
         "host": request.get_host(),
     }

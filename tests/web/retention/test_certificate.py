@@ -128,6 +128,19 @@ def test_without_a_policy_it_promises_nothing_and_it_names_nobody_who_left(
     assert "No policy applies." in shown and "Nothing is overdue" not in shown
 
 
+@pytest.mark.both_databases
+def test_the_signed_document_has_the_record_of_processing(old: MemoryStore, alice: User, key: str) -> None:
+    policy = RetentionPolicy.objects.get()
+    settings = PolicySettings("Tickets", "/tickets/", expire_older_days=30, keeps_approved=True)
+    save_policy(old.id, settings, act(alice), policy_id=policy.pk)
+    told = certificate(signed_in(alice), old)["certificate"]
+    assert told["policies"][0]["rules"]["keeps_approved"] is True
+    processing = told["processing"]
+    assert (processing["purpose"], processing["memories"]) == (old.description, 3)
+    assert [one["name"] for one in processing["agents"]] == ["Support bot"]
+    assert processing["people"] == [{"id": alice.pk, "name": "Alice", "role": "admin"}]
+
+
 def test_only_admins_certify(store: MemoryStore, bob: User) -> None:
     address = reverse("retention_certificate", args=[store.id])
     assert signed_in(bob).get(address).status_code == signed_in(bob).post(address).status_code
