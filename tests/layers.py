@@ -42,7 +42,7 @@ ROOMS = {
         "transfer": "findings memories proposals stores",
         "history": "findings memories review",
         "proposals": "comments history memories",
-        "erasure": "claude_runs memories retention transfer",
+        "erasure": "claude_runs figures memories retention transfer",
         "verification": "history memories retention review stores",
         "backups": "verification",
         "mail": "comments retention review verification",

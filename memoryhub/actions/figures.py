@@ -172,6 +172,14 @@ def catch_up(most: int = 5) -> bool:
     return True
 
 
+def count_up_to_now(store_id: str, most: int = 5) -> None:
+    """Count a store's new entries in at most `most` transactions. Call it before versions that are not counted yet may
+    be removed."""
+    while most > 0 and behind([store_id]):
+        count(store_id)
+        most -= 1
+
+
 def count(store_id: str, last: int | None = None) -> int:
     """Count the next entries of a store, up to the entry `last`, in a separate transaction; return how many were
     counted.

@@ -1,16 +1,18 @@
 """A memory that is removed permanently leaves no text behind, whatever wrote it, and the audit still verifies."""
 
 import pytest
+from django.db.models import Sum
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryhub.actions import figures
 from memoryhub.actions.comments import comments
 from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import redaction, whole
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, Door, HoldKind, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import AuditEntry, Door, Growth, HoldKind, Memory, MemoryStore, MemoryVersion, User
 from tests.fixtures import BY, signed_in
 from tests.long import LONG
 from tests.redaction import looking
@@ -67,6 +69,17 @@ def test_no_text_of_a_removed_memory_is_left(store: MemoryStore, caller: Caller,
     last = AuditEntry.objects.of_chain(store.pk).newest().first()
     assert last is not None and (last.command, last.path) == ("purge", "/b.md"), "the audit says what was there"
     assert removed(store, memory) == 0
+
+
+def test_the_figures_do_not_count_it_any_more(store: MemoryStore, caller: Caller) -> None:
+    assert figures.catch_up()
+    assert removed(store, Memory.objects.at("/b.md").get(store=store)) == 1
+    caller.delete("/other.md")
+    caller.create("/new.md", "new\n")
+    assert removed(store, Memory.objects.in_trash().get(store=store), Memory.objects.at("/new.md").get()) == 2
+    assert figures.catch_up()
+    grown = Growth.objects.filter(store=store).aggregate(memories=Sum("memories"), bytes=Sum("bytes"))
+    assert grown == {"memories": 0, "bytes": 0}
 
 
 @pytest.mark.both_databases

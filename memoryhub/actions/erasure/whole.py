@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from memoryhub import ids
+from memoryhub.actions import figures
 from memoryhub.actions.claude_runs import runs as claude_runs
 from memoryhub.actions.core import audit, holds, proposed_texts, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -22,25 +22,33 @@ def remove_memories(store_id: str, memories: Sequence[str], act: Act) -> int:
     """Remove memories permanently with their versions, comments, reviews and findings, and their texts from the audit;
     return how many. Those under a legal hold, and those that are gone, are left out.
 
-    Each has an entry of its own. A live memory is moved to the trash first, by one more entry. The entries keep the
-    path: they say which memory there was, and who wrote it.
+    Each has an entry of its own. Live memories are moved to the trash first, by one more entry each, and are counted
+    in the figures, which cannot count what is gone. The entries keep the path: they say which memory there was, and
+    who wrote it.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     done = 0
     for memory_id in memories:
         with suppress(Memory.DoesNotExist, ToolError), tree.locked(store_id, act) as store:
-            _remove(store, Memory.objects.get(store_id=store_id, pk=memory_id))
+            _delete(store, Memory.objects.get(store_id=store_id, pk=memory_id))
+    figures.count_up_to_now(store_id)
+    for memory_id in memories:
+        with suppress(Memory.DoesNotExist, ToolError), tree.locked(store_id, act) as store:
+            _remove(store, Memory.objects.in_trash().get(store_id=store_id, pk=memory_id))
             done += 1
     sqlite_remains.scrub_small()
     return done
 
 
-def _remove(store: Tree, memory: Memory) -> None:
+def _delete(store: Tree, memory: Memory) -> None:
     holds.require_free(store, [(memory.pk, memory.path)])
     if memory.is_live:
         done = commands.delete(store, Delete(memory.path))
         tree.commit(store, done._replace(answer=None, rendered=False, input=audit.to_json({"path": memory.path})))
-        store = replace(store, made=[])
+
+
+def _remove(store: Tree, memory: Memory) -> None:
+    holds.require_free(store, [(memory.pk, memory.path)])
     evidence = Evidence(store)
     _redact_calls(store, memory, evidence)
     removed = removal.purge(store, memory.pk, evidence)
