@@ -137,11 +137,8 @@ def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, li
     for part in in_parts(sorted({memory for _, memory in of_entry if memory})):
         there = set(Memory.objects.among(store_id, part).values_list("pk", flat=True))
         seqs = {undo for seq, memory in of_entry if memory in there for undo in gone[seq]}
-        made = set(
-            MemoryVersion.objects.filter(store_id=store_id, memory_id__in=there, seq__in=seqs).values_list(
-                "memory_id", "seq"
-            )
-        )
+        left = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=there, seq__in=seqs)
+        made: set[tuple[str | None, int]] = set(left.values_list("memory_id", "seq"))
         made |= set(removed.filter(memory__in=there, entry_seq__in=seqs).values_list("memory", "entry_seq"))
         for seq, memory in of_entry:
             if memory in there:
