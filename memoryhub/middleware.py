@@ -19,7 +19,7 @@ from memoryhub import ids, proxies, request_ids
 from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem, log_refusal
 from memoryhub.web.accounts import known_browser, proxy_sign_in, single_sign_on
-from memoryhub.web.common import errors
+from memoryhub.web.common import errors, shown_texts
 from memoryhub.web.search.keys import WHOLE, without_keys
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -194,6 +194,19 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
         if not isinstance(response, HttpResponseNotAllowed):
             return response
         return errors.wrong_method(request, response.headers.get("Allow", ""))
+
+    return middleware
+
+
+def recorded_views(get_response: GetResponse) -> GetResponse:
+    """Write the audit entry of a page that showed texts of memories, before it is sent: what cannot be recorded is not
+    shown."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if response.status_code == 200 and request.method != "HEAD":
+            shown_texts.record(request)  # type: ignore[arg-type]
+        return response
 
     return middleware
 

@@ -6,7 +6,7 @@ hashes of the entry, so that a copy of the events shows what is missing from a c
 Source: https://schema.ocsf.io.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -61,8 +61,8 @@ def activity_of(command: str) -> tuple[int, str]:
 def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the event of an audit entry.
 
-    `entry` has the columns of an entry by name. `store` is the name of the memory store, or of the hub. `outcome` is
-    ok, proposed, or the kind of error. `given` has `address` and `email` of a sign-in.
+    `entry` has its columns by name. `store` is the name of the memory store, or of the hub. `outcome` is ok, proposed,
+    or the kind of error. `given` has `address` and `email` of a sign-in, and the `memories` that a person viewed.
     """
     command = str(entry["command"] or "other")[:LONGEST_COMMAND]
     is_sign_in = command in SIGN_INS
@@ -93,7 +93,7 @@ def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mappi
             "actor": {"user": user, "session": _session(entry)},
             "src_endpoint": source,
             **({"user": _who_signed_in(user, given)} if is_sign_in else {"api": _api(entry, command)}),
-            "resources": None if is_sign_in else _resources(entry, store),
+            "resources": None if is_sign_in else _resources(entry, store, given.get("memories", ())),
             "unmapped": {name: entry[name] for name in _PLACE} | {"duration_microseconds": entry["duration"]},
         }
     )
@@ -130,11 +130,12 @@ def _api(entry: Mapping[str, Any], command: str) -> dict[str, Any]:
     return {"operation": command, "service": {"name": f"MemoryHub {entry['door']}"}, "request": request}
 
 
-def _resources(entry: Mapping[str, Any], store: str) -> list[dict[str, Any]]:
-    """Return the memory store of an entry (or the hub) and, if the entry names one, the memory."""
+def _resources(entry: Mapping[str, Any], store: str, memories: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the memory store of an entry (or the hub) and the memories that the entry names."""
     resources = [{"type": "hub" if entry["chain"] == HUB else "memory_store", "uid": entry["chain"], "name": store}]
     if entry["memory"] or entry["path"]:
         resources.append({"type": "memory", "uid": entry["memory"], "name": entry["path"]})
+    resources += [{"type": "memory", "uid": one} for one in memories if one != entry["memory"]]
     return resources
 
 

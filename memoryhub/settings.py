@@ -179,6 +179,7 @@ MIDDLEWARE = [
     "memoryhub.middleware.answers_to_htmx",
     "memoryhub.middleware.back_to_the_page",
     "memoryhub.middleware.wrong_methods",
+    "memoryhub.middleware.recorded_views",
 ]
 
 TEMPLATES = [

@@ -95,8 +95,9 @@ class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
     `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
-    number of the proposals that retention removed: no later one gets it. A store with `deleted_at` is invisible to
-    everyone, and its rows are being removed. A throw-away copy has the id of its original in `copy_of`: a Claude run
+    number of the proposals that retention removed: no later one gets it. With `records_views`, each page that shows a
+    person texts of its memories has an audit entry. A store with `deleted_at` is invisible to everyone, and its rows
+    are being removed. A throw-away copy has the id of its original in `copy_of`: a Claude run
     works on it, whoever has a role in the original may look at it, and no list has it.
     """
 
@@ -114,6 +115,7 @@ class MemoryStore(Governed):
     proposes_without_error = models.BooleanField(default=False)
     shows_proposed = models.BooleanField(default=False)
     mails_comments = models.BooleanField(default=False)
+    records_views = models.BooleanField(default=False)
     path_rules = PlainJSONField(default=list)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)

@@ -62,6 +62,13 @@ _ALL = (
     Command("restore_moment", did=_("restored to a moment")),
     Command("undo", also={"reverted": "review.reverted", "flagged": "review.flagged"}, did=_("undid")),
     Command("download", _("downloaded %(path)s"), did=_("downloaded")),
+    Command(
+        "view_text", _("read %(path)s on the page “%(page)s”"), "",
+        lambda n: ngettext(
+            "read %(count)s memory on the page “%(page)s”", "read %(count)s memories on the page “%(page)s”", n
+        ),
+        "memories", did=_("read on a page"),
+    ),
     # Proposals
     Command(
         "merge_proposal",

@@ -14,6 +14,9 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.limits import COLUMNS
 from memoryhub.models import Directory, Door, MemoryStore, Role, User
 
+ANSWERS = ("overwrite_on_create", "proposes_without_error", "shows_proposed", "mails_comments", "records_views")
+"""The settings that are yes or no."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
@@ -25,20 +28,20 @@ class StoreSettings:
     proposes_without_error: bool = False
     shows_proposed: bool = False
     mails_comments: bool = False
+    records_views: bool = False
     limits: Mapping[str, int | None] = field(default_factory=dict)
     """Limits by column; a missing one counts as None."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
         limits = {column: getattr(store, column) for column in COLUMNS}
-        answers = store.overwrite_on_create, store.proposes_without_error, store.shows_proposed, store.mails_comments
-        return cls(store.name, store.description, *answers, limits)
+        answers = {name: getattr(store, name) for name in ANSWERS}
+        return cls(store.name, store.description, limits=limits, **answers)
 
     def as_json(self) -> dict[str, Any]:
         """Return {column: value} of the settings."""
         own: dict[str, Any] = {"name": self.name, "description": self.description}
-        answers = ("overwrite_on_create", "proposes_without_error", "shows_proposed", "mails_comments")
-        own |= {name: getattr(self, name) for name in answers}
+        own |= {name: getattr(self, name) for name in ANSWERS}
         return own | {column: self.limits.get(column) for column in COLUMNS}
 
 

@@ -5,6 +5,7 @@ none is left out. The stream has no entries of throw-away copies: their cursor i
 """
 
 import json
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from django.db.models.functions import Coalesce, Greatest
 
 from memoryhub import ocsf
 from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.memories import viewing
 from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryStore, StreamCursor
 from memoryhub.protocol.kinds import kind_of
 
@@ -57,7 +59,7 @@ def next_batch(chain: str, after: int) -> Batch:
     if not entries:
         return Batch([], AuditChain.objects.get(pk=chain).last_seq)
     name = "Hub" if chain == HUB else MemoryStore.present.filter(pk=chain).values_list("name", flat=True).first()
-    given = _sign_ins(entries) if chain == HUB else {}
+    given = _given(chain, entries, ocsf.SIGN_INS if chain == HUB else (viewing.COMMAND,))
     events = [
         ocsf.event_of(
             {column: getattr(entry, column) for column in COLUMNS},
@@ -73,10 +75,10 @@ def outcome_of(entry: AuditEntry) -> str:
     return "ok" if entry.ok else kind_of((getattr(entry, "message_start", None) or "")[1:]).value
 
 
-def _sign_ins(entries: list[AuditEntry]) -> dict[int, dict[str, Any]]:
-    """Return {seq: input} of the entries that are sign-ins."""
-    seqs = [entry.seq for entry in entries if entry.command in ocsf.SIGN_INS]
-    inputs = AuditEntry.objects.of_chain(HUB).of_seqs(seqs).values_list("seq", "input")
+def _given(chain: str, entries: list[AuditEntry], commands: Collection[str]) -> dict[int, dict[str, Any]]:
+    """Return {seq: input} of the entries with one of these commands."""
+    seqs = [entry.seq for entry in entries if entry.command in commands]
+    inputs = AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "input") if seqs else ()
     return {seq: json.loads(text) for seq, text in inputs if text}
 
 

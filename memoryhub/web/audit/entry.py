@@ -1,7 +1,7 @@
 """The page of one audit entry: the exact call and its answer, the facts, and the resulting versions."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.search import search
 from memoryhub.chain import COMMITTED
 from memoryhub.models import (
     AuditChain,
@@ -32,7 +33,7 @@ from memoryhub.text import keeping
 from memoryhub.text.diffs import REQUEST_WORK, Diff
 from memoryhub.text.matching import Work
 from memoryhub.web.audit import rows
-from memoryhub.web.audit.answer import answer_of, fits, is_redacted
+from memoryhub.web.audit.answer import Answer, answer_of, fits, is_redacted
 from memoryhub.web.audit.decisions import decisions_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.merges import merged_with
@@ -44,6 +45,7 @@ from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.comparisons import Sides, sides
 from memoryhub.web.common.removed_history import first_seq, start_of, starts_at
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.versions import text_before, text_of
 
 MOST_VERSIONS = 100
@@ -126,7 +128,11 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "may_undo": found.command not in FOR_GOOD and may_undo(person(request), chain),
         **_told(found),
     }
-    return render(request, "audit/entry.html", context | _versions(found))
+    versions = _versions(found)
+    if store is not None:
+        in_call = [change.version for change in versions["changes"] if change.closed]
+        shows_versions(request, store, [*of_changes(versions["changes"]), *in_call, *_answered(found, answer)])
+    return render(request, "audit/entry.html", context | versions)
 
 
 def _told(found: AuditEntry) -> dict[str, object]:
@@ -178,7 +184,23 @@ def call_of(found: AuditEntry, entries: Entries) -> Call | None:
     return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input, size=size)
 
 
-def _versions(found: AuditEntry) -> dict[str, object]:
+def of_changes(changes: Iterable[Change]) -> Iterator[MemoryVersion | None]:
+    """Yield the versions of which the diffs of some changes show texts."""
+    for change in changes:
+        if change.diff is not None:
+            yield from (change.before, change.version)
+
+
+def _answered(found: AuditEntry, answer: Answer | None) -> Iterable[MemoryVersion]:
+    """Return the versions of which the answer to a call shows lines."""
+    if answer is None or not found.ok:
+        return ()
+    ids = search.found_versions(found.message) if found.command == search.COMMAND else [found.version or ""]
+    is_shown = answer.rendered or found.command == search.COMMAND
+    return MemoryVersion.objects.filter(store_id=found.chain, pk__in=ids) if is_shown else ()
+
+
+def _versions(found: AuditEntry) -> dict[str, Any]:
     """Return the versions that the call made, or the one that it read, as template context."""
     versions = list(MemoryVersion.objects.of_entry(found.chain, found.seq).select_related("text")[: MOST_VERSIONS + 1])
     return {

@@ -16,7 +16,7 @@ from memoryhub.models import (
     Pause,
 )
 from memoryhub.text import keeping
-from memoryhub.web.audit import settings_changed as changed
+from memoryhub.web.audit import page_names, settings_changed as changed
 from memoryhub.web.common import kinds
 from memoryhub.web.retention import sentences as retention
 
@@ -177,6 +177,7 @@ def _url(values: Values) -> object:
 
 
 _MADE: dict[str, Callable[[Values], object]] = {
+    "page": lambda values: page_names.words(str(values.told.get("page") or "")),
     "path": _path,
     "subject": _subject,
     "status": lambda values: ": ".join(str(values.told[name]) for name in ("status", "reason") if name in values.told),

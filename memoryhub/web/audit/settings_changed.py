@@ -72,6 +72,7 @@ def setting_name(name: str) -> str:
         "may_be_private": _("private address allowed"),
         "is_chat": _("message to a chat"),
         "mails_comments": _("quotes comments in e-mail"),
+        "records_views": _("records who reads memories"),
         "email_digest": _("e-mail about what waits"),
         "email_hour": _("hour of the digest"),
         "email_warnings": _("e-mail before retention removes something"),

@@ -24,6 +24,7 @@ from memoryhub.web.common import masking, pages
 from memoryhub.web.common.access import person
 from memoryhub.web.common.pictures import number
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.versions import text_of
 
 MOST_OTHERS = 30
@@ -92,8 +93,16 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
     if other is not None:
         sides = [_side(store, one, person(request)) for one in (run, other)]
         shown |= {"other": other, "both": sides, "facts": list(_facts(*sides)), "calls": list(_aligned(*sides))}
-        shown |= {"made": _made(*sides)}
+        made = _made(*sides)
+        shown |= {"made": made}
+        shows_of_stores(request, _texts_in(sides))
     return render(request, "claude_runs/compare.html", pages.context(request, store, **shown))
+
+
+def _texts_in(sides: Sequence[Side]) -> Iterator[tuple[str, str, str | None]]:
+    """Yield (store, memory, version) of the texts that the calls of both runs and what they made show."""
+    for side in sides:
+        yield from rows.in_calls_of(side.calls)
 
 
 def _side(store: MemoryStore, run: ClaudeRun, user: User) -> Side:

@@ -1,6 +1,6 @@
 """What the pages of Claude runs show: the runs of a list, and the events of one run in words."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from memoryhub.web.common import markdown
 from memoryhub.web.common.masking import MASKED
 from memoryhub.web.common.pictures import number
 from memoryhub.web.common.tool_errors import in_words
-from memoryhub.web.sessions.calls import calls_with
+from memoryhub.web.sessions.calls import calls_with, in_calls
 from memoryhub.web.sessions.story import Told, words_of
 
 LONGEST_TITLE = 120
@@ -106,6 +106,11 @@ def masked_task(run: ClaudeRun) -> str:
 
 def masked_system(run: ClaudeRun) -> str:
     return _Masking(run.store_id)(run.system)
+
+
+def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
+    """Yield (store, memory, version) of the versions of which the calls among some items show texts."""
+    return in_calls(item.told.call for items in parts for item in items if item.told)
 
 
 def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | None:

@@ -21,6 +21,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.tool_errors import for_people
 
 
@@ -36,13 +37,15 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
     if after is None:
         first = _number(request.GET.get("from"))
         shown_from = max(0, run.events - rows.MOST) if first is None else first
-        return render(request, "claude_runs/run.html", _context(request, store, run, shown_from))
+        shown = _context(request, store, run, shown_from)
+        shows_of_stores(request, rows.in_calls_of(shown["complete"], shown["growing"]))
+        return render(request, "claude_runs/run.html", shown)
     if _number(request.GET.get("revision")) == run.revision:
         return HttpResponse(status=204)
     return render(request, "claude_runs/_live.html", _context(request, store, run, after))
 
 
-def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, object]:
+def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, Any]:
     place = rows.place_of(store, run, person(request))
     is_kept = run.is_dream and place is not None and place.copy_of is None
     dream: Any = run.dream or {"sessions": []}

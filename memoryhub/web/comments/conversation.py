@@ -16,6 +16,7 @@ from memoryhub.web.common import addresses, masking
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.text_lines import Lines, numbered_lines
 from memoryhub.web.common.versions import memory_of
 
@@ -51,6 +52,8 @@ def shown(request: Request, store: MemoryStore, comment: Comment, **more: Any) -
     versions = MemoryVersion.objects.of_memory(memory).select_related("text")
     version = versions.filter(number=thread.first.number).first()
     quoted = _quoted(store, memory, version, thread.first)
+    if quoted is not None:
+        shows_versions(request, store, [version])
     of_page = {"thread": thread, "version": version, "quoted": quoted, "told": told, **more}
     return render(request, "comments/conversation.html", page_context(request, store, memory, **of_page))
 

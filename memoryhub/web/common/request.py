@@ -5,13 +5,18 @@ from django_htmx.middleware import HtmxDetails
 
 from memoryhub.models import BrowserSession, Role, User
 
+ShownTexts = dict[str, dict[str, set[str]]]
+"""Versions by memory and store."""
+
 
 class Request(HttpRequest):
     """A request to a page; `role` is the person's role in the store, set by `access.in_store`; `browser` is there if
-    the person is signed in; `second` is who has allowed the act, set by `second.guard`."""
+    the person is signed in; `second` is who has allowed the act, set by `second.guard`; `shown_texts` is there if the
+    page shows texts of a store that records it, see `shown_texts`."""
 
     htmx: HtmxDetails
     role: Role
     browser: BrowserSession
     second: User | None
+    shown_texts: ShownTexts
     csp_nonce: str

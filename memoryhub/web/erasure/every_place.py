@@ -22,6 +22,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.erasure import forms, preview
 from memoryhub.web.erasure.forms import BadTerms
@@ -72,6 +73,8 @@ def _list(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
     found = erasure.search(store.id, asked.terms, timezone.now(), asked.subject, whole_hub=user.is_superuser)
     most = preview.MANY if request.POST.get("all") else preview.FEW
     held = sorted({hit.held_by for hit in found.hits if hit.held_by})
+    groups = preview.groups(store.id, found, asked.terms, user, most=most)
+    shows(request, store, preview.in_excerpts(groups))
     shown = context(
         request,
         store,
@@ -81,7 +84,7 @@ def _list(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
         found=found,
         total=len(found.hits),
         holds=list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner")),
-        groups=preview.groups(store.id, found, asked.terms, user, most=most),
+        groups=groups,
         shows_all=bool(request.POST.get("all")),
     )
     return render(request, "erasure/every_place.html", shown)

@@ -163,6 +163,13 @@ def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, mos
     ]
 
 
+def in_excerpts(found: Iterable[Group]) -> Iterator[tuple[str, str | None]]:
+    """Yield (memory, version) of the texts of which groups show a part."""
+    for row in (row for group in found for row in group.rows):
+        if row.hit.kind == "text" and row.hit.memory and row.excerpt:
+            yield row.hit.memory, row.version.pk if row.version else None
+
+
 def _order(hit: Hit) -> tuple[str, int, str]:
     """Return the sort key: path and id; the seq for audit entries."""
     return ("", int(hit.id), hit.what) if hit.kind == "entry" else (hit.path or "", 0, hit.id)

@@ -18,9 +18,10 @@ from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.findings.filters import Filter, named, resolved
 from memoryhub.web.findings.queries import NOTHING, Page, page
-from memoryhub.web.findings.rows import items_of
+from memoryhub.web.findings.rows import in_rows, items_of
 from memoryhub.web.review.inbox import visible_stores
 
 
@@ -63,6 +64,7 @@ def _shown(request: Request, stores: Sequence[str], here: str, hidden: Sequence[
     except BadPlace:
         problem = _("This link is out of date. Start again from the newest.")
     items = items_of(found.ids, person(request), timezone.now())
+    shows_of_stores(request, in_rows(items))
     return {
         **bar_of(wanted, parameters, named(wanted, stores), user=person(request), here=here, hidden=hidden),
         "items": items,

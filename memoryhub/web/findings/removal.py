@@ -26,6 +26,7 @@ from memoryhub.web.common import closing, masking
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import May, next_of, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.findings.rows import Item, items_of
@@ -197,6 +198,7 @@ def _context(request: Request, item: Item, taken: TakeOut | None, asked: Asked, 
         "problem": problem,
         "next": next_of(request, "findings"),
     }
+    shows(request, store, [(item.memory.pk, item.memory.head_id if taken else item.finding.version_id)])
     if taken:
         may = item.may_edit and May.of(request.role, store).write
         more |= shown(request, store, taken.rest, asked, may_apply=may) | {"diff": _diff(taken, store.pk)}

@@ -1,6 +1,6 @@
 """The rows of the findings' list: the line with a finding, who wrote it, and which versions contain the value."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -106,6 +106,13 @@ class Item:
     @property
     def is_open(self) -> bool:
         return self.finding.state == FindingState.OPEN
+
+
+def in_rows(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
+    """Yield (store, memory, version) of the versions of which items show a line."""
+    for item in items:
+        if item.shown is not None and not item.finding.in_path:
+            yield item.store.pk, item.memory.pk, item.finding.version_id
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:

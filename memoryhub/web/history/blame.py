@@ -28,6 +28,7 @@ from memoryhub.web.common import (
 )
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.versions import memory_of, number_of
 from memoryhub.web.history import blame_lines
 from memoryhub.web.history.blame_lines import Told
@@ -72,6 +73,7 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     if version.text_id is not None:
         first = number_of(request, "from") or 1
         shown = _shown(lines_with_origins(memory, version.number), store, first)
+        shows_versions(request, store, [version])
     return render(
         request,
         "history/blame.html",

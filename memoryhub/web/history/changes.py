@@ -23,6 +23,7 @@ from memoryhub.web.common import (
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.comparisons import Sides
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_diff
 from memoryhub.web.history import changes_between, moment_choice, moments, past
 from memoryhub.web.history.changes_between import Difference, Kind, Wanted
 
@@ -79,6 +80,8 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
     before = request.GET.get("before", "")
     found = changes_between.page(wanted, before)
     rows = _rows(request, store, found.rows)
+    for row in rows:
+        shows_diff(request, store, row.diff, [row.of.before, row.of.after])
     return render(
         request,
         "history/changes.html",

@@ -21,6 +21,7 @@ from memoryhub.web.common.comparisons import sides
 from memoryhub.web.common.pages import came_from, entries
 from memoryhub.web.common.removed_history import no_version, older_than
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_diff
 from memoryhub.web.common.versions import memory_of, text_of
 from memoryhub.web.history.versions import page_context
 
@@ -134,6 +135,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     old, no_old = (since.base, "") if since else _picked(memory, written, _number_before(memory, new))
     by = _authors(store, [version for version in (old, new) if version])
     options = Options.of(request, old.number if old else 0, new.number, APPROVED if since else "")
+    diff = _compared(old, new, options)
+    shows_diff(request, store, diff, [old, new])
     return render(
         request,
         "history/compare.html",
@@ -151,7 +154,7 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             new_by=by.get(new.number),
             week_ago=(week_ago := _week_ago(memory)),
             since_week_ago=options.query(**{"from": week_ago, "to": memory.version_count}),
-            diff=_compared(old, new, options),
+            diff=diff,
             problem=no_new or no_old,
             sides=sides(old, new),
             expand_url="" if options.whole else f"?{options.other_context}",

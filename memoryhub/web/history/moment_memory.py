@@ -14,6 +14,7 @@ from memoryhub.web.common.access import in_store
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.removed_history import first_seq, newer_than, older_than
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.text_lines import numbered_lines
 from memoryhub.web.common.versions import memory_of, number_of
 from memoryhub.web.history import moments, past
@@ -39,6 +40,7 @@ def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str
     around = _around(memory, version, seq)
     seen = masking.shown(_content(version), masking.cover_of(store.id, memory.pk))
     content = seen.text
+    shows_versions(request, store, [version])
     path = (version.path if version else None) or (around.next.path if around.next else None) or memory.path
     lines = None if content is None else numbered_lines(content, number_of(request, "first") or 1, seen.signs)
     return render(

@@ -19,6 +19,7 @@ from memoryhub.web.common.comparisons import sides
 from memoryhub.web.common.forms import NoteForm, PathField
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_diff
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.common.versions import memory_of, text_of, version_of
@@ -59,6 +60,8 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
                     "this page. Check it and try again."
                 ),
             )
+    diff = difference(memory, version)
+    shows_diff(request, store, diff, [memory.head, version])
     return render(
         request,
         "history/restore.html",
@@ -68,7 +71,7 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
             memory,
             version=version,
             form=form,
-            diff=difference(memory, version),
+            diff=diff,
             sides=sides(memory.head if memory.is_live else None, version),
             is_same=memory.is_live and memory.sha256 == version.sha256,
         ),

@@ -26,6 +26,7 @@ from memoryhub.web.common.pages import context, entries
 from memoryhub.web.common.redaction_marks import Mark, mark_of
 from memoryhub.web.common.removed_history import Gap, newer_than, older_than
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.text_lines import numbered_lines, shown_lines
 from memoryhub.web.common.versions import memory_of, number_of, text_before, text_of, version_of
 from memoryhub.web.memories import branches
@@ -99,6 +100,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
     content, by_seq = seen.text, entries(store, found.seq, found.redacted_seq)
     first = number_of(request, "first") or 1
     talks = beside(request, store, memory, (found.pk, found.number), shown_lines(content, first))
+    shows_versions(request, store, [found])
     return render(
         request,
         "history/version.html",

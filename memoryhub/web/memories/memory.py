@@ -32,6 +32,7 @@ from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows, shows_versions
 from memoryhub.web.common.tool_errors import for_people, is_about_text
 from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.memories import branches, conflict as memories_conflict, facts, life_line
@@ -64,6 +65,8 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     shown["limits"] = limits_at(store, memory.path) if memory.is_live else []
     if not memory.is_live:
         shown["to_restore"] = facts.last_with_text(memory)
+    if content is not None:
+        shows_versions(request, store, [shown.get("to_restore", memory.head)])
     return render(request, "memories/page.html", _context(request, store, memory, **shown))
 
 
@@ -138,6 +141,7 @@ def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpRespons
     seen = masking.shown(content, masking.cover_of(store.id, memory.id))
     if seen.count and not revealed:
         return render(request, "findings/before_edit.html", _context(request, store, memory, seen=seen, review=review))
+    shows(request, store, [(memory.pk, memory.head_id)])
     page = _edit_page(request, store, memory, EditForm.of(memory, content, review))
     if seen.count:
         findings.reveal(store.id, memory.head_id, act(request))
@@ -150,6 +154,7 @@ def _room_page(request: Request, store: MemoryStore, memory: Memory, room: memor
     has_hidden = _has_hidden(str(room.form["text"].value() or ""))
     if room.theirs is not None and masking.cover_of(store.id, memory.id):
         findings.reveal(store.id, room.theirs.pk, act(request))
+    shows_versions(request, store, [room.theirs])
     shown = {"room": room, "form": room.form, "has_hidden": has_hidden}
     return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
 

@@ -22,6 +22,7 @@ from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import KeyValues, Malformed, has_words
 from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 
 SIZE = 100
 MOST_READ = 1000
@@ -122,6 +123,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         shown = _marked(found(store, wanted_of(typed, store), before))
     except Malformed as malformed:
         problem = str(malformed)
+    shows(request, store, [(row.memory.pk, None) for row in shown.rows if row.line])
     return render(
         request,
         "memories/trash.html",

@@ -35,6 +35,7 @@ from memoryhub.web.common import pages, undo_banner
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.common.undone import Undone
 from memoryhub.web.proposals import preview
@@ -49,6 +50,7 @@ from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.proposals.trust import query_of, rules_of
 from memoryhub.web.sessions.read_before import Reads
 from memoryhub.web.undo.form import MOST_NOTE, Given
+from memoryhub.web.undo.rows import in_diffs
 
 REOPEN, COMMENT = "reopen", "comment"
 DECISIONS = ("merge", "refuse", REOPEN, COMMENT)
@@ -237,7 +239,7 @@ def _page(
     plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of([proposal], person(request))
     new = with_texts(plan, parts.texts)
-    found, rows = preview.shown(store, new, heading.outlines, given, request.GET, request.path)
+    found, rows = _rows(request, store, new, heading, given)
     if was:
         rows = _with_outcomes(_with_gone(store, rows), details, was)
     elif may_decide:
@@ -259,6 +261,14 @@ def _page(
         anyway=request.method == "POST" and heading.looking, why=_why(request), **for_forms(request, store),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
+
+
+def _rows(
+    request: Request, store: MemoryStore, plan: Plan, heading: Heading, given: Given
+) -> tuple[preview.Preview, list[Row]]:
+    found, rows = preview.shown(store, plan, heading.outlines, given, request.GET, request.path)
+    shows(request, store, in_diffs(row.row for row in rows))
+    return found, rows
 
 
 def _may_reopen(proposal: Proposal, undone: Undone | None) -> bool:

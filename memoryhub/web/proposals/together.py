@@ -31,12 +31,14 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.proposals.alike import NUMBER
 from memoryhub.web.proposals.outlook import MOST, Outlook, outlook
 from memoryhub.web.proposals.rows import Row, rows_of
 from memoryhub.web.proposals.trust import query_of, rules_of
 from memoryhub.web.undo.form import MOST_NOTE
+from memoryhub.web.undo.rows import in_diffs
 
 MERGE, REFUSE = "merge", "refuse"
 SECONDS = 4.0
@@ -81,6 +83,7 @@ def _page(
     found = Proposal.objects.of_store(store.pk).of_state(ProposalState.OPEN).filter(number__in=numbers)
     rows = rows_of(list(found.order_by("number")), person(request))
     shown: Outlook = outlook(store, rows)
+    shows(request, store, in_diffs(change.row for one in shown.merged for change in one.changes))
     return render(
         request,
         "proposals/together.html",

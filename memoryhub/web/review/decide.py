@@ -25,11 +25,12 @@ from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.tool_errors import for_people, in_words
 from memoryhub.web.common.undo_banner import flag_link
 from memoryhub.web.common.versions import version_of
 from memoryhub.web.review import acts
-from memoryhub.web.review.items import Item, items_of
+from memoryhub.web.review.items import Item, in_diffs, items_of
 from memoryhub.web.review.queries import Row
 
 
@@ -292,6 +293,7 @@ def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: 
 def _refused(request: Request, version: MemoryVersion, given: Given, refusal: Refusal) -> HttpResponse:
     """Show the item again with the submitted form; without script as a page of its own."""
     item = item_of(request, version)
+    shows_of_stores(request, in_diffs([item]))
     shown = {"item": item, "refusal": refusal, "note": given.note, "given": given, "here": next_of(request, "review")}
     if request.htmx:
         return render(request, "review/_item.html", shown)

@@ -18,9 +18,10 @@ from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.proposals.rows import Row as Heading
 from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, WORST, Filter, named, resolved
-from memoryhub.web.review.items import Item, items_of
+from memoryhub.web.review.items import Item, in_diffs, items_of
 from memoryhub.web.review.proposed import Place, Proposals, headings
 from memoryhub.web.review.queries import CHUNK, PAGE, Page, Row, page
 from memoryhub.web.review.worst import MOST as MOST_FIRST, worst
@@ -63,6 +64,7 @@ def review(request: Request) -> HttpResponse:
     proposals = headings(found.rows, user)
     items = items_of([row for row in found.rows if row.id not in proposals], user, timezone.now())
     further = bool(request.htmx and request.GET.get("at"))
+    shows_of_stores(request, in_diffs(items))
     return render(
         request,
         "review/_page.html" if further else "review/inbox.html",

@@ -1,7 +1,7 @@
 """The items of the inbox: what changed, who wrote it, what the agent had read before, and who is looking at it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -127,6 +127,14 @@ class Item:
         now, then = self.memory, self.version
         is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
         return 0 if is_again else now.version_count - then.number
+
+
+def in_diffs(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
+    """Yield (store, memory, version) of the versions of which the diffs of items show texts."""
+    for item in items:
+        if item.diff is not None and item.diff.parts:
+            for version in filter(None, (item.before, item.version)):
+                yield version.store_id, version.memory_id, version.pk
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:

@@ -1,6 +1,6 @@
 """The results of a search as a page shows them: by memory, with the matching lines and their context."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -36,8 +36,10 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt."""
+    """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt. `id` is that of the
+    first."""
 
+    id: str
     first: int
     last: int
     url: str
@@ -45,6 +47,12 @@ class Version:
     note: SafeString | None
     entry: AuditEntry | None
     is_old: bool
+
+
+def in_excerpts(found: Iterable["Result"]) -> Iterator[tuple[str, str, str]]:
+    """Yield (store, memory, version) of the texts of which results show lines."""
+    for result in found:
+        yield from ((result.store.pk, result.memory, one.id) for one in result.versions if one.excerpt.html)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,7 @@ def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None, cover: Co
     text = hit.text or ""
     shown = excerpt(text, words, url, "first" if row.kind == OLD else "from", masking.masked(text, cover))
     note = marked(hit.note, words) if hit.note and spans(hit.note, words, 1) else None
-    return Version(row.number, row.number, url, shown, note, entry, row.kind == OLD)
+    return Version(row.version, row.number, row.number, url, shown, note, entry, row.kind == OLD)
 
 
 def _is_same(one: Version, other: Version) -> bool:
@@ -123,7 +131,7 @@ def _is_same(one: Version, other: Version) -> bool:
 
 
 def _joined(one: Version, other: Version) -> Version:
-    return Version(one.first, other.last, other.url, other.excerpt, other.note, other.entry, is_old=True)
+    return Version(one.id, one.first, other.last, other.url, other.excerpt, other.note, other.entry, is_old=True)
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:

@@ -27,9 +27,10 @@ from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.mark_filter import mark_filter
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.search import not_found
 from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
-from memoryhub.web.search.results import results
+from memoryhub.web.search.results import in_excerpts, results
 from memoryhub.web.search.scan import MOST_VERSIONS, Part, Place, Wanted, scan
 
 FIRST_SECONDS, FIRST_HITS = 0.0015, 3
@@ -59,6 +60,7 @@ def search(request: Request) -> HttpResponse:
         context["problem"] = str(malformed)
     except BadPlace:
         context["problem"] = _("This link is out of date. Search again.")
+    shows_of_stores(request, in_excerpts(context.get("results", ())))
     if request.htmx and not request.htmx.history_restore_request and parameters.get("at"):
         return render(request, "search/_part.html", context)
     query = context["query"]

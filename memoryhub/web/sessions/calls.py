@@ -1,6 +1,6 @@
 """The calls of a session in order, each with what it changed or the passage that it read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.kinds import proposal_in
 from memoryhub.protocol.results import PROPOSED
 from memoryhub.text.diffs import shortened
-from memoryhub.web.audit.entry import Change, call_of, changes_of
+from memoryhub.web.audit.entry import Change, call_of, changes_of, of_changes
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from memoryhub.web.audit.rows import error_of, memories_there, memory_url
@@ -158,6 +158,14 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
     firsts = [acts.of_chain(chain).values_list("at", "chain", "seq").first() for chain in chains]
     _at, chain, seq = min(first for first in firsts if first is not None)
     return f"{chain}:{seq}"
+
+
+def in_calls(calls: Iterable[Call]) -> Iterator[tuple[str, str, str]]:
+    """Yield (store, memory, version) of the versions of which calls show texts."""
+    for call in calls:
+        shown = [call.version] if call.passage is not None or (call.raw and call.change) else []
+        shown += of_changes([call.change] if call.change else [])
+        yield from ((one.store_id, one.memory_id, one.pk) for one in shown if one is not None and one.text_id)
 
 
 def calls_with(entries: Sequence[AuditEntry], store: MemoryStore) -> list[Call]:

@@ -22,6 +22,7 @@ from memoryhub.text.line_sets import LineSet
 from memoryhub.web.common import addresses, pages, removed_history
 from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.versions import memory_of, number_of
 from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
 from memoryhub.web.history.blame_lines import Told
@@ -29,7 +30,7 @@ from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.passages import Passage, passages
 from memoryhub.web.sessions.readers_groups import by_reader, groups
 from memoryhub.web.sessions.readers_query import Wanted, older_page
-from memoryhub.web.sessions.spread import carriers
+from memoryhub.web.sessions.spread import Carriers, carriers
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     line, no_line = _line(request.GET.get("line", ""), version)
-    finding = Finding.objects.of_memory(store.pk, memory.pk).filter(pk=request.GET.get("finding", "")).first()
-    of_value = carriers(finding, memory, version) if finding and finding.version_id == version.pk else None
+    finding, of_value = _of_finding(memory, version, request.GET.get("finding", ""))
     followed = _followed(memory, version, line) if line and not of_value else None
     rows, lines = (of_value.ahead.rows, of_value.lines) if of_value else _rows(memory, version, followed)
     page = older_page(Wanted.of(store.pk, rows, lines), number_of(request, "before"))
+    shows_versions(request, store, [version] if followed or of_value else [])
     return render(
         request,
         "sessions/readers.html",
@@ -103,6 +104,13 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             **removed_history.beside(memory, version.number),
         ),
     )
+
+
+def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
+    """Return a finding, and the versions that have its text if it is one of this version."""
+    finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
+    is_here = finding is not None and finding.version_id == version.pk
+    return finding, carriers(finding, memory, version) if finding and is_here else None
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from memoryhub.actions.erasure.redacted_paths import MASKED
 from memoryhub.actions.history.blame import Row, line_counts
+from memoryhub.actions.memories import viewing
 from memoryhub.actions.search import search
 from memoryhub.models import AuditEntry, MemoryText, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ, AuditEntryQuerySet, by_path_alone
@@ -39,7 +40,10 @@ MOST_SEARCHED = 2_000_000
 SLACK = 200
 """A search looks before its entry is written: at most this many entries may be between."""
 
-READS = ("view", "download", "export", "reveal")
+VIEWS = 2_000
+"""The most views by people that are scanned for one page."""
+
+READS = ("view", "download", "export", "reveal", viewing.COMMAND)
 _COLUMNS = (
     "seq", "at", "actor_kind", "author_id", "label", "session", "command", "version", "ok", "replay_of", "first_line",
     "last_line", "cut",
@@ -87,9 +91,14 @@ class Seen:
         return self.entry.command == search.COMMAND
 
     @property
+    def is_view(self) -> bool:
+        """Return whether a page showed a person the text, or parts of it."""
+        return self.entry.command == viewing.COMMAND
+
+    @property
     def is_whole(self) -> bool:
         """Return whether the answer showed all `total` lines of the version."""
-        if self.is_search:
+        if self.is_search or self.is_view:
             return False
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
 
@@ -104,12 +113,13 @@ class Seen:
 class Page:
     """Answers, newest first; `older` is the seq before which the next page begins, or None at the end.
 
-    With `unsearched`, the searches up to this seq were not scanned.
+    With `unsearched`, the searches up to this seq were not scanned; with `unviewed`, the views by people.
     """
 
     seen: Sequence[Seen]
     older: int | None
     unsearched: int | None = None
+    unviewed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +204,8 @@ def older_page(
     repeats, searches = _Repeats(wanted), _Searches(wanted)
     last: tuple[int, str | None] = (0, None)
     looked = 0
-    sources = [*_sources(wanted, opened, end or 1, bound), searches.walk(end or 1, bound)]
+    views = _Views(wanted)
+    sources = [*_sources(wanted, opened, end or 1, bound), searches.walk(end or 1, bound), views.walk(end or 1, bound)]
     for entry in heapq.merge(*sources, key=lambda entry: -entry.seq):
         if last == (entry.seq, entry.version):
             continue  # it was found in two ways
@@ -205,7 +216,7 @@ def older_page(
         last, looked = (entry.seq, entry.version), looked + 1
         if found is not None:
             seen.append(found)
-    return Page(_counted(wanted.chain, seen), end, searches.unsearched(end))
+    return Page(_counted(wanted.chain, seen), end, searches.unsearched(end), views.unsearched(end))
 
 
 def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> Iterator[Iterator[Entry]]:
@@ -317,6 +328,32 @@ class _Searches:
 
     def unsearched(self, end: int | None) -> int | None:
         """Return the first search that was not scanned, unless the next page, which begins before `end`, scans it."""
+        return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
+
+
+class _Views:
+    """The newest views by people, on pages that showed texts of several versions: no column names these."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.cut: int | None = None
+
+    def walk(self, low: int, high: int) -> Iterator[Entry]:
+        """Yield the views between two seqs, newest first: one entry for each version that a page showed."""
+        low = max(low, min(self.wanted.makers, default=LAST_SEQ))
+        views = AuditEntry.objects.of_chain(self.wanted.chain).of_command(viewing.COMMAND).between(low, high)
+        rows = views.filter(version=None).newest().values_list(*_COLUMNS, "input")[: VIEWS + 1]
+        for place, (*columns, input) in enumerate(rows):
+            entry = Entry(*columns)
+            if place == VIEWS:
+                self.cut = entry.seq
+                return
+            for version in viewing.versions_in(input):
+                if version in self.wanted.lines:
+                    yield entry._replace(version=version)
+
+    def unsearched(self, end: int | None) -> int | None:
+        """Return the first view that was not scanned, unless the next page, which begins before `end`, scans it."""
         return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
 
 

@@ -20,9 +20,10 @@ from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.marks import UNMARKED, Marks
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.sessions import known
 from memoryhub.web.sessions.before import sessions_before
-from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, is_proposal, stores_of
+from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, in_calls, is_proposal, stores_of
 from memoryhub.web.sessions.story import story_of
 
 PAGE, LOOKED_AT = 30, 500
@@ -172,6 +173,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
     except BadPlace:
         problem = _("This link is out of date. Here are the first calls of the session.")
         calls = calls_of(found, stores, raw=raw)
+    shows_of_stores(request, in_calls(calls.rows))
     curated = _curated(stores, user)
     moment, figures = known.moment_of(request.GET, found, stores), figures_of(found, stores)
     return render(

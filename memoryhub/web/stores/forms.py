@@ -3,10 +3,10 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.actions.stores.stores import ANSWERS, StoreSettings
 from memoryhub.models import MemoryStore
 
-GENERAL = ("name", "description", "overwrite_on_create", "proposes_without_error", "shows_proposed", "mails_comments")
+GENERAL = ("name", "description", *ANSWERS)
 
 
 class StoreForm(forms.Form):
@@ -38,6 +38,12 @@ class StoreForm(forms.Form):
         label=_("Quote comments in e-mail"), required=False,
         help_text=_("E-mails about a comment have its beginning, which may quote a memory. If this is off, they have "
                     "names and paths only."),
+    )  # fmt: skip
+
+    records_views = forms.BooleanField(
+        label=_("Record who reads memories"), required=False,
+        help_text=_("Each page that shows a person the text of memories gets an audit entry, and says so to them. If "
+                    "this is off, only exports, downloads and revealed values are recorded."),
     )  # fmt: skip
 
     @classmethod

@@ -15,6 +15,8 @@ from memoryhub.web.accounts import second_person
 from memoryhub.web.common.access import person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import SeeOther, asked
+from memoryhub.web.common.shown_texts import shows_of_stores
+from memoryhub.web.findings.rows import in_rows
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.stores import usage
 from memoryhub.web.today import changed, dangerous, for_you, waiting
@@ -38,13 +40,15 @@ def today(request: Request) -> HttpResponse:
         return render(request, "today/_first_steps.html", {"steps": _first_steps(request, stores, now)})
     events = changed.events(stores, user, now)
     roles = user.memberships.filter(store__in=stores).select_related("store")
+    dangers = dangerous.worst(stores, user, now)
+    shows_of_stores(request, in_rows(danger.item for danger in dangers))
     shown = {
         "has_stores": bool(stores),
         "roles": roles.order_by("store__name", "pk")[:ROLES],
         "steps": _first_steps(request, stores, now),
         "acts": second_person.waiting_for(user, now),
         "for_you": for_you.for_you(stores, user),
-        "dangers": dangerous.worst(stores, user, now),
+        "dangers": dangers,
         "waiting": waiting.waiting(stores, user),
         "near_limits": usage.nearest(MemoryStore.objects.administered_by(user)),
         "events": events[: changed.SIZE],

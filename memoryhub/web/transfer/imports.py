@@ -15,6 +15,7 @@ from memoryhub.web.common import masking
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import context, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.uploads import was_too_large
 from memoryhub.web.transfer import import_rows, import_rules
@@ -80,6 +81,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
             shown=shown if other else UPLOAD,
             bounds=importing.bounds(),
             most=f"{importing.bounds().entries:,}",
+            has_others=Import.objects.filter(store=store).exists(),
         ),
     )
 
@@ -117,6 +119,9 @@ def item(request: Request, store: MemoryStore, import_id: str, number: int) -> H
     if found is None or found.content is None:
         raise Http404
     shown = {"job": job, "item": found, "diff": _difference(store, found)}
+    if shown["diff"] is not None:
+        memories = Memory.objects.filter(store=store).at(found.path)
+        shows(request, store, memories.values_list("pk", "head_id"))
     name = "transfer/_import_difference.html" if request.htmx else "transfer/import_item.html"
     return render(request, name, context(request, store, **shown))
 

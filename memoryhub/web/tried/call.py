@@ -22,6 +22,7 @@ from memoryhub.web.audit.masking import Entries
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.memories.overrides import ask_reason
 from memoryhub.web.path_rules.sentences import name_of_key
 from memoryhub.web.tried import forms, outcome
@@ -52,6 +53,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             result = _result(request, store, form, keys, is_done=is_done)
         except NeedsReason as needed:
             ask_reason(form, needed)
+    if result and result.memory:
+        shows(request, store, [(result.memory, None)])
     return _page(request, store, form, result=result, is_done=is_done)
 
 
@@ -93,6 +96,8 @@ def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dic
     call = call_of(found, Entries([found])) if found else None
     if found is None or call is None:
         return forms.begun_with(request.GET)
+    if found.memory and found.digest:  # the call wrote a text
+        shows(request, store, [(found.memory, found.version)])
     who = found.actor_id if found.actor_id in keys else ""
     try:
         return forms.begun_with_call(keeping.parts(json.loads(call.raw))[0], who)

@@ -44,7 +44,8 @@ class Outcome:
     """The outcome of a call. `refused` says why it was not run at all; it then has no answer.
 
     `block` is the tool_result as JSON. `entry` is its audit entry, in `words` and with the recorded `call`; None if it
-    has none. Values are masked as on every page; `masked` says that some are.
+    has none. Values are masked as on every page; `masked` says that some are. `memory` is the id of the memory that the
+    call concerned.
     """
 
     text: str = ""
@@ -58,6 +59,7 @@ class Outcome:
     changes: Sequence[Change] = ()
     more_changes: bool = False
     proposed: Sequence[Proposed] = field(default=())
+    memory: str | None = None
 
     @property
     def block(self) -> str:
@@ -112,7 +114,7 @@ def done_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, overr
     answer = record.answer or ""
     text = _masked(store, record)
     if done is None:
-        return Outcome(text, masked=text != answer)
+        return Outcome(text, masked=text != answer, memory=record.memory)
     entry = AuditEntry.objects.of_chain(store.pk).of_seqs([done.seq]).get()
     return _with_entry(entry, text, False, masked=text != answer)
 
@@ -145,6 +147,7 @@ def _with_entry(entry: AuditEntry, text: str, is_error: bool, *, masked: bool) -
         changes=changes_of(versions[:MOST_VERSIONS]),
         more_changes=len(versions) > MOST_VERSIONS,
         proposed=_proposed(entry),
+        memory=entry.memory,
     )
 
 

@@ -15,6 +15,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.tried.replay import replay
 
@@ -35,7 +36,8 @@ def page(request: Request, store: MemoryStore, session_id: str) -> HttpResponse:
     shown: dict[str, Any] = {"session": session, "start": start, "is_first": start == first, "moment": moment}
     if request.method == "POST":
         try:
-            shown["replay"] = replay(store, session, start, timezone.now(), is_past=moment == PAST)
+            shown["replay"] = replayed = replay(store, session, start, timezone.now(), is_past=moment == PAST)
+            shows(request, store, [(one.entry.memory, one.entry.version) for one in replayed.calls if one.entry.memory])
         except TooMuch as error:
             shown["problem"] = _too_much(error)
         except ToolError as error:

@@ -11,6 +11,7 @@ from memoryhub.models import MemoryStore, User
 from memoryhub.web.common import closing
 from memoryhub.web.common.access import person
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.undo import rows
 from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
 from memoryhub.web.undo.graph import drawn
@@ -75,6 +76,7 @@ def to_flag_words(count: int) -> str:
 def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may_apply: bool) -> dict[str, Any]:
     """Return the part of a page's context that `undo/_changes.html` and `undo/_summary.html` show."""
     preview = rows.preview(store, plan, asked.given, rows.Wanted.of(request.GET))
+    shows(request, store, rows.in_diffs(preview.whole))
     chosen = {change.memory: change.chosen(asked.given.choice(change)) for change in plan.changes}
     spread = asked.spread if asked.spread and asked.spread.readers else None
     return {

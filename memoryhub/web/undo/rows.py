@@ -183,6 +183,13 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
     )
 
 
+def in_diffs(found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
+    """Yield the memories of which rows show texts, with their newest versions."""
+    for row in found:
+        if row.change.number and (row.diff or row.before_diff):
+            yield row.change.memory, row.change.head
+
+
 class _Diffs:
     """The diffs of a page's masked texts, within limits on their number, size and work.
 

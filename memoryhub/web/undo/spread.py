@@ -8,6 +8,7 @@ from django.http import QueryDict
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row, Texts
+from memoryhub.actions.memories import viewing
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, MemoryVersion, ReviewState, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.sensitive import KINDS, Group as FindingGroup
@@ -180,7 +181,9 @@ def spread_of(
     undone = _undone(store.pk, versions)
     known = known or _carried(store.pk, undone.numbers, versions)
     wanted = Wanted(store.pk, {id: (row, lines) for id, (row, _, lines) in known.rows.items()})
-    page = older_page(wanted, None, MOST_READS, leaves_out=undone.wrote)
+    page = older_page(
+        wanted, None, MOST_READS, leaves_out=lambda entry: entry.command == viewing.COMMAND or undone.wrote(entry)
+    )
     by_who = by_reader(page.seen)
     first = sorted(by_who, key=lambda who: by_who[who][-1].entry.seq)[:MOST_READERS]
     found = groups({who: by_who[who] for who in first}, store, user, MOST_OF_ONE)

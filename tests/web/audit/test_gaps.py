@@ -1,7 +1,7 @@
 """Every page of a store from whose history retention and redaction have taken something: sound, and it does not lie."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.memories import viewing
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, MemoryVersion, Role, User
@@ -18,6 +19,7 @@ from tests.fixtures import BY, new_person, signed_in
 from tests.long import LONG
 from tests.web.audit.gaps import Gaps, damaged_demo, damaged_store
 from tests.web.every_page import pages
+from tests.web.recorded_views import mark_the_story, opened, record_everywhere
 
 pytestmark = pytest.mark.django_db
 
@@ -60,16 +62,19 @@ def of_memory(gaps: Gaps) -> dict[str, Any]:
     return {"store_id": gaps.store.pk, "memory_id": gaps.thinned.pk}
 
 
-def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client) -> None:
+def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an administrator; a viewer sees them too, or is refused (in the short form: each sixth). On the demo, which
-    has something on each."""
+    has something on each. Each page that shows texts of memories has an entry that says so, and no other page."""
+    mark_the_story(monkeypatch)
     gaps = damaged_demo(NOW)
+    record_everywhere()
+    monkeypatch.setattr(viewing, "AGAIN", timedelta(0))
     viewer = new_person("Vera")
     keys_and_roles.set_role(gaps.store, viewer, Role.VIEWER, **BY)
     as_viewer = signed_in(viewer)
     links: set[str] = set()
     for number, (name, address) in enumerate(pages()):
-        answer = client.get(address)
+        answer = opened(client, address)
         assert answer.status_code == 200, (name, address)
         text = answer.content.decode()
         assert "version 0" not in text and "v0<" not in text and "Version None" not in text, name
@@ -79,7 +84,7 @@ def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client) -> N
     leads = sorted(link for link in links if _LEADS.search(link) and not _EDITS.search(link))
     assert len(leads) > 30
     tried = leads if LONG else leads[::24]
-    gone = [link for link in tried if client.get(link).status_code not in (200, 302)]
+    gone = [link for link in tried if opened(client, link).status_code not in (200, 302)]
     assert not gone
 
 

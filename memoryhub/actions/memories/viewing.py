@@ -1,0 +1,56 @@
+"""Records that a page showed a person texts of memories, where the memory store says so."""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.models import AuditEntry, Memory, MemoryStore
+
+COMMAND = "view_text"
+AGAIN = timedelta(minutes=5)
+"""Within this time, the same page with the same texts is not recorded again for the same person."""
+
+RECENT = 20
+"""The newest views of a person among which the same page is looked for."""
+
+
+def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Act) -> None:
+    """Write one entry: who, on which page, which memories and versions. `shown` has versions by memory.
+
+    What a person reads of a throw-away copy is recorded in the original, because the audit of a copy is deleted with
+    it. Raises tree.NoSuchStore.
+    """
+    copied = MemoryStore.present.filter(pk=store_id).values_list("copy_of", flat=True).first()
+    input = _input(page, shown, store_id if copied else None)
+    if _is_repeated(copied or store_id, input, act):
+        return
+    record = Record(COMMAND, input=input)
+    if len(shown) == 1 and not copied:
+        ((memory, versions),) = shown.items()
+        path = Memory.objects.among(store_id, [memory]).values_list("path", flat=True).first()
+        version = next(iter(versions)) if len(versions) == 1 else None
+        record = record._replace(path=path, memory=memory, version=version)
+    with tree.locked(copied or store_id, act) as store:
+        tree.commit(store, record)
+
+
+def versions_in(input: str | None) -> list[str]:
+    """Return the ids of the versions that the input of an entry names."""
+    versions: list[str] = json.loads(input or "{}").get("versions", [])
+    return versions
+
+
+def _input(page: str, shown: Mapping[str, Collection[str]], copy: str | None) -> str:
+    versions = {version for of_memory in shown.values() for version in of_memory}
+    told: dict[str, object] = {"page": page, "memories": sorted(shown), "versions": sorted(versions)}
+    if copy is not None:
+        told["copy"] = copy
+    return audit.to_json(told)
+
+
+def _is_repeated(chain: str, input: str, act: Act) -> bool:
+    own = AuditEntry.objects.of_chain(chain).by_author(act.actor.author_id or "").newest()
+    recent = list(own.values_list("command", "input", "at")[:RECENT])
+    return any(command == COMMAND and said == input and abs(act.at - at) < AGAIN for command, said, at in recent)

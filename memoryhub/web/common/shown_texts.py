@@ -1,0 +1,55 @@
+"""Which texts of memories a page shows a person, for memory stores that record it.
+
+A view says it before it renders the page, and the middleware writes one audit entry for each store just before the page
+is sent. A request that a page sends by itself does not say it: the page has been recorded.
+"""
+
+from collections.abc import Iterable
+
+from memoryhub.actions.memories import viewing
+from memoryhub.models import MemoryStore, MemoryVersion
+from memoryhub.text.diffs import Diff
+from memoryhub.web.common.access import act, missing_if_deleted
+from memoryhub.web.common.request import Request
+
+Place = tuple[str, str | None]
+"""The id of a memory and of a version (None: it is not known which one)."""
+
+
+def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
+    """Note that the page shows texts of these memories, or parts of them."""
+    if not store.records_views:
+        return
+    noted = request.__dict__.setdefault("shown_texts", {}).setdefault(store.pk, {})
+    for memory, version in places:
+        noted.setdefault(memory, set()).update([version] if version else [])
+
+
+def shows_versions(request: Request, store: MemoryStore, versions: Iterable[MemoryVersion | None]) -> None:
+    """Note that the page shows texts of these versions; None and versions without a text count for nothing."""
+    shows(request, store, [(one.memory_id, one.pk) for one in versions if one is not None and one.text_id])
+
+
+def shows_diff(
+    request: Request, store: MemoryStore, diff: Diff | None, versions: Iterable[MemoryVersion | None]
+) -> None:
+    """Note that the page shows a comparison of these versions, if it has one with lines."""
+    if diff is not None and diff.parts:
+        shows_versions(request, store, versions)
+
+
+def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | None]]) -> None:
+    """Note that the page shows texts of memories of several stores: (store, memory, version)."""
+    by_store: dict[str, list[Place]] = {}
+    for store, memory, version in places:
+        by_store.setdefault(store, []).append((memory, version))
+    for one in MemoryStore.present.filter(pk__in=by_store, records_views=True) if by_store else ():
+        shows(request, one, by_store[one.pk])
+
+
+def record(request: Request) -> None:
+    """Write an entry for each store of which the page shows texts."""
+    for store_id, shown in sorted(getattr(request, "shown_texts", {}).items()):
+        if shown and request.resolver_match:
+            with missing_if_deleted():
+                viewing.note(store_id, str(request.resolver_match.url_name), shown, act(request))
