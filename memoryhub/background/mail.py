@@ -18,7 +18,7 @@ from django.db import Error
 from django.template.loader import render_to_string
 
 from memoryhub.actions.core import outbox
-from memoryhub.actions.mail import alarms, digests, removals, sending
+from memoryhub.actions.mail import digests, removals, sending
 from memoryhub.background import letters
 from memoryhub.background.letters import Letter
 from memoryhub.background.runner import Explained, JobFailed
@@ -27,7 +27,7 @@ from memoryhub.models import Mail
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 60.0
-"""Seconds between two searches for digests, warnings and alarms that are due."""
+"""Seconds between two searches for digests and warnings that are due."""
 
 LONGEST_ROUND = 120.0
 """Seconds after which a round begins no further message: others may take the rest before this one's lease ends."""
@@ -50,7 +50,6 @@ class Post:
             return None
         if self.seconds() - self.looked >= LOOK_EVERY:
             digests.put_due(now)
-            alarms.put_due(now)
             if removals.put_due(now):
                 self.looked = self.seconds()
         return self._send(now)

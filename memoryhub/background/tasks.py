@@ -19,7 +19,7 @@ from memoryhub.actions.claude_runs import work as claude_work
 from memoryhub.actions.core import background, disk_space, hub_clock, outbox, transactions
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.findings import scans, unsettled
-from memoryhub.actions.mail import sending
+from memoryhub.actions.mail import alarms, sending
 from memoryhub.actions.memories import refusals, refused_calls
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.stores import delete
@@ -75,6 +75,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("scans", open_scans().go_on),
             Task("findings", settle_findings),
             Task("deletion", deletions().go_on),
+            Task("alarms", alarms.look),
             Task("verification", verification.run_asked, aside=True),
             *([Task("stream", AuditStream().go_on, aside=True)] if settings.MEMORYHUB_AUDIT_STREAM else []),
             *([Task("spans", Spans().send, aside=True)] if settings.MEMORYHUB_SPANS else []),

@@ -22,7 +22,7 @@ from memoryhub.models.figures import Activity, CallCount, Figures, Growth, Meter
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.identities import Identity
 from memoryhub.models.imports import Import, ImportItem, ImportState
-from memoryhub.models.mail import Alarm, Digest, Mail, MailChoice, MailKind, MailState
+from memoryhub.models.mail import Alarm, AlarmState, Digest, Mail, MailChoice, MailKind, MailState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
 from memoryhub.models.proposals import Proposal, ProposalOrigin, ProposalState, ProposedChange
 from memoryhub.models.redaction import Receipt, Redaction
@@ -35,7 +35,8 @@ from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
 __all__ = [
-    "GOING_ON", "HUB", "Access", "ActRequest", "ActRequestState", "Activity", "Agent", "Alarm", "Assignment",
+    "GOING_ON", "HUB", "Access", "ActRequest", "ActRequestState", "Activity", "Agent", "Alarm", "AlarmState",
+    "Assignment",
     "Attempt", "AuditChain", "AuditEntry",
     "Authenticator", "AuthenticatorKind", "BackgroundTask", "BrowserSession", "CallCount", "CallWindow", "Claim",
     "ClaudeDay", "ClaudeEvaluation", "ClaudeEvent", "ClaudeEventKind", "ClaudeModel", "ClaudePreset", "ClaudeRun",

@@ -101,12 +101,22 @@ class MailChoice(models.Model):
     next_at = models.DateTimeField(null=True, db_index=True)
 
 
-class Alarm(models.Model):
-    """Something that a person was warned of by e-mail: an alarm that lasts since `since`, or a removal by retention.
+class AlarmState(models.TextChoices):
+    NEW = "new", _("New")
+    RAISED = "raised", _("Raised")
+    ENDED = "ended", _("Ended")
 
-    `mailed_at` is when the last message about it was put into the outbox; null: none yet.
+
+class Alarm(models.Model):
+    """Something that a person was warned of: an alarm that lasts since `since`, or a removal by retention.
+
+    `mailed_at` is when the last message about it was put into the outbox; null: none yet. An alarm is raised when it
+    has lasted a while. `changed_at` is when its `state` changed; `told` is the state that webhooks were last told.
     """
 
     key = IdField(primary_key=True)
     since = models.DateTimeField()
     mailed_at = models.DateTimeField(null=True)
+    state = models.CharField(max_length=6, choices=AlarmState.choices, default=AlarmState.NEW)
+    changed_at = models.DateTimeField(null=True)
+    told = models.CharField(max_length=6, choices=AlarmState.choices, default=AlarmState.NEW)

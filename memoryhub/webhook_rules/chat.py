@@ -53,9 +53,18 @@ WORDS: Mapping[str, str] = {
     "retention_run.cancelled": _("A retention run was cancelled"),
     "import.finished": _("An import is done"),
     "import.failed": _("An import could not be done"),
+    "alarm.raised": _("Something needs an administrator of the hub"),
+    "alarm.ended": _("An alarm of the hub is over"),
     TEST: _("Test event"),
 }
 """What each event means."""
+
+
+ALARMS: Mapping[str, str] = {
+    "work": _("background work fails"), "audit": _("the audit does not verify"), "disk": _("the disk is nearly full"),
+    "webhook": _("a webhook does not arrive"),
+}  # fmt: skip
+"""What each kind of alarm means."""
 
 
 def is_of_chat(url: str) -> bool:
@@ -89,6 +98,10 @@ def _sentence(data: Mapping[str, Any], name: str) -> str:
     name is changed."""
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."
+    if "alarm" in data:
+        alarm = data["alarm"]
+        task = f" ({alarm['task']})" if "task" in alarm else ""
+        return f"{WORDS[data['type']]}: {ALARMS[alarm['kind']]}{task}."
     findings = data.get("findings") or ()
     listed = len(data.get("memories") or findings)
     kinds = sorted({str(one["kind"]).replace("_", " ") for one in findings if "kind" in one})
@@ -105,6 +118,11 @@ def _page(data: Mapping[str, Any]) -> str:
         return f"/webhooks/{data['id']}"
     if "retention_run_id" in data:
         return f"/retention/runs/{data['retention_run_id']}"
+    if "alarm" in data:
+        alarm = data["alarm"]
+        is_audit = alarm["kind"] == "audit"
+        otherwise = "/audit?command=verify_audit" if is_audit else "/settings/background"
+        return f"/webhooks/{alarm['webhook_id']}" if "webhook_id" in alarm else otherwise
     store = str(data.get("memory_store_id") or data.get("id"))
     return _DIRECT[kind].format(store) if kind in _DIRECT else _page_of(store, data)
 

@@ -32,6 +32,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "retention_run.started", "retention_run.blocked", "retention_run.finished", "retention_run.cancelled",
     ),
     "import": ("import.finished", "import.failed"),
+    "alarm": ("alarm.raised", "alarm.ended"),
 }  # fmt: skip
 EVENTS = tuple(name for names in GROUPS.values() for name in names)
 TEST = "webhook.test"
@@ -40,6 +41,7 @@ _RUNS = {
     "waiting": "retention_run.blocked", "running": "retention_run.started", "done": "retention_run.finished",
     "cancelled": "retention_run.cancelled",
 }  # fmt: skip
+_ALARMS = {"raised": "alarm.raised", "ended": "alarm.ended"}
 _IMPORTS = {"done": "import.finished", "failed": "import.failed"}
 
 TELLING = frozenset((*GROUPS["review"], *GROUPS["proposal"], *GROUPS["finding"]))
@@ -150,6 +152,26 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
         yield hub.event(store, 0, at, _IMPORTS[state], data, of=job)
 
 
+def of_alarm(key: str, since: datetime, before: str, state: str, at: datetime, audit_key: bytes) -> Iterator[Event]:
+    """Yield the events of an alarm whose state has changed. `key` is its kind, then what it is about; `before` is the
+    state that webhooks were last informed of."""
+    hub, (kind, _space, subject) = _Hub(audit_key), key.partition(" ")
+    alarm = {"kind": kind, **_subject(kind, subject), "since": _moment(since)}
+    names = [_ALARMS[state]] if state in _ALARMS else []
+    if state == "ended" and before != "raised":
+        names.insert(0, _ALARMS["raised"])
+    for name in names:
+        yield hub.event("hub", 0, at, name, hub.place(None) | {"alarm": alarm}, of=f"{key} {_moment(since)}")
+
+
+def _subject(kind: str, subject: str) -> dict[str, str]:
+    """Return what an alarm is about: a webhook, or a kind of work on a machine."""
+    if kind == "webhook":
+        return {"webhook_id": subject}
+    node, _space, task = subject.rpartition(" ")
+    return {"node": node, "task": task} if kind == "work" else {}
+
+
 def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> Event:
     """Return the event that the test button sends. It contains only the id of the webhook."""
     hub = _Hub(key)
@@ -218,6 +240,10 @@ def _who(entry: Entry) -> dict[str, Any]:
     return {"actor": who, "session_id": entry.session, "audit_entry": entry.seq}
 
 
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 class _Hub:
     """The facts that all events of a hub share. Its ids are derived from the audit key, and change only when the key
     does."""
@@ -240,6 +266,5 @@ class _Hub:
         """Return an event. If it is made again, it has the same id."""
         told = _encode(["event", chain, seq, name, part, of]).encode()
         id = ids.derived_id(ids.EVENT, at, hmac.digest(self.key, told, "sha256"))
-        moment = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        payload = {"type": "event", "id": id, "created_at": moment, "data": {"type": name, **data}}
+        payload = {"type": "event", "id": id, "created_at": _moment(at), "data": {"type": name, **data}}
         return Event(id, name, chain, seq, _encode(payload))

@@ -19,7 +19,7 @@ LATE = timedelta(minutes=10)
 EVERY: dict[str, float] = {
     "checkpoints": 1, "forgetting": 600, "scrub": 10, "figures": 30, "retention": 3600, "runs": 1, "imports": 1,
     "scans": 1, "findings": 60, "deletion": 1, "webhooks": 0.5, "disk": 5, "backups": 5,
-    "refused_calls": 5, "verification": 2, "claude_runs": 1, "mail": 3, "stream": 1, "spans": 1,
+    "refused_calls": 5, "verification": 2, "claude_runs": 1, "mail": 3, "alarms": 60, "stream": 1, "spans": 1,
 }  # fmt: skip
 """Seconds between two rounds of each kind of work."""
 

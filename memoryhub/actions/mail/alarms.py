@@ -12,7 +12,8 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
 from memoryhub.actions.mail.moments import has_passed
 from memoryhub.actions.verification import runs
-from memoryhub.models import Alarm, MailKind, Pause, User, Webhook
+from memoryhub.models import Alarm, AlarmState, MailKind, Pause, User, Webhook
+from memoryhub.webhook_rules.events import GROUPS
 
 LASTS = timedelta(minutes=5)
 """How long something must last before it is an alarm: many failures are over at the next try."""
@@ -25,22 +26,36 @@ LEAST_PART = 0.05
 """The disk is short of space below this many bytes that is also less than this part of it."""
 
 WORK, AUDIT, DISK, WEBHOOK = "work", "audit", "disk", "webhook"
+EVENTS = frozenset(GROUPS["alarm"])
+"""The events of alarms, for webhooks of the hub."""
+
 ONCE = (WEBHOOK,)
 """Kinds of alarms of which one message is enough."""
 
 
+def look(at: datetime) -> None:
+    """Note which alarms last, for webhooks and e-mail; do nothing if no one is to be told."""
+    if outbox.is_on() or any(EVENTS & set(one.events) for one in Webhook.objects.active().filter(store=None)):
+        put_due(at)
+
+
 def put_due(at: datetime) -> None:
-    """Put a message to each administrator into the outbox, about each alarm that lasts and was not sent lately."""
+    """Note which alarms are new, raised and over. Put a message to each administrator into the outbox, about each alarm
+    that lasts and was not sent lately."""
     now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
     new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]
-    # One that was sent lately is kept: else it would be sent again whenever it returns.
-    over = [key for key in known.keys() - now if (sent := known[key].mailed_at) is None or has_passed(sent, AGAIN, at)]
-    due = [alarm for key, alarm in sorted(known.items()) if key in now and _is_due(alarm, at)]
-    if not (new or over or due):
+    over = [key for key in known.keys() - now if _may_go(known[key], at)]
+    due = [alarm for key, alarm in sorted(known.items()) if key in now and outbox.is_on() and _is_due(alarm, at)]
+    changed = [(alarm, state) for alarm in known.values() if (state := _state(alarm, alarm.key in now, at))]
+    if not (new or over or due or changed):
         return
     with writing():
         Alarm.objects.bulk_create(new, ignore_conflicts=True)
         Alarm.objects.filter(key__in=over).delete()
+        for alarm, state in changed:
+            begins = {"since": at} if state == AlarmState.NEW else {}
+            same = Alarm.objects.filter(key=alarm.key, state=alarm.state, changed_at=alarm.changed_at)
+            same.update(state=state, changed_at=at, **begins)
         for alarm in due:
             same = Alarm.objects.filter(key=alarm.key, mailed_at=alarm.mailed_at)
             if same.update(mailed_at=at):  # else another process was first
@@ -73,6 +88,24 @@ def _work(at: datetime) -> Iterator[str]:
 def _alarms() -> Iterator[Alarm]:
     kinds = (WORK, AUDIT, DISK, WEBHOOK)
     return (alarm for alarm in Alarm.objects.all() if alarm.key.partition(" ")[0] in kinds)
+
+
+def _may_go(alarm: Alarm, at: datetime) -> bool:
+    """Return whether nothing has to be known any more of an alarm that is over. One that was sent lately is kept: else
+    it would be sent again whenever it returns. One that has just ended is kept until webhooks were told."""
+    if alarm.state == AlarmState.RAISED:
+        return False
+    moments = (alarm.mailed_at, alarm.changed_at if alarm.state == AlarmState.ENDED else None)
+    return all(moment is None or has_passed(moment, AGAIN, at) for moment in moments)
+
+
+def _state(alarm: Alarm, lasts: bool, at: datetime) -> AlarmState | None:
+    """Return the state that an alarm comes to, or None if it keeps its own."""
+    if not lasts:
+        return AlarmState.ENDED if alarm.state == AlarmState.RAISED else None
+    if alarm.state == AlarmState.ENDED:
+        return AlarmState.NEW
+    return AlarmState.RAISED if alarm.state == AlarmState.NEW and has_passed(alarm.since, LASTS, at) else None
 
 
 def _is_due(alarm: Alarm, at: datetime) -> bool:

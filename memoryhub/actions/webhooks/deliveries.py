@@ -19,6 +19,7 @@ from memoryhub.actions.core.transactions import my_turn, together, writing
 from memoryhub.actions.webhooks import facts
 from memoryhub.models import (
     HUB,
+    Alarm,
     AuditChain,
     Delivery,
     Import,
@@ -72,6 +73,8 @@ def begin(store_id: str | None) -> None:
     WebhookCursor.objects.bulk_create(
         cursors, batch_size=400, update_conflicts=True, update_fields=["seq"], unique_fields=["chain"]
     )
+    if store_id is None:
+        Alarm.objects.exclude(told=F("state")).update(told=F("state"))
     for jobs in (Run.objects, Import.objects):
         jobs.filter(listened).exclude(told=F("state")).update(told=F("state"))
 
@@ -97,6 +100,7 @@ def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) 
                 before, seq = seq, _read(chain, seq, last, wanting, at, rows)
             if seq == before:
                 return False  # another process read it, or a webhook changed: next time
+    _tell_of_alarms([wants for wants in wanting if wants.store is None], at)
     return _tell_of_jobs(wanting, at)
 
 
@@ -229,6 +233,32 @@ def next_of(webhook_id: str) -> datetime | None:
     return min((moment for moment in (first, aside) if moment is not None), default=None)
 
 
+# ------------------------------------------------------------------------------------------------ alarms of the hub
+
+
+def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
+    """Create the deliveries to webhooks of the hub for alarms whose state has changed since the last check. A webhook
+    is not told of its own alarm."""
+    if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
+        return
+    key = keys.first()
+    for alarm in list(Alarm.objects.exclude(told=F("state")).order_by("pk")[:100]):
+        moment = alarm.changed_at or at
+        found = [
+            (wants.id, event)
+            for event in webhook_events.of_alarm(alarm.key, alarm.since, alarm.told, alarm.state, moment, key)
+            for wants in wanting
+            if event.type in wants.events and not alarm.key.endswith(f" {wants.id}")
+        ]
+        together(lambda alarm=alarm, found=found: _write_alarm(alarm, found, at))  # type: ignore[misc]
+
+
+def _write_alarm(alarm: Alarm, found: Sequence[tuple[str, Event]], at: datetime) -> None:
+    with writing():
+        if Alarm.objects.filter(pk=alarm.pk, told=alarm.told, state=alarm.state).update(told=alarm.state):
+            _deliver_to_active(found, at)
+
+
 # ------------------------------------------------------------------------------------------------ jobs: runs, imports
 
 
@@ -262,5 +292,9 @@ def _write_job(job: Run | Import, found: Sequence[tuple[str, Event]], at: dateti
     with writing():
         there = type(job)._default_manager.filter(pk=job.pk, told=job.told)
         if there.update(told=job.state):
-            active = set(Webhook.objects.active().filter(pk__in={id for id, _ in found}).values_list("pk", flat=True))
-            _deliver(_rows([(webhook, event) for webhook, event in found if webhook in active], at), at)
+            _deliver_to_active(found, at)
+
+
+def _deliver_to_active(found: Sequence[tuple[str, Event]], at: datetime) -> None:
+    active = set(Webhook.objects.active().filter(pk__in={id for id, _ in found}).values_list("pk", flat=True))
+    _deliver(_rows([(webhook, event) for webhook, event in found if webhook in active], at), at)

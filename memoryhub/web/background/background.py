@@ -43,7 +43,8 @@ WORDS = {
     "findings": (gettext_lazy("Findings"), gettext_lazy("check that resolved findings are still resolved")),
     "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
     "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send events")),
-    "mail": (gettext_lazy("E-mail"), gettext_lazy("sends the messages that wait, and digests and alarms that are due")),
+    "mail": (gettext_lazy("E-mail"), gettext_lazy("sends the messages that wait, and digests that are due")),
+    "alarms": (gettext_lazy("Alarms"), gettext_lazy("finds what needs an administrator, for e-mail and webhooks")),
     "stream": (
         gettext_lazy("Audit stream"),
         gettext_lazy("writes every audit entry to where a SIEM reads it"),

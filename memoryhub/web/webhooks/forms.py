@@ -23,8 +23,8 @@ PROGRAM, CHAT = "program", "chat"
 AT_FIRST = ("review.needed", "proposal.opened", "finding.opened")
 """The events that are ticked for a new webhook."""
 
-NOT_OF_A_STORE = frozenset(("memory_store.created",))
-"""Events that a webhook of a store cannot receive, because they happen before the webhook can exist."""
+NOT_OF_A_STORE = frozenset(("memory_store.created", *GROUPS["alarm"]))
+"""Events that a webhook of a store cannot receive: they happen before the webhook can exist, or to the hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,7 @@ class WebhookForm(forms.Form):
                 ],
             )
             for group, names in GROUPS.items()
+            if self.of_hub or not NOT_OF_A_STORE.issuperset(names)
         ]
 
     def settings(self) -> WebhookSettings:

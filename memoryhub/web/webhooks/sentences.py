@@ -18,6 +18,7 @@ GROUPS: Mapping[str, Words] = {
     "finding": gettext_lazy("Findings"),
     "retention_run": gettext_lazy("Retention runs"),
     "import": gettext_lazy("Imports"),
+    "alarm": gettext_lazy("Alarms of the hub"),
 }
 
 PROBLEMS: Mapping[str, Words] = {
