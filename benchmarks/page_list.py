@@ -238,7 +238,9 @@ LINES: tuple[Line, ...] = (
 )  # fmt: skip
 
 NOT_PAGES = {
-    **dict.fromkeys(("browsers", "browsers_of", "second_step"), "a few rows of one person by an index"),
+    **dict.fromkeys(
+        ("administrator", "browsers", "browsers_of", "second_step"), "a few rows of one person by an index"
+    ),
     **dict.fromkeys(("provider", "provider_back"), "lead to the identity provider and back"),
     "add_app": "a form", "acts": "some requests of people", "act_request": "one row by its id",
     "invitation": "the page of a secret link, which has no store", "receipt": "one row by its id",

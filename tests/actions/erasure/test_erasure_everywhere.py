@@ -77,7 +77,7 @@ OF_MACHINES: dict[str, str] = {
             "Mail.problem", "BrowserSession.grant", "Authenticator.kind",
             "Authenticator.secret", "Authenticator.credential", "MailChoice.digest", "CallCount.command",
             "CallCount.door",
-            "CallCount.outcome", "CallCount.buckets",
+            "CallCount.outcome", "CallCount.buckets", "Alarm.state", "Alarm.told",
         ],
         MADE_HERE,
     ),
