@@ -128,6 +128,8 @@ def test_the_page_starts_one_in_the_background(store: MemoryStore, alice: User, 
         "two landmarks have two names"
     )
     assert AuditEntry.objects.of_chain(store.pk).get(command="evaluate_memory").actor_kind == "user"
+    own = AuditEntry.objects.filter(author_id=alice.pk).exclude(command="sign_in").values_list("command", flat=True)
+    assert set(own) <= {"start_evaluation", "evaluate_memory", "create_agent", "issue_key"}, "copies are the hub's"
     call_command("verify_audit", chain=store.pk, verbosity=0)
 
 

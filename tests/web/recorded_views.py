@@ -12,7 +12,7 @@ from tests.write_guard import arranging
 
 MARK = "\u0258\u0259\u0258"
 """Three letters that stand at the end of each line of a memory, and nowhere else."""
-TEXTS = ("file_text", "old_str", "new_str", "insert_text")
+TEXTS, WHOLE = ("file_text", "old_str", "new_str", "insert_text"), ("file_text", "insert_text")
 
 
 def mark_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,12 +20,14 @@ def mark_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = story.runs()
     for run in runs:
         for call in run.calls:
-            call.update({name: _marked(call[name]) for name in TEXTS if name in call})
+            call.update({name: _marked(call[name], is_whole=name in WHOLE) for name in TEXTS if name in call})
     monkeypatch.setattr(story, "runs", lambda: runs)
 
 
-def _marked(text: Any) -> Any:
-    return text.replace("\n", f"{MARK}\n") if isinstance(text, str) else text
+def _marked(text: Any, *, is_whole: bool) -> Any:
+    if not isinstance(text, str):
+        return text
+    return text.replace("\n", f"{MARK}\n") + (MARK if is_whole and not text.endswith("\n") else "")
 
 
 def record_everywhere() -> None:

@@ -67,6 +67,11 @@ class Worker:
     def act(self) -> Act:
         return Act(self.actor, self.door, timezone.now())
 
+    @property
+    def on_copy(self) -> Act:
+        """Return what is done to throw-away copies, which nobody asked for: the hub does it, not a person."""
+        return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
+
     def beat(self) -> None:
         """Note now and then that the work goes on. Raises Stopped, LostRun and _Interrupted."""
         if self.stop.is_set():
@@ -187,21 +192,21 @@ def _problem(error: Exception) -> str:
 
 
 def _is_passed(worker: Worker, case: Case, model: Model, caller: Caller) -> bool:
-    copy = evaluations.copied(worker.one, worker.name, worker.act)
+    copy = evaluations.copied(worker.one, worker.name, worker.on_copy)
     try:
-        _plant(copy, case, worker.act)
+        _plant(copy, case, worker.on_copy)
         before = _memories(copy)
         answers = []
         for number, session in enumerate(case.sessions, 1):
             worker.require_may()
             worker.beat()
             if case.erases and number == len(case.sessions):
-                _erase(copy, case.erases, worker.act)
+                _erase(copy, case.erases, worker.on_copy)
             answers.append(_talk(copy, session, model(session), caller, f"{case.name}-{number}"))
         made = {path: text for path, text in _memories(copy).items() if before.get(path) != text}
         return case.passes(Outcome(answers, made))
     finally:
-        delete.delete_copy(copy, worker.act)
+        delete.delete_copy(copy, worker.on_copy)
 
 
 def _talk(copy: str, session: Session, ask: Ask, caller: Caller, name: str) -> str:
