@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.actions.verification.entries import ANY_SESSION
-from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.text.filter_words import NOT
 from memoryhub.web.common.filter_keys import VERSION
 from memoryhub.web.proposals.rows import Row as Heading
@@ -22,6 +22,8 @@ from memoryhub.web.review.proposed import oldest_open
 SIZE = 6
 LOOK = 300
 """How many versions are read to form groups, the oldest first."""
+LOOK_BACK = 50
+"""How many versions are read to form the newest group, where it is not among the first ones."""
 MOST_STORES = 20
 """How many stores are read, those with the oldest versions first."""
 
@@ -38,7 +40,8 @@ class Group:
     """The versions of one session in a store, or of one author without a session, oldest first.
 
     `found` is the number of open findings in their memories; `review_url` is the inbox with these versions. `is_cut`
-    says that not all versions of the store were read, so that the group may have more.
+    says that not all versions of the store were read, so that the group may have more. `is_newest` says that it is
+    shown because it is the newest one, although others have waited longer.
     """
 
     store: MemoryStore
@@ -50,6 +53,11 @@ class Group:
     found: int
     may_decide: bool
     is_cut: bool
+    is_newest: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.store.pk, self.entry.session or self.entry.author_id or ""
 
     @property
     def plus(self) -> str:
@@ -85,7 +93,10 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return the rows to show: groups with open findings first, then the oldest groups and proposals."""
+    """Return the rows to show: groups with open findings first, then the oldest groups and proposals.
+
+    If not all have room, the last row is the newest group: who looks for what has just happened finds it here.
+    """
     begins = _begins(stores)
     roles = roles_in(user, [store.pk for store, _ in begins])
     groups: list[Group] = []
@@ -101,7 +112,30 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
     both.sort(key=_rank)
     is_cut = left <= 0 or len(begins) == MOST_STORES
     oldest = min([_rank(row)[1] for row in both] + [since for _, since in begins[:1]], default=None)
-    return Waiting(both[:SIZE], oldest, is_cut or len(both) > SIZE)
+    rows, has_more = both[:SIZE], is_cut or len(both) > SIZE
+    newest = _newest([store for store, _ in begins], groups, user, roles) if has_more else None
+    if newest and newest.key not in [row.key for row in rows if isinstance(row, Group)]:
+        rows = [*rows[: SIZE - 1], replace(newest, is_newest=True)]
+    return Waiting(rows, oldest, has_more)
+
+
+def _newest(
+    stores: Sequence[MemoryStore], groups: Sequence[Group], user: User, roles: Mapping[str, Role]
+) -> Group | None:
+    """Return the group of the newest version in some stores: one of `groups`, or one of the newest versions."""
+    unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("-seq")
+    begun = MemoryStore.objects.filter(pk__in=[store.pk for store in stores])
+    latest = begun.annotate(latest=Subquery(unreviewed.values("created_at")[:1])).order_by("-latest", "pk")
+    store = latest.filter(latest__isnull=False).first()
+    if store is None:
+        return None
+    rows = [_Row(*row) for row in _unreviewed(store.pk).reverse().values_list(*_COLUMNS)[:LOOK_BACK]][::-1]
+    may_decide = user.is_superuser or (store.pk in roles and roles[store.pk].includes(WHO))
+    last = rows[-1].id if rows else ""
+    found = next(
+        (one for one in _groups(store, rows, may_decide=may_decide, is_cut=True) if last in one.versions), None
+    )
+    return next((one for one in groups if found and one.key == found.key), found)
 
 
 def _rank(row: Group | Heading) -> tuple[bool, datetime]:
@@ -119,9 +153,15 @@ def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:
     return [(store, store.since) for store in begun]
 
 
+_COLUMNS = ("seq", "pk", "memory_id", "created_at")
+
+
+def _unreviewed(store_id: str) -> QuerySet[MemoryVersion]:
+    return MemoryVersion.objects.filter(store_id=store_id).unreviewed().order_by("seq", "pk")
+
+
 def _oldest(store_id: str, most: int) -> list[_Row]:
-    unreviewed = MemoryVersion.objects.filter(store_id=store_id).unreviewed().order_by("seq", "pk")
-    return [_Row(*row) for row in unreviewed.values_list("seq", "pk", "memory_id", "created_at")[:most]]
+    return [_Row(*row) for row in _unreviewed(store_id).values_list(*_COLUMNS)[:most]]
 
 
 def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cut: bool) -> list[Group]:

@@ -201,6 +201,21 @@ def test_each_group_leads_to_exactly_its_versions(caller: Caller, alice: User) -
     assert "-session:any" in inbox(client, session="any").context["problem"]
 
 
+@pytest.mark.both_databases
+def test_the_newest_session_stands_beside_the_oldest_ones(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(waiting.SIZE + 2):
+        caller.session = f"run-{number}"
+        caller.create(f"/{number}.md", "one\n")
+    for look in (waiting.LOOK, waiting.SIZE):
+        monkeypatch.setattr(waiting, "LOOK", look)
+        answer = today(alice)
+        groups = answer.context["waiting"].rows
+        assert [group.session for group in groups] == ["run-0", "run-1", "run-2", "run-3", "run-4", "run-7"]
+        assert [group.is_newest for group in groups] == [False] * 5 + [True] and "the newest" in words(answer)
+
+
 def test_versions_whose_entries_were_removed_are_not_said_to_be_reviewed(caller: Caller, alice: User) -> None:
     caller.create("/a.md", "x")
     with tampering():

@@ -207,3 +207,12 @@ def test_an_import_ends_when_whoever_started_it_may_no_longer_write(
     assert finished(job).state == ImportState.FAILED and len(there) == 1 and contents(store) == there
     assert "The person who started it may no longer change memories here." in text_of(signed_in(superuser), job)
     assert_audit_is_right(store)
+
+
+@pytest.mark.both_databases
+def test_import_leads_to_the_form_and_the_form_to_earlier_imports(store: MemoryStore, carol: User) -> None:
+    browser, new = signed_in(carol), reverse("new_import", args=[store.pk])
+    assert f'href="{new}"' in browser.get(reverse("store", args=[store.pk])).content.decode()
+    assert "Earlier imports" not in browser.get(new).content.decode()
+    brought(browser, store)
+    assert "Earlier imports" in browser.get(new).content.decode()
