@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from memoryhub import chain, ids
@@ -75,6 +76,15 @@ class Holds:
         """Return the freezing hold on a memory, its path, a directory above it or the store, or None."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
+    def end(self, memory_id: str, path: str) -> datetime | None:
+        """Return when the last of the holds and pins over a memory ends by itself; None if one of them has no last day,
+        or if there is none."""
+        over = [self.pinned_memories.get(memory_id), self.legal_memories.get(memory_id)]
+        for place in (*paths.ancestors(path), path):
+            over += [self.pinned_places.get(place), self.legal_places.get(place)]
+        ends = [hold.ends_at for hold in over if hold]
+        return None if None in ends else max(filter(None, ends), default=None)
+
     def pin(self, memory_id: str, path: str) -> Hold | None:
         """Return the pin on a memory, its path, a directory above it or the store, or None."""
         return self.pinned_memories.get(memory_id) or _above(self.pinned_places, path)
@@ -86,9 +96,11 @@ def _above(places: Marks, path: str) -> Hold | None:
 
 
 def holds_of(store_id: str, at: datetime) -> Holds:
-    """Return the holds and pins of a store that are in force at a moment."""
+    """Return the holds and pins of a store that are in force at a moment. Of several on one place, it is the one that
+    lasts longest."""
     found = Holds()
-    for hold in Hold.objects.of_store(store_id).active(at).order_by("-kind", "id"):  # pins first: a hold replaces them
+    in_force = Hold.objects.of_store(store_id).active(at).order_by("-kind", F("ends_at").asc(nulls_last=True), "id")
+    for hold in in_force:  # pins first: a hold replaces them
         if hold.memory is not None:
             found.memories[hold.memory] = hold
         else:

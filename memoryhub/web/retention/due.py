@@ -45,11 +45,13 @@ class Fate:
 class Kept:
     """The pins and holds on a memory, and its fate.
 
-    `fate` is None for a live memory if there are no policies.
+    `fate` is None for a live memory if there are no policies. `held_until` is when the last of the pins and holds ends
+    by itself; None if one of them has no last day.
     """
 
     holds: Sequence[Hold]
     fate: Fate | None
+    held_until: datetime | None = None
 
     @property
     def legal(self) -> Hold | None:
@@ -57,8 +59,11 @@ class Kept:
 
     @property
     def until(self) -> datetime | None:
-        """Return when a policy will remove the memory; None as long as a pin or a hold keeps it, or if none will."""
-        return None if self.holds or self.fate is None or self.fate.due is None else self.fate.due.at
+        """Return when a policy will remove the memory; None if none will, or if a pin or a hold without a last day
+        keeps it."""
+        if self.fate is None or self.fate.due is None or (self.holds and self.held_until is None):
+            return None
+        return max(filter(None, (self.fate.due.at, self.held_until)))
 
 
 def facts_of(memory: Memory) -> Facts:
@@ -92,7 +97,7 @@ def kept(memory: Memory, now: datetime) -> Kept:
 def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime) -> Kept:
     """Return the holds and the fate of a memory by the policies and the holds of its store."""
     fate = fate_of(memory, saved, now) if saved or not memory.is_live else None
-    return Kept(_over(found, memory.pk, memory.path), fate)
+    return Kept(_over(found, memory.pk, memory.path), fate, found.end(memory.pk, memory.path))
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:

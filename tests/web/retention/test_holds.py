@@ -217,6 +217,20 @@ def test_the_trash_says_who_must_let_go_of_what_is_held(client: Client, store: M
     assert url("explain_path", store.pk) in said["due"] and url("holds", store.pk) not in said["due"]
 
 
+@pytest.mark.both_databases
+def test_the_trash_says_until_when_a_hold_with_a_last_day_keeps_something(client: Client, store: MemoryStore) -> None:
+    policy(store, trash_days=30)
+    write(store, "/a.md")
+    curation.delete(store.pk, "/a.md", act())
+    ends = timezone.now() + timedelta(days=400)
+    for last in (ends, ends - timedelta(days=100)):
+        holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="case 1", path="/a.md", ends_at=last)
+    trash = page(client, url("trash", store.pk))
+    assert "someone releases the hold" not in trash and f'datetime="{ends.isoformat()[:16]}' in trash
+    holds.place(store.pk, act(), kind=HoldKind.PIN, reason="needed", path="")
+    assert "someone unpins it" in page(client, url("trash", store.pk))
+
+
 def test_the_hold_follows_a_memory_that_is_renamed(client: Client, store: MemoryStore) -> None:
     memory = write(store, "/a.md")
     place(client, store, "/a.md")
