@@ -1,4 +1,4 @@
-"""What undid an import or a merge, as pages say it."""
+"""What undid an import, a merge or a retention run, as pages say it."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,6 @@
 """Data for the pages of runs: the progress, what happened to each memory and why, and what can be undone."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,8 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memoryhub import ids
+from memoryhub.actions.history.undone import undoing
 from memoryhub.actions.memories.selection_restore import Obstacle, obstacles
 from memoryhub.models import AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState
+from memoryhub.web.common.undone import Undone
 from memoryhub.web.retention import rows, sentences
 
 SIZE = 200
@@ -112,13 +115,22 @@ def _figures(run: Run) -> list[tuple[int, str]]:
     return [(count, words) for count, words in found if count]
 
 
-def undone(run: Run) -> AuditEntry | None:
-    """Return the newest entry that undid a run, or None.
+def undone(run: Run) -> Undone | None:
+    """Return what undid a run, in whole or in part; None if nothing came back, or if it was taken back since.
 
     Entries that undo runs are few, so the scan of their inputs is short.
     """
-    entries = AuditEntry.objects.of_chain(run.store_id or "").of_command("undo_run")
-    return entries.filter(ok=True, input__contains=run.pk).newest().first()
+    store_id = run.store_id or ""
+    entries = AuditEntry.objects.of_chain(store_id).of_command("undo_run").filter(ok=True, input__contains=run.pk)
+    came = {
+        seq: int(json.loads(input or "{}").get("memories", 0)) for seq, input in entries.values_list("seq", "input")
+    }
+    came = {seq: count for seq, count in came.items() if count}
+    for seq, again in undoing(store_id, came).items() if came else ():
+        came[seq] -= again.count
+    in_force = [seq for seq, count in came.items() if count > 0]
+    entry = entries.filter(seq__in=in_force).newest().first() if in_force else None
+    return Undone(entry, sum(came[seq] for seq in in_force), run.expired) if entry else None
 
 
 def items(run: Run, after: int) -> Lines:

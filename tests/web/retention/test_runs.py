@@ -13,6 +13,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Run, RunItem, User
 from memoryhub.web.retention import runs as runs_pages, runs_rows
 from tests.fixtures import BY, signed_in
+from tests.web.browser_forms import form_with
 from tests.web.memories.pages import act, newest, page, write
 from tests.web.retention.pages import begun, policy, ran, some, url
 
@@ -142,6 +143,11 @@ class TestUndo:
         assert "1 stays in the trash, because its text was redacted." in html
         html = page(client, url("run", run.pk))
         assert "2 memories of this run" in html and "Undo this run" not in html
+        assert "This run was undone in 1 of 3 memories by" in " ".join(html.split())
+        undo = url("undo_entry", store.pk, newest(store).seq)
+        client.post(undo, form_with(page(client, undo), "digest"))
+        assert Memory.objects.live().filter(path=many[2].path).count() == 0
+        assert "This run was undone" not in page(client, url("run", run.pk))
 
     def test_one_that_was_restored_meanwhile_is_left(
         self, client: Client, store: MemoryStore, many: list[Memory]
