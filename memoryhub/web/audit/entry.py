@@ -45,7 +45,7 @@ from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.comparisons import Sides, sides
 from memoryhub.web.common.removed_history import first_seq, start_of, starts_at
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.shown_texts import shows_versions
+from memoryhub.web.common.shown_texts import shows, shows_versions
 from memoryhub.web.common.versions import text_before, text_of
 
 MOST_VERSIONS = 100
@@ -130,8 +130,8 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
     }
     versions = _versions(found)
     if store is not None:
-        in_call = [change.version for change in versions["changes"] if change.closed]
-        shows_versions(request, store, [*of_changes(versions["changes"]), *in_call, *_answered(found, answer)])
+        shows_versions(request, store, [*of_changes(versions["changes"]), *_answered(found, answer)])
+        shows(request, store, in_input(found))
     return render(request, "audit/entry.html", context | versions)
 
 
@@ -189,6 +189,14 @@ def of_changes(changes: Iterable[Change]) -> Iterator[MemoryVersion | None]:
     for change in changes:
         if change.diff is not None:
             yield from (change.before, change.version)
+
+
+def in_input(found: AuditEntry) -> Iterator[tuple[str, str | None]]:
+    """Yield the memory and the version of which the input of a call has the text, or a part of it, also if they are
+    gone."""
+    wrote = found.ok and found.digest is not None and found.command not in ("rename", "delete")
+    if found.memory and wrote and found.actor_kind == ActorKind.KEY:
+        yield found.memory, found.version
 
 
 def _answered(found: AuditEntry, answer: Answer | None) -> Iterable[MemoryVersion]:

@@ -108,7 +108,7 @@ def masked_system(run: ClaudeRun) -> str:
     return _Masking(run.store_id)(run.system)
 
 
-def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
+def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]:
     """Yield (store, memory, version) of the versions of which the calls among some items show texts."""
     return in_calls(item.told.call for items in parts for item in items if item.told)
 

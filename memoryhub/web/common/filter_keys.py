@@ -99,7 +99,7 @@ def _group_of(command: str) -> int:
 
 
 _GROUPS = (gettext_lazy("Changes of memories"), gettext_lazy("Reads"), gettext_lazy("Everything else"))
-READS = frozenset(("view", "search", "history"))
+READS = frozenset(("view", "view_text", "search", "history"))
 _LENGTHS = ("24h", "7d", "30d")
 
 KEYS: Mapping[str, Key] = {

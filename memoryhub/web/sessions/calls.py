@@ -15,7 +15,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.kinds import proposal_in
 from memoryhub.protocol.results import PROPOSED
 from memoryhub.text.diffs import shortened
-from memoryhub.web.audit.entry import Change, call_of, changes_of, of_changes
+from memoryhub.web.audit.entry import Change, call_of, changes_of, in_input, of_changes
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from memoryhub.web.audit.rows import error_of, memories_there, memory_url
@@ -160,10 +160,12 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
     return f"{chain}:{seq}"
 
 
-def in_calls(calls: Iterable[Call]) -> Iterator[tuple[str, str, str]]:
+def in_calls(calls: Iterable[Call]) -> Iterator[tuple[str, str, str | None]]:
     """Yield (store, memory, version) of the versions of which calls show texts."""
     for call in calls:
-        shown = [call.version] if call.passage is not None or (call.raw and call.change) else []
+        if call.raw:
+            yield from ((call.entry.chain, *place) for place in in_input(call.entry))
+        shown = [call.version] if call.passage is not None else []
         shown += of_changes([call.change] if call.change else [])
         yield from ((one.store_id, one.memory_id, one.pk) for one in shown if one is not None and one.text_id)
 

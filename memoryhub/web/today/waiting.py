@@ -112,11 +112,11 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
     both.sort(key=_rank)
     is_cut = left <= 0 or len(begins) == MOST_STORES
     oldest = min([_rank(row)[1] for row in both] + [since for _, since in begins[:1]], default=None)
-    rows, has_more = both[:SIZE], is_cut or len(both) > SIZE
+    first, has_more = both[:SIZE], is_cut or len(both) > SIZE
     newest = _newest([store for store, _ in begins], groups, user, roles) if has_more else None
-    if newest and newest.key not in [row.key for row in rows if isinstance(row, Group)]:
-        rows = [*rows[: SIZE - 1], replace(newest, is_newest=True)]
-    return Waiting(rows, oldest, has_more)
+    if newest and newest.key not in [row.key for row in first if isinstance(row, Group)]:
+        first = [*first[: SIZE - 1], replace(newest, is_newest=True)]
+    return Waiting(first, oldest, has_more)
 
 
 def _newest(

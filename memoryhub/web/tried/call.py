@@ -17,7 +17,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text import keeping
 from memoryhub.text.visible import without_hidden
-from memoryhub.web.audit.entry import call_of
+from memoryhub.web.audit.entry import call_of, in_input
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person
@@ -96,8 +96,7 @@ def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dic
     call = call_of(found, Entries([found])) if found else None
     if found is None or call is None:
         return forms.begun_with(request.GET)
-    if found.memory and found.digest:  # the call wrote a text
-        shows(request, store, [(found.memory, found.version)])
+    shows(request, store, in_input(found))
     who = found.actor_id if found.actor_id in keys else ""
     try:
         return forms.begun_with_call(keeping.parts(json.loads(call.raw))[0], who)

@@ -17,6 +17,7 @@ from memoryhub.models import Access, Agent, AuditEntry, Door, Memory, MemoryStor
 from memoryhub.models.audit import ActorKind
 from tests.fixtures import BY
 from tests.web.history.versions import Caller
+from tests.web.recorded_views import MARK
 
 POLICY = Actor(ActorKind.POLICY.value, "policy_of_the_tests", "policy_of_the_tests", "Tidy up")
 MASK = "[redacted]"
@@ -49,7 +50,7 @@ def damaged_demo(now: datetime) -> Gaps:
     caller = Caller(store, secret, now, session="ticket-4600")
     memory = Memory.objects.at("/refund_policies.xml").get(store=store)
     for number in range(HISTORY):
-        caller.call("insert", path=f"/memories{memory.path}", insert_line=3, insert_text=f"line {number}\n")
+        caller.call("insert", path=f"/memories{memory.path}", insert_line=3, insert_text=f"line {number} {MARK}\n")
         caller.call("view", path=f"/memories{memory.path}")
     return make_gaps(store, Memory.objects.get(pk=memory.pk))
 
