@@ -50,6 +50,7 @@ class Group:
     versions: Sequence[str]
     memories: int
     oldest: datetime
+    latest: datetime
     found: int
     may_decide: bool
     is_cut: bool
@@ -113,8 +114,10 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
     is_cut = left <= 0 or len(begins) == MOST_STORES
     oldest = min([_rank(row)[1] for row in both] + [since for _, since in begins[:1]], default=None)
     first, has_more = both[:SIZE], is_cut or len(both) > SIZE
-    newest = _newest([store for store, _ in begins], groups, user, roles) if has_more else None
-    if newest and newest.key not in [row.key for row in first if isinstance(row, Group)]:
+    newest = max(groups, key=lambda group: group.latest, default=None)
+    if is_cut:
+        newest = _newest([store for store, _ in begins], groups, user, roles)
+    if has_more and newest and newest.key not in [row.key for row in first if isinstance(row, Group)]:
         first = [*first[: SIZE - 1], replace(newest, is_newest=True)]
     return Waiting(first, oldest, has_more)
 
@@ -196,6 +199,7 @@ def _group(
         versions=[row.id for row in rows],
         memories=len(memories),
         oldest=rows[0].at,
+        latest=rows[-1].at,
         found=sum(found.get(memory, 0) for memory in memories),
         may_decide=may_decide,
         is_cut=is_cut,
