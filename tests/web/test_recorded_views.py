@@ -112,6 +112,7 @@ def test_a_page_with_several_memories_names_them_in_one_entry(memory: Memory, al
     assert entry.memory is None and len(told(entry)["memories"]) == 2 and len(told(entry)["versions"]) == 3
     assert "read 2 memories on the page “Review”" in text(client.get(f"/stores/{memory.store_id}/audit"))
     address = "/search?q=Quellenberg"
+    assert NOTICE in text(client.get("/search?q=nowhere")) and len(recorded(memory.store_id)) == 1
     while found := re.search(r'hx-get="(/search)?([?][^"]*at=[^"]*)"', text(client.get(address))):
         address = "/search" + unescape(found[2])
     assert told(recorded(memory.store_id)[1]) == {

@@ -17,7 +17,8 @@ Place = tuple[str, str | None]
 
 
 def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
-    """Note that the page shows texts of these memories, or parts of them."""
+    """Note that the page shows texts of these memories, or parts of them. Without any, it only says that the store
+    records it."""
     if not store.records_views:
         return
     noted = request.__dict__.setdefault("shown_texts", {}).setdefault(store.pk, {})

@@ -27,7 +27,7 @@ from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.mark_filter import mark_filter
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.shown_texts import shows_of_stores
+from memoryhub.web.common.shown_texts import shows, shows_of_stores
 from memoryhub.web.search import not_found
 from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
 from memoryhub.web.search.results import in_excerpts, results
@@ -61,6 +61,8 @@ def search(request: Request) -> HttpResponse:
     except BadPlace:
         context["problem"] = _("This link is out of date. Search again.")
     shows_of_stores(request, in_excerpts(context.get("results", ())))
+    for store in context.get("searched", ()):
+        shows(request, store, ())  # the page says that they record it, also before anything is found
     if request.htmx and not request.htmx.history_restore_request and parameters.get("at"):
         return render(request, "search/_part.html", context)
     query = context["query"]
@@ -102,6 +104,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
+        "searched": stores.values(),
         **_holdable(stores, wanted.masked, query),
         **_erasable(user, query, list(stores)),
     }
