@@ -143,7 +143,7 @@ def test_keys_go_to_places_and_move_in_lists(desk: Page, live_server: LiveServer
     expect(desk).to_have_url(f"{live_server.url}/stores")
 
 
-@pytest.mark.parametrize("address", ["/stores", "/audit"])
+@pytest.mark.parametrize("address", [pytest.param("/stores", marks=pytest.mark.long), "/audit"])
 def test_a_capital_f_goes_to_the_filter_where_keys_are_only_letters(
     desk: Page, live_server: LiveServer, address: str
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_draft_with_the_memorys_text_is_not_offered(
     expect_no_drafts(desk)
 
 
+@pytest.mark.long
 def test_a_new_memory_has_drafts_too(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
     url = f"{live_server.url}/stores/{store.id}/new"
     desk.goto(url)
@@ -143,6 +144,7 @@ def test_a_new_memory_has_drafts_too(desk: Page, live_server: LiveServer, store:
     expect_no_drafts(desk)
 
 
+@pytest.mark.long
 def test_a_merge_that_was_left_is_taken_up_again(desk: Page, edit_url: str, memory: Memory, superuser: User) -> None:
     desk.goto(edit_url)
     type_text(desk, "one\nMINE\nthree\n")

@@ -35,7 +35,7 @@ def note(page: Page, path: str) -> str:
     return page.locator("[data-review-item]", has_text=path).first.get_by_label("Note").input_value()
 
 
-@pytest.mark.parametrize("leave", ["Enter", "Escape"])
+@pytest.mark.parametrize("leave", ["Enter", pytest.param("Escape", marks=pytest.mark.long)])
 def test_a_note_is_written_by_key_and_enter_and_escape_only_leave_it(
     page: Page, live_server: LiveServer, made: list[Memory], alice: User, leave: str
 ) -> None:

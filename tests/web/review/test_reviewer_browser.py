@@ -228,6 +228,7 @@ def sees_that_the_line_is_gone(desk: Page, memory: Memory) -> None:
     expect(desk.locator("#review-list")).not_to_contain_text("ticket-4498")
 
 
+@pytest.mark.long
 def test_of_a_line_that_an_address_marks_w_says_who_has_seen_it(
     desk: Page, live_server: LiveServer, service: MemoryStore, memory: Memory
 ) -> None:
@@ -260,6 +261,7 @@ def test_without_script_tab_and_enter_are_enough(plain: Page, service: MemorySto
     assert waiting("ticket-4498") == []
 
 
+@pytest.mark.long
 def test_without_script_one_version_is_reverted_from_the_inbox(
     plain: Page, service: MemoryStore, memory: Memory
 ) -> None:

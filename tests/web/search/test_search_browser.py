@@ -103,6 +103,7 @@ def test_an_answer_that_comes_too_late_is_dropped(desk: Page) -> None:
     expect(desk.get_by_role("option")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_the_finders_page_follows_what_is_typed(desk: Page, memory: Memory, live_server: LiveServer) -> None:
     desk.goto(live_server.url + reverse("find", args=[memory.store_id]))
     expect(desk.get_by_role("searchbox", name="Parts of a path")).to_be_focused()
