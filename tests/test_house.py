@@ -15,6 +15,8 @@ MADE = ("migrations", "vendor", "node_modules", "locale")
 OURS = ("memoryhub", "tests", "benchmarks", "templates", "static", "tools")
 TYPES = frozenset({".py", ".html", ".css", ".js", ".mjs", ".sh"})
 NAMES = re.compile(r"&\w+;|\b(MemoryHub|SHA-256|JSON|CSV|HMAC|Markdown|curl|Python)\b")
+OPENS = re.compile(r'(?:#.*\n)*"""')
+"""A module that says what it is for."""
 UNDONE = re.compile(r"\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b")
 
 
@@ -109,7 +111,7 @@ def test_a_file_is_short_and_nothing_in_it_is_left_undone() -> None:
 def test_functions_are_short_and_a_module_says_what_it_is_for() -> None:
     files = our_files("memoryhub", types=frozenset({".py"}))
     assert wrong(files, lambda source: list(too_long(source))) == {}
-    assert wrong(files, lambda source: bool(source.strip()) and not ast.get_docstring(ast.parse(source))) == {}
+    assert wrong(files, lambda source: bool(source.strip()) and not OPENS.match(source)) == {}
 
 
 def test_a_template_needs_no_exception_from_the_policy() -> None:

@@ -279,8 +279,15 @@ class Crash(BaseException):
 STEPS = ("write", "fsync", "link", "replace")
 
 
-@pytest.mark.parametrize("is_done", [False, True], ids=["before it", "after it"])
-@pytest.mark.parametrize("has_links", [True, False], ids=["with hard links", "without hard links"])
+@pytest.mark.parametrize(
+    ("has_links", "is_done"),
+    [
+        pytest.param(True, False, id="before it, with hard links"),
+        pytest.param(False, True, id="after it, without hard links"),
+        pytest.param(True, True, id="after it, with hard links", marks=pytest.mark.long),
+        pytest.param(False, False, id="before it, without hard links", marks=pytest.mark.long),
+    ],
+)
 def test_a_crash_at_any_step_of_closing_a_file_is_made_good_by_the_next_checkpoint(
     hub: Hub, own_checkpoints: Path, tmp_path: Path, is_done: bool, has_links: bool
 ) -> None:
