@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.api.harness import Hub, assert_audit_is_right, assert_kept, contents, newest_entry
+from tests.in_turn import in_turn
 from tests.long import is_tried
 
 VECTORS: list[dict[str, Any]] = json.loads(
@@ -19,7 +18,7 @@ def test_there_are_vectors() -> None:
     assert len({vector["id"] for vector in VECTORS}) == len(VECTORS)
 
 
-@pytest.mark.parametrize(("number", "vector"), list(enumerate(VECTORS)), ids=[vector["id"] for vector in VECTORS])
+@in_turn(("number", "vector"), enumerate(VECTORS))
 def test_the_vector_is_answered_exactly_and_leaves_one_entry(hub: Hub, number: int, vector: dict[str, Any]) -> None:
     for command in vector["setup"]:
         hub.call(**command)

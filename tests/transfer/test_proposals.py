@@ -21,6 +21,7 @@ from memoryhub.transfer.bundle import Refused
 from tests.api.harness import Hub
 from tests.api.memory_calls import Api
 from tests.fixtures import BY, signed_in
+from tests.in_turn import in_turn
 from tests.transfer import trips
 from tests.transfer.exported import export, lines_of, of_type
 from tests.web.history.versions import Caller
@@ -228,7 +229,7 @@ def test_an_agent_that_the_hub_does_not_know_is_unknown(caller: Caller, store: M
     assert "Merged" in html and "without asking" not in html
 
 
-@pytest.mark.parametrize("damage", [
+@in_turn("damage", [
     {"changes": []}, {"changes": "x"}, {"changes": [1]}, {"agent": None}, {"opened_at": "yesterday"},
     {"changes": [{"path": "/a", "deletes": "no"}]}, {"changes": [{"path": "/a", "deletes": True}]},
     {"changes": [{"path": "/a", "deletes": False}]}, {"changes": [{"path": "/a", "deletes": False, "content": "\0"}]},

@@ -16,6 +16,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, Agent, AuditEntry, Key, MemoryStore, Role, Session, User
 from memoryhub.web.agents.urls import urlpatterns
 from tests.fixtures import BY, signed_in
+from tests.in_turn import in_turn
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -289,7 +290,7 @@ def test_a_key_ends_after_a_day_of_the_persons_own(agent: Agent, store: MemorySt
     assert end is not None and end.isoformat() == f"{day + timedelta(days=1)}T00:00:00+00:00"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("field", "value"),
     [
         ("access", "root"), ("access", ""), ("scope", ""), ("scope", "every"), ("stores", []),

@@ -13,6 +13,7 @@ from memoryhub.actions.history import blame as blame_history
 from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
 from tests.fixtures import AT, BY, new_person, signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
@@ -189,7 +190,7 @@ def test_an_empty_text_has_no_lines(caller: Caller, bob: User) -> None:
     assert "The text is empty" in blame(bob, caller.create("/a.md", "")).content.decode()
 
 
-@pytest.mark.parametrize("written", ["x", "0", "-1", "99", "9" * 40, "²", "<b>"])
+@in_turn("written", ["x", "0", "-1", "99", "9" * 40, "²", "<b>"])
 def test_a_version_that_there_is_not_gets_a_sentence(written: str, caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "a\n")
     response = blame(bob, memory, f"?version={written}")

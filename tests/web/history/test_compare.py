@@ -10,6 +10,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.models import Agent, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.templatetags.visible import isolated
 from tests.fixtures import AT, signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act
 from tests.write_guard import tampering
@@ -82,7 +83,7 @@ def test_without_names_the_newest_is_compared_with_the_one_before(memory: Memory
     assert numbers(compared(bob, memory, "?to=2")) == (1, 2)
 
 
-@pytest.mark.parametrize("name", ["99", "0", "memver_nothing", "x", "-1", "9" * 30, "²", "%3Cscript%3E"])
+@in_turn("name", ["99", "0", "memver_nothing", "x", "-1", "9" * 30, "²", "%3Cscript%3E"])
 def test_a_version_that_is_not_there_gets_a_sentence(name: str, memory: Memory, bob: User) -> None:
     for query in (f"?from={name}&to=2", f"?from=1&to={name}"):
         response = compared(bob, memory, query)

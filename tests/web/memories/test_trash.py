@@ -16,6 +16,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Memory, MemoryStore, User
 from memoryhub.web.memories import trash
 from tests.fixtures import AT, BY, new_person, signed_in
+from tests.in_turn import in_turn
 from tests.web.browser_forms import form_with
 from tests.web.findings.flagged import CARD
 from tests.web.history.versions import Caller
@@ -98,8 +99,8 @@ class TestFilter:
         caller.call("delete", path="/memories/ab.md")
         curation.delete(store.id, "/A/x.md", act())
 
-    @pytest.mark.both_databases(each_case=True)
-    @pytest.mark.parametrize(
+    @pytest.mark.both_databases
+    @in_turn(
         ("query", "found"),
         [
             ("path:/a/", {"/a/1.md", "/a/2.md"}),
@@ -126,7 +127,7 @@ class TestFilter:
         html = client.get(reverse("trash", args=[store.id]), {"q": "path:/nowhere/"}).content.decode()
         assert "Nothing in the trash matches" in html and "Show all of the trash" in html
 
-    @pytest.mark.parametrize("query", ["door:web", "x:y", "path:a", "from:never", "agent:a\0", "<b>:x"])
+    @in_turn("query", ["door:web", "x:y", "path:a", "from:never", "agent:a\0", "<b>:x"])
     def test_what_cannot_be_read_is_said(self, client: Client, store: MemoryStore, query: str) -> None:
         html = page(client, reverse("trash", args=[store.id]) + f"?q={query}")
         assert 'role="alert"' in html and "<b>" not in html.partition("banner-danger")[2].partition("</p>")[0]

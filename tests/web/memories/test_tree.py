@@ -15,6 +15,7 @@ from memoryhub.models import AuditEntry, Directory, Door, Memory, MemoryStore, M
 from memoryhub.web.common import addresses
 from memoryhub.web.memories import listing
 from tests.fixtures import AT, BY, new_person, signed_in
+from tests.in_turn import in_turn
 from tests.long import some
 from tests.web.browser_forms import form_with, forms
 
@@ -214,7 +215,7 @@ def test_a_directory_is_renamed_with_all_beneath_it(curator: User, store: Memory
     assert (entry.note, entry.actor_id) == ("tidy", curator.id)
 
 
-@pytest.mark.parametrize(("new_path", "said"), [
+@in_turn(("new_path", "said"), [
     ("", "required"), ("/b", "is already at"), ("/", "is already at"), ("/a/inside", "inside itself"),
     ("/x.md/a", "/x.md is a memory"), ("/../a", "lead out"), ("/a\\b", "backslashes"), ("/c/./d", "single dot"),
     ("/\u202eevil", "invisible"), ("/" + "n" * 300, "longer"), ("/" + "d/" * 30, "deeper"),

@@ -8,6 +8,7 @@ from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.web.search import finder_cache
 from tests.api.harness import Hub, new_store
 from tests.fixtures import signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import Caller
 from tests.web.hostile import build
 from tests.web.memories.pages import write
@@ -46,14 +47,14 @@ def test_erasing_is_offered_first_only_to_who_asks_for_it(store: MemoryStore, al
     assert found.index("Erase a person everywhere…") < found.index("Search memories for")
 
 
-@pytest.mark.parametrize(("typed", "address"), [
+@pytest.mark.both_databases
+@in_turn(("typed", "address"), [
     ("rate limit", "/settings/limits"), ("limited", "/settings/limits"), ("429", "/stores/{}/limits"),
     ("is the hub healthy", "/settings/background"), ("health", "/settings/background"),
     ("status", "/settings/background"), ("readyz", "/settings/background"), ("key", "/stores/{}/keys"),
     ("slack", "/stores/{}/webhooks"), ("password", "/account"),
     ("authenticator", "/account"), ("personal data", "/erase"),
-    pytest.param("siem", "/guide/metrics", marks=pytest.mark.both_databases),
-    ("four eyes", "/acts"),
+    ("siem", "/guide/metrics"), ("four eyes", "/acts"),
 ])  # fmt: skip
 def test_pages_are_found_by_other_words(store: MemoryStore, superuser: User, typed: str, address: str) -> None:
     assert f'href="{address.format(store.id)}"' in groups(superuser, q=typed, store=store.id)

@@ -17,6 +17,7 @@ from memoryhub.web.search.filters import Query
 from memoryhub.web.search.results import excerpt
 from tests.api.harness import Hub, new_store
 from tests.fixtures import signed_in
+from tests.in_turn import in_turn
 from tests.web.hostile import HIDDEN, TARGET, build
 from tests.web.memories.pages import act, write
 
@@ -291,7 +292,7 @@ def test_it_can_be_stopped_and_goes_on_from_there(
     assert rest.count('<article class="card found-memory"') == 2
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("parameters", "sentence"),
     [
         ({"q": "a", "at": "nonsense"}, "This link is out of date"),

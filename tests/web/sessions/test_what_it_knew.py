@@ -7,6 +7,7 @@ import pytest
 from memoryhub.models import User
 from memoryhub.web.sessions import known as sessions_known
 from memoryhub.web.sessions.known import joined
+from tests.in_turn import in_turn
 from tests.web.history.versions import Caller
 from tests.web.sessions.session_page import calls, session_page
 from tests.write_guard import tampering
@@ -70,7 +71,7 @@ class TestWhatItKnew:
         assert [path for path, *_ in self.pieces(response)] == ["/b.md", "/there.md", "/a.md"]
         assert f"?until={until}#known" in response.content.decode()
 
-    @pytest.mark.parametrize(
+    @in_turn(
         "query",
         [
             {"at": "never"}, {"at": "25:00"}, {"at": "2025-02-30 10:00"}, {"at": "0001-01-01 00:00"},

@@ -14,6 +14,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, AuditEntry, Invitation, Key, MemoryStore, Role, User
 from memoryhub.web.stores.urls import urlpatterns
 from tests.fixtures import BY, new_person, signed_in
+from tests.in_turn import in_turn
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -197,7 +198,7 @@ def test_an_invitation_is_withdrawn_by_an_admin_of_its_store(
     assert (last(store).command, last(store).actor_id) == ("withdraw_invitation", alice.id)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("email", "role"),
     [
         ("", "viewer"), ("no address", "viewer"), (HOSTILE, "viewer"), ("\x00@example.com", "viewer"),
@@ -332,7 +333,7 @@ def test_an_admin_uses_an_agent_that_works_in_this_store(
     assert works(store, secret) == 200
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("field", "value"),
     [
         ("agent", ""), ("agent", "x"), ("agent", "\x00"), ("new_agent", ""), ("new_agent", "a\u202eb"),
