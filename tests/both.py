@@ -77,6 +77,11 @@ def on_both(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     return {item for item in asking if item.path in modules and not (_is_about_the_browser(item) or is_replaced(item))}
 
 
+def is_unasked(path: Path) -> bool:
+    """Whether nothing of a module of tests runs on PostgreSQL, so that it need not be loaded there."""
+    return path.stem in LOOKS | TRANSPORT | FILES or (_has_marked_alone(path) and MARK not in path.read_text())
+
+
 def place_of(item: pytest.Item) -> Place:
     """Where a test runs, as far as its statements count: those of LOOKS, TRANSPORT, FILES and the browser do not."""
     if item.path.stem in LOOKS | TRANSPORT | FILES or _is_about_the_browser(item):
@@ -86,11 +91,15 @@ def place_of(item: pytest.Item) -> Place:
 
 def is_replaced(item: pytest.Item) -> bool:
     """Whether a test is left out because others send the same kinds of statements."""
-    module = item.path.relative_to(TESTS).with_suffix("").as_posix()
+    unmarked = _has_marked_alone(item.path) and item.get_closest_marker(MARK) is None
+    return unmarked or (item.path.parent.name != "faults" and _is_between(item))
+
+
+def _has_marked_alone(path: Path) -> bool:
+    """Whether of a module only the tests with the mark run on both databases."""
+    module = path.relative_to(TESTS).with_suffix("").as_posix()
     is_page = module.startswith("web/") and module.removeprefix("web/") not in ASKING
-    is_other = module in OTHERS or module.partition("/")[0] in OTHERS
-    unmarked = (is_page or is_other) and item.get_closest_marker(MARK) is None
-    return unmarked or (not module.startswith("faults/") and _is_between(item))
+    return is_page or module in OTHERS or module.partition("/")[0] in OTHERS
 
 
 def _is_between(item: pytest.Item) -> bool:

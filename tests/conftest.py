@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,9 +56,15 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """On PostgreSQL, modules of which no test would run there are not loaded."""
+    is_test = collection_path.name.startswith("test_") and os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres"
+    return True if is_test and both.is_unasked(collection_path) else None
+
+
 def _import_own_part_first(worker: dict[str, Any]) -> None:
     """In a fresh clone, each process compiles another part of the modules of tests, and loads what others compiled."""
-    modules = sorted(both.TESTS.rglob("test_*.py"))
+    modules = sorted(path for path in both.TESTS.rglob("test_*.py") if not pytest_ignore_collect(path))
     begin = len(modules) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
     for module in modules[begin:] + modules[:begin]:
         with suppress(Exception):  # pytest reports it when it collects the module

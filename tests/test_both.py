@@ -70,3 +70,9 @@ def test_statements_that_differ_in_the_number_of_values_are_of_one_kind(statemen
 def test_statements_with_other_conditions_are_of_other_kinds() -> None:
     assert both.kind_of('SELECT a FROM m WHERE ("a" = %s OR "b" = %s)') != both.kind_of("SELECT a FROM m")
     assert both.kind_of("SAVEPOINT a") is None
+
+
+def test_only_a_module_of_which_nothing_runs_on_postgresql_is_not_loaded_there() -> None:
+    unasked = {path.stem for path in both.TESTS.rglob("test_*.py") if both.is_unasked(path)}
+    assert {"test_markdown", "test_look", "test_slow_clients"} <= unasked
+    assert not unasked & {"test_both", "test_gaps", "test_dashboards", "test_concurrency", "test_faults"}
