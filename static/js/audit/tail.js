@@ -82,8 +82,9 @@ function tail(box) {
   }
 
   async function ask() {
+    const from = after;
     const { headers, part } = await fetchPart(withQuery(box.dataset.tail, { after, ...(list ? {} : { brief: 1 }) }));
-    if (paused) return;
+    if (paused || after !== from) return; // the link was followed while the answer was on its way: it has the same rows
     if (!part) {
       if (after === "" || link.hidden) after = headers.get("Tail-After") ?? after;
       return;

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import MemoryStore, Session, User
@@ -14,6 +14,7 @@ from tests.web.memories.pages import write
 pytestmark = pytest.mark.browser
 
 PATHS = "#audit-list tbody .mono"
+ASKED = re.compile(r"/audit/new\?")
 
 
 @pytest.fixture
@@ -61,13 +62,26 @@ def test_nothing_moves_under_somebody_who_has_scrolled(tail: Page, store: Memory
     assert tail.evaluate("scrollY") == place
     expect(tail.locator(PATHS).first).to_have_text("/old/29.md")
     axe(tail)
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        """What is asked before the click is answered after it, with the same rows once more."""
+        late.append(route)
+
+    tail.route(ASKED, hold)
+    with tail.expect_request(ASKED):
+        wait(tail)
     link.click()
     expect(tail.locator(PATHS).first).to_have_text("/new/b.md")
     expect(tail.locator("#audit-list tbody .row-link").first).to_be_focused()
     expect(tail.locator("#audit-list tbody tr").first).to_be_in_viewport()
     expect(link).not_to_be_visible()
+    with tail.expect_response(ASKED):
+        late[0].continue_()
+    tail.unroute(ASKED)
     wait(tail, 10)
     expect(tail.locator(PATHS)).to_have_count(32)
+    expect(link).not_to_be_visible()
 
 
 def test_the_focus_stays_where_it_is(tail: Page, store: MemoryStore) -> None:
