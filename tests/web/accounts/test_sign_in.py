@@ -15,6 +15,7 @@ from memoryhub import proxies
 from memoryhub.actions.accounts import people, tries
 from memoryhub.models import HUB, AuditEntry, Door, Invitation, MemoryStore, Role, User
 from tests.fixtures import BY, PASSWORD, signed_in
+from tests.in_turn import in_turn
 from tests.write_guard import arranging
 
 OTHER = "a wholly different pass phrase"
@@ -95,7 +96,7 @@ def test_a_fresh_first_link_ends_the_earlier_one() -> None:
     assert Client().get(later).status_code == 200
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("field", "value"),
     [
         ("email", "no address"), ("email", ""), ("email", "a@b.example" + "x" * 300), ("name", ""), ("name", "x" * 101),

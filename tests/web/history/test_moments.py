@@ -12,6 +12,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
 from tests.fixtures import AT, BY, signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import HOSTILE, Caller
 from tests.write_guard import tampering
 
@@ -194,7 +195,7 @@ def test_a_date_is_read_in_the_zone_of_the_person(caller: Caller, bob: User) -> 
     assert "the last one before" in get(signed_in(bob), asked).content.decode()
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("query", "sentence"),
     [
         ("seq=abc", "not the number"),

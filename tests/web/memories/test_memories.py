@@ -11,6 +11,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
 from tests.durations import is_within
 from tests.fixtures import BY, signed_in
+from tests.in_turn import in_turn
 from tests.long import some
 from tests.web.browser_forms import form_with, forms, sent
 from tests.web.memories.pages import HOSTILE, TEXTS, act, new_curator, newest, page, text_of, url_of, write
@@ -109,9 +110,7 @@ def test_lines_after_the_first_many_are_on_further_pages(client: Client, store: 
     assert 'start="20001"' in rest
 
 
-@pytest.mark.parametrize(
-    "query", ["from=0", "from=-1", "from=x", "from=²", "from=999999999", "from=" + "9" * 99, "view=x"]
-)
+@in_turn("query", ["from=0", "from=-1", "from=x", "from=²", "from=999999999", "from=" + "9" * 99, "view=x"])
 def test_a_malformed_query_is_no_error(client: Client, store: MemoryStore, query: str) -> None:
     assert 'id="L1"' in page(client, url_of(write(store, "/a.md")) + "?" + query)
 
@@ -148,7 +147,7 @@ def test_a_memory_is_created_with_a_note(client: Client, curator: User, store: M
     assert (entry.command, entry.note, entry.actor_id, entry.door) == ("create", "because", curator.id, Door.WEB)
 
 
-@pytest.mark.parametrize(("path", "said"), [
+@in_turn(("path", "said"), [
     ("", "required"), ("/", "is already at"), ("/a.md", "is already at"), ("/dir", "is already at"),
     ("/a.md/x", "/a.md is a memory"), ("/new/", "must not end with /"), ("/../x", "lead out"), ("/x\0", "Null"),
     ("/%2e%2e/x", "lead out"), ("/a\u200bb", "invisible"),

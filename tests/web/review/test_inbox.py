@@ -16,6 +16,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
 from memoryhub.web.review import queries as review_inbox
 from tests.fixtures import AT, BY, signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.review.reviewing import everything, inbox, shown, two, versions
 
@@ -140,9 +141,7 @@ def test_hostile_paths_and_texts_stay_what_they_are(caller: Caller, alice: User)
     assert "/x &lt;b&gt;.md" in html
 
 
-@pytest.mark.parametrize(
-    "place", ["x", "a:b:c", "0" * 26 + ":1", "memstore_1:1:1", ":" * 3, "0" * 26 + ":9999999999999999999:"]
-)
+@in_turn("place", ["x", "a:b:c", "0" * 26 + ":1", "memstore_1:1:1", ":" * 3, "0" * 26 + ":9999999999999999999:"])
 def test_a_place_that_no_page_has_given_gets_a_sentence(caller: Caller, alice: User, place: str) -> None:
     caller.create("/a.md", "a\n")
     assert "Start again" in inbox(signed_in(alice), at=place).context["problem"]

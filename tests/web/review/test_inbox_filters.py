@@ -12,6 +12,7 @@ from memoryhub.actions.review import decisions
 from memoryhub.models import Access, Door, MemoryStore, User
 from memoryhub.web.review import queries
 from tests.fixtures import AT, BY, signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import everything, inbox, shown, two
 
@@ -161,9 +162,7 @@ def test_a_viewer_names_only_whom_he_may_see(caller: Caller, bob: User, superuse
     assert inbox(signed_in(superuser), q="by Secret bot").context["filter"].values == {"agent": "Secret bot"}
 
 
-@pytest.mark.parametrize(
-    "words", ["color:red", "is:red", "session:run-1", "path:notes", "before:yesterday", "store:Nowhere", "a:b:c"]
-)
+@in_turn("words", ["color:red", "is:red", "session:run-1", "path:notes", "before:yesterday", "store:Nowhere", "a:b:c"])
 def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, alice: User, words: str) -> None:
     caller.create("/a.md", "a\n")
     page = inbox(signed_in(alice), q=words)

@@ -18,6 +18,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.web.sessions import readers_query as readers_found
 from tests.fixtures import BY, new_person, signed_in
+from tests.in_turn import in_turn
 from tests.long import tried
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.sessions.reads import readers, seen, view
@@ -318,7 +319,7 @@ def test_pages_go_on_from_the_entry_that_was_looked_at_last(
     assert "Earlier calls" in readers(bob, memory).content.decode()
 
 
-@pytest.mark.parametrize("line", ["x", "0", "-1", "3", "9" * 40, "²", "<b>"])
+@in_turn("line", ["x", "0", "-1", "3", "9" * 40, "²", "<b>"])
 def test_a_line_that_there_is_not_gets_a_sentence(line: str, caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\ntwo\n")
     response = readers(bob, memory, line=line, before="x")

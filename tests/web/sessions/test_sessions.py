@@ -11,6 +11,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, AuditEntry, MemoryStore, MemoryVersion, Proposal, Session, User
 from memoryhub.web.sessions import calls as sessions_calls, session as sessions
 from tests.fixtures import AT, BY, signed_in
+from tests.in_turn import in_turn
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.proposals.proposing import holds_back
 from tests.web.sessions.session_page import calls, found, session_page
@@ -198,7 +199,7 @@ class TestCalls:
         assert again.context["calls"].earlier is None
         assert pages[0] == calls(session_page(superuser))
 
-    @pytest.mark.parametrize("place", ["x", "hub:1", "memstore_x:1", ":", "a:b", "\u00b2:1", "1" * 300])
+    @in_turn("place", ["x", "hub:1", "memstore_x:1", ":", "a:b", "\u00b2:1", "1" * 300])
     def test_a_place_that_there_is_not_gets_a_sentence(self, place: str, caller: Caller, bob: User) -> None:
         caller.call("view", path="/memories")
         for query in ({"after": place}, {"before": place}):

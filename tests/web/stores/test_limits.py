@@ -17,6 +17,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, CallWindow, HubSettings, Key, MemoryStore, User
 from tests.fixtures import BY, signed_in
+from tests.in_turn import in_turn
 from tests.web.browser_forms import form_with
 
 ACT = Act(**BY)
@@ -80,7 +81,7 @@ class TestTheLimitsOfAStore:
         admin.post(url(store), fields | {"limit_memory_bytes": ""})
         assert MemoryStore.objects.get(pk=store.pk).limit("memory_bytes") == 2048
 
-    @pytest.mark.parametrize(
+    @in_turn(
         ("name", "value"),
         [
             ("limit_memories", "0"),
@@ -240,7 +241,7 @@ def test_a_limit_in_bytes_is_typed_with_a_unit(
     assert store.limit_total_bytes == bytes
 
 
-@pytest.mark.parametrize("typed", ["200 MX", "many", "-1", "1e9", "2000 GB", "1,5 GB", "0", "0.1 B"])
+@in_turn("typed", ["200 MX", "many", "-1", "1e9", "2000 GB", "1,5 GB", "0", "0.1 B"])
 def test_a_limit_in_bytes_that_says_nothing_is_refused(store: MemoryStore, alice: User, typed: str) -> None:
     response = signed_in(alice).post(url(store), {"limit_total_bytes": typed})
     assert response.status_code == 200

@@ -13,6 +13,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, Role, Session, User
 from tests.fixtures import AT, BY, signed_in
+from tests.in_turn import in_turn
 from tests.web.browser_forms import form_with
 from tests.web.history.past import tree_now
 from tests.web.history.versions import HOSTILE, Caller
@@ -301,7 +302,7 @@ def test_an_entry_that_only_read_has_nothing_to_undo(caller: Caller, store: Memo
     assert "Nothing to undo" in page.content.decode()
 
 
-@pytest.mark.parametrize("given", [
+@in_turn("given", [
     {}, {"digest": "nonsense"}, {"leave_out": "mem_none x"}, {"note": "n" * 1001},
     {"choice-": "apply", "choice-mem_none": "keep", "rest": "nonsense"},
 ])  # fmt: skip
