@@ -16,6 +16,7 @@ from memoryhub.actions.core.transactions import _Job, is_open, writing
 from memoryhub.database import watch
 from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.models import BackgroundTask, MemoryStore
+from tests.long import some
 from tests.serving.watching import busy, for_ever, in_thread, stop_now, stopped
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -316,9 +317,10 @@ def test_an_error_of_the_work_is_its_own(watched: Watch) -> None:
 def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> None:
     """Works of about the length of the limit end or are stopped; after either, nothing is raised."""
     ends: list[str] = []
+    numbers = some(range(40), 3)
 
     def work() -> None:
-        for number in range(40):
+        for number in numbers:
             until = time.thread_time() + 0.05 + number / 1000
             try:
                 watched.run(lambda until=until: busy(until), 0.06)
@@ -328,7 +330,7 @@ def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> 
             busy(time.thread_time() + 0.03)
 
     in_thread(work)
-    assert len(ends) == 40
+    assert len(ends) == len(numbers)
     assert "stopped" in ends
 
 

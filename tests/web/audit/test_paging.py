@@ -18,6 +18,7 @@ from memoryhub.models import Access, Agent, AuditChain, AuditEntry, MemoryStore,
 from memoryhub.web.audit import entries as audit
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from tests.fixtures import AT, BY, signed_in
+from tests.long import LONG
 from tests.web.history.versions import Caller, commands, page, seqs
 
 pytestmark = pytest.mark.django_db
@@ -186,7 +187,7 @@ class TestBoundedLooks:
         with django_db_blocker.unblock():
             calls = new_calls()
             caller, other = calls.caller, calls.other
-            for number in range(60):
+            for number in range(60 if LONG else 30):
                 for one in (caller, other):
                     one.call("create", path=f"/memories/{number % 3}/{number}.md", file_text="a")
                     one.call("view", path=f"/memories/{number % 7}/{number}.md")
