@@ -155,6 +155,10 @@ class Sent:
         return {kind: test for kind, test in self.replaced.items() if kind not in self.on_both}
 
 
+sent = Sent()
+"""What the tests of this process have sent; in the end, of all processes of the run."""
+
+
 @lru_cache(maxsize=50_000)
 def kind_of(statement: str) -> str | None:
     """The statement without values and repetitions; nothing for one that neither reads nor changes rows."""

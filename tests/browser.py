@@ -2,12 +2,10 @@
 
 import os
 import shutil
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from zlib import crc32
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
@@ -20,7 +18,7 @@ from memoryhub.models import User
 from tests.api.server import collected
 from tests.directory import run_directory
 from tests.fixtures import signed_in
-from tests.long import LONG
+from tests.long import is_turn
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The shell draws the same pages without a window around them, and needs little more than half of the processor."""
@@ -68,9 +66,6 @@ THEMES: tuple[str, ...] = ("light", "dark")
 if os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres":
     THEMES = ()  # what axe looks at does not depend on the database
 
-_calls: Counter[str] = Counter()
-"""How often each test has called `axe`."""
-
 COLOUR_RULES = {"color-contrast": "*", "link-in-text-block": "a[href]"}
 """What depends on colours, and of which elements; all other rules are about the page in any theme."""
 
@@ -85,16 +80,10 @@ def axe(page: Page, *, only: tuple[str, ...] = THEMES, always: bool = False) -> 
 
     The contrast of each combination of a text's colour and size and of the backgrounds around it is measured once.
     """
-    for scheme in only if always or _looks() else ():
+    for scheme in only if always or is_turn(3) else ():
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         results = AxeResults(_run_axe(page, {"everything": scheme == only[0]}))
         assert not results.violations_count, f"{page.url} in {scheme}:\n{results.generate_report()}"
-
-
-def _looks() -> bool:
-    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-    _calls[test] += 1
-    return LONG or crc32(f"{test} {_calls[test]}".encode()) % 3 == 0
 
 
 def _run_axe(page: Page, options: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,11 @@ from django.urls import get_resolver
 
 from tests import both, cluster, store_guard, write_guard
 from tests.api import server
+from tests.both import sent
 from tests.directory import remove_run_directory, run_directory
 from tests.long import LONG
 
 pytest_plugins = ["tests.fixtures", "tests.browser"]
-
-sent = both.Sent()
-"""What the tests of this process have sent; in the end, of all processes of the run."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

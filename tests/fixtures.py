@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from django.conf import settings
@@ -19,7 +18,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, Agent, AuditChain, Door, MemoryStore, Role, User
 from tests.api.server import Server, served
-from tests.long import LONG
+from tests.long import is_turn
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": Actor.system("tests"), "door": Door.COMMAND, "at": AT}
@@ -102,10 +101,10 @@ rows_of_module = pytest.fixture(scope="module")(_kept_rows)
 
 
 @pytest.fixture
-def audit_stays_whole(request: pytest.FixtureRequest, db: None) -> Iterator[None]:
+def audit_stays_whole(db: None) -> Iterator[None]:
     """Every chain is right after the test, in the short form after each twelfth one."""
     yield
-    if LONG or crc32(request.node.nodeid.encode()) % 12 == 0:
+    if is_turn(12):
         for chain in AuditChain.objects.all():
             assert verify.verify(chain.id)[1] is None
 

@@ -1,12 +1,15 @@
 """How far a run of the tests looks: at a part of the random cases, or at all of them (`make test-long`)."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
+from zlib import crc32
 
 T = TypeVar("T")
 LONG = bool(os.environ.get("MEMORYHUB_LONG"))
 PART = 96
+_turns: Counter[str] = Counter()
 
 
 def some(cases: Iterable[T], each: int) -> list[T]:
@@ -27,3 +30,11 @@ def parts(cases: int, size: int) -> list[range]:
 def is_tried(number: int) -> bool:
     """Return whether the case of this number has its costly check: each has in the long form, else one in many."""
     return LONG or number % PART == 0
+
+
+def is_turn(each: int) -> bool:
+    """Return whether a costly check that many tests have is made this time: always in the long form, else about once in
+    so many, at the same calls in each run."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    _turns[test] += 1
+    return LONG or crc32(f"{test} {_turns[test]}".encode()) % each == 0
