@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connection, models
-from django.db.migrations import CreateModel, Migration
+from django.db.migrations import CreateModel, Migration, RunPython
 from django.db.migrations.state import ProjectState
+from django.test.utils import CaptureQueriesContext
 
 from memoryhub.actions.backups import databases
 from memoryhub.management.commands.migrate import Executor
@@ -42,3 +43,20 @@ def test_a_migration_that_ends_before_it_is_recorded_leaves_nothing_and_is_appli
         with connection.cursor() as cursor:
             found = connection.introspection.get_constraints(cursor, "memoryhub_tried").values()
         assert ["name"] in [one["columns"] for one in found if one["index"]]
+
+
+def test_only_a_migration_that_moves_rows_checks_the_foreign_keys_of_the_whole_database(tmp_path: Path) -> None:
+    """In a large hub that takes seconds for each migration; the others check the tables that they change."""
+    made, moved = Migration("0001_tried", "memoryhub"), Migration("0002_tried", "memoryhub")
+    made.operations = [CreateModel("Tried", [("id", models.BigAutoField(primary_key=True))])]
+    moved.operations = [RunPython(RunPython.noop)]
+
+    def checks(migration: Migration) -> list[str]:
+        with CaptureQueriesContext(connection) as sent:
+            Executor(connection).apply_migration(ProjectState(), migration)
+        return [query["sql"] for query in sent if query["sql"].startswith("PRAGMA foreign_key_check")]
+
+    with databases.on_file(tmp_path / "new.sqlite3"):
+        Executor(connection).recorder.ensure_schema()
+        assert checks(made) == ['PRAGMA foreign_key_check("memoryhub_tried")']
+        assert checks(moved) == ["PRAGMA foreign_key_check"]

@@ -1,7 +1,11 @@
-"""Django's `migrate`, which records each migration in the transaction that applies it."""
+"""Django's `migrate`, which records each migration in the transaction that applies it, and checks what it changes."""
+
+from contextlib import suppress
+from functools import partial
 
 from django.core.management.commands import migrate
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations import RunPython, RunSQL
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.migration import Migration
 from django.db.migrations.state import ProjectState
@@ -22,10 +26,34 @@ class Executor(MigrationExecutor):
             after = applied(project_state, schema_editor, collect_sql)
             while schema_editor.deferred_sql:
                 schema_editor.execute(schema_editor.deferred_sql.pop(0), None)
+            if self.connection.vendor == "sqlite" and not _moves_rows(migration):
+                there = self.connection.introspection.table_names()
+                tables = [table for table in _tables(migration, after) if table in there]
+                checked = partial(self.connection.check_constraints, table_names=tables)
+                self.connection.check_constraints = checked  # type: ignore[method-assign]
             return after
 
         migration.apply = apply  # type: ignore[method-assign]
-        return super().apply_migration(state, migration, fake, fake_initial)
+        try:
+            return super().apply_migration(state, migration, fake, fake_initial)
+        finally:
+            with suppress(AttributeError):
+                del self.connection.check_constraints
+
+
+def _moves_rows(migration: Migration) -> bool:
+    """Return whether it can change any row. For all others, the foreign keys of the tables that they change are checked
+    afterwards, and not those of the whole database, which takes seconds for each migration of a large one."""
+    return any(isinstance(operation, RunPython | RunSQL) for operation in migration.operations)
+
+
+def _tables(migration: Migration, state: ProjectState) -> list[str]:
+    """Return the tables that a migration changes."""
+    names = {getattr(one, "model_name", getattr(one, "name", "")).lower() for one in migration.operations}
+    models = {name: model for (app, name), model in state.models.items() if app == migration.app_label}
+    return [
+        models[name].options.get("db_table") or f"{migration.app_label}_{name}" for name in sorted(names & set(models))
+    ]
 
 
 migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]
