@@ -15,7 +15,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures package sbom lock clean needed developed
+.PHONY: help run test test-postgres test-long test-deploy fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures package sbom schema lock clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -85,6 +85,9 @@ package: developed ## Make the wheel and the source archive of the hub in ./dist
 
 sbom: developed ## Write the list of all packages with which the hub runs, as CycloneDX, into ./dist
 	@sh tools/sbom.sh
+
+schema: developed ## Make the small database of this version that the tests of later versions migrate, in tests/schemas
+	$(PY) tools/schema_fixture.py
 
 lock: ## Write requirements*.txt of the short requirements*.in, with hashes (LOCK_OPTIONS=--upgrade for newer ones)
 	@sh tools/lock.sh $(LOCK_OPTIONS)
