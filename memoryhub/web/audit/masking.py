@@ -1,7 +1,8 @@
 """Masking of calls and answers in audit entries, in line with the masking of memories' texts.
 
 If a call was refused or concerns no memory, no finding covers its text. In the entry of such a call, everything that
-the store's rules detect is masked.
+the store's rules detect is masked. The findings of a memory that was removed permanently are gone, while the calls that
+wrote it stay: in their entries, every kind of value is masked.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 from memoryhub import sensitive
 from memoryhub.actions.findings.rules import actions_of
-from memoryhub.models import AuditEntry, HubSettings, Member, MemoryStore, Role, User
+from memoryhub.models import AuditEntry, HubSettings, Member, Memory, MemoryStore, Role, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.sensitive import Action
 from memoryhub.web.common import masking
@@ -28,6 +29,7 @@ class Entries:
         found = [entry for entry in entries if chains is None or entry.chain in chains]
         self.known = {(entry.chain, entry.seq) for entry in found}
         self.covers = _covers(found)
+        self.there = memories_there(found)
         self.looked_for = _looked_for({entry.chain for entry in found if _is_open(entry)})
 
     def masker(self, entry: AuditEntry) -> Mask | None:
@@ -35,10 +37,15 @@ class Entries:
         if (entry.chain, entry.seq) not in self.known:
             return None
         cover = self.covers.get(entry.memory or "", masking.NOTHING)
-        kinds = self.looked_for.get(entry.chain, frozenset()) if _is_open(entry) else frozenset()
-        if kinds:
+        if kinds := self._kinds(entry):
             return lambda text: sensitive.mask(text, sensitive.find(text, kinds | cover.masked))
         return (lambda text: masking.masked(text, cover)) if cover else None
+
+    def _kinds(self, entry: AuditEntry) -> frozenset[str]:
+        """Return the kinds to mask besides those of the memory's findings."""
+        if entry.actor_kind == ActorKind.KEY and entry.memory is not None and entry.memory not in self.there:
+            return MASKED
+        return self.looked_for.get(entry.chain, frozenset()) if _is_open(entry) else frozenset()
 
     def text(self, entry: AuditEntry, text: str) -> str:
         mask = self.masker(entry)
@@ -62,6 +69,13 @@ class Entries:
             return mask(written)
         seen = _masked(value, mask)
         return written if seen == value else json.dumps(seen, ensure_ascii=True)
+
+
+def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
+    """Return the ids of the entries' memories that were not removed permanently."""
+    named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
+    found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
+    return set(found.values_list("pk", flat=True)) if named else set()
 
 
 def _is_open(entry: AuditEntry) -> bool:

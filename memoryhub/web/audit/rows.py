@@ -8,10 +8,10 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from memoryhub.models import HUB, AuditChain, AuditEntry, Memory, MemoryStore, Session, User
+from memoryhub.models import HUB, AuditChain, AuditEntry, MemoryStore, Session, User
 from memoryhub.models.audit import BECAME_A_PROPOSAL, ActorKind
 from memoryhub.web.audit.filters import NO_FILTER, Filter
-from memoryhub.web.audit.masking import Entries
+from memoryhub.web.audit.masking import Entries, memories_there
 from memoryhub.web.audit.names import names_in
 from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common.acts import HOLDS, act_words, hold_words, tried_words
@@ -108,13 +108,6 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
         return None
     key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
     return wanted.without("agent", "person").with_value(key, entry.author_id).query()
-
-
-def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
-    """Return the ids of the entries' memories that were not deleted permanently."""
-    named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
-    found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
-    return set(found.values_list("pk", flat=True)) if named else set()
 
 
 def memory_url(entry: AuditEntry) -> str | None:

@@ -16,9 +16,9 @@ from memoryhub.protocol.kinds import proposal_in
 from memoryhub.protocol.results import PROPOSED
 from memoryhub.text.diffs import shortened
 from memoryhub.web.audit.entry import Change, call_of, changes_of, in_input, of_changes
-from memoryhub.web.audit.masking import Entries
+from memoryhub.web.audit.masking import Entries, memories_there
 from memoryhub.web.audit.queries import Search, newer_page, older_page
-from memoryhub.web.audit.rows import error_of, memories_there, memory_url
+from memoryhub.web.audit.rows import error_of, memory_url
 from memoryhub.web.common import removed_history
 from memoryhub.web.common.decided import decided
 from memoryhub.web.common.tool_errors import of_call

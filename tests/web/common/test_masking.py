@@ -10,8 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.findings import rules
+from memoryhub.actions.retention import removal
 from memoryhub.demo.load import load
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
 from memoryhub.sensitive import Span
@@ -22,6 +24,7 @@ from tests.long import LONG, some
 from tests.web.every_page import pages
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
 from tests.web.test_browser_pages import NOW
 
 pytestmark = pytest.mark.django_db
@@ -138,6 +141,27 @@ def test_a_resolved_value_stays_masked_where_it_still_stands(caller: Caller, ali
     caller.replace(memory.path, CARD, "none")
     assert finding(caller.store).state == "resolved"
     has_no_digits(signed_in(alice).get(reverse("version", args=[caller.store.pk, version])))
+
+
+@pytest.mark.both_databases
+def test_a_value_stays_masked_in_calls_after_retention_has_removed_the_memory(
+    caller: Caller, store: MemoryStore, bob: User, alice: User
+) -> None:
+    caller.session = "run-1"
+    memory = with_card(caller)
+    caller.delete(memory.path)
+    with tree.locked(store.pk, act()) as locked:
+        redactions = removal.purge(locked, memory.pk).redactions
+        tree.commit(locked, Record("purge", path=memory.path, memory=memory.pk, redactions=redactions))
+    raw = AuditEntry.objects.of_chain(store.pk).get(command="str_replace", input__contains=CARD)
+    addresses = [reverse("entry", args=[store.pk, raw.seq]), reverse("store_audit", args=[store.pk])]
+    addresses.append(reverse("session", args=[raw.session]) + "?raw=1")
+    for user in (bob, alice):
+        for found in addresses:
+            has_no_digits(signed_in(user).get(found))
+        assert "[redacted:card]" in signed_in(user).get(addresses[0]).content.decode()
+    for form in ("csv", "json"):
+        has_no_digits(signed_in(bob).post(reverse("export_audit"), {"format": form}))
 
 
 def test_a_curator_reveals_a_version_once_and_the_audit_tells_it(caller: Caller, curator: User) -> None:
