@@ -8,6 +8,8 @@ from enum import StrEnum
 from itertools import count, islice
 from typing import TypeVar
 
+from django.utils.crypto import salted_hmac
+
 from memoryhub.models import Directory, Memory, MemoryVersion, Operation
 from memoryhub.protocol import paths
 
@@ -145,7 +147,8 @@ class Change:
 class Plan:
     """All changes, sorted by path.
 
-    `digest` changes with the memories, their newest versions, problems and proposed states.
+    `digest` changes with the memories, their newest versions, problems and proposed states. Pages have it, also for
+    people from whom values of the texts are masked: it has a key, so that nobody checks guesses by it.
     """
 
     store: str
@@ -165,7 +168,7 @@ class Plan:
             [c.memory, c.head, c.problem, c.then.path, c.then.sha256, c.before and [c.before.path, c.before.sha256]]
             for c in self.changes
         ]
-        return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).hexdigest()
+        return salted_hmac("memoryhub.plan", json.dumps(seen, ensure_ascii=True), algorithm="sha256").hexdigest()
 
 
 class PlanChanged(Exception):

@@ -1,8 +1,10 @@
 """What pages mask: a value that was found is on no page before it is revealed, and a reveal is in the audit."""
 
 import base64
+import hashlib
 import io
 import json
+import re
 import zipfile
 
 import pytest
@@ -102,6 +104,16 @@ def test_no_one_can_check_guesses_at_a_masked_value_by_a_digest(
     for user, is_there in ((bob, False), (curator, True)):
         answer = signed_in(user).post(table, {"format": "json"})
         assert (memory.sha256 in b"".join(answer.streaming_content).decode()) is is_there  # type: ignore[attr-defined]
+
+
+def test_no_form_has_a_digest_by_which_guesses_can_be_checked(caller: Caller, store: MemoryStore, bob: User) -> None:
+    memory = with_card(caller)
+    with_value = memory.sha256
+    version = caller.replace(memory.path, CARD, "none")
+    html = signed_in(bob).get(reverse("undo_version", args=[store.pk, version.pk])).content.decode()
+    digest = re.search('name="digest" value="([0-9a-f]{64})"', html)
+    known = json.dumps([[memory.pk, version.pk, "", memory.path, with_value, None]]).encode()
+    assert digest is not None and digest[1] != hashlib.sha256(known).hexdigest()
 
 
 def test_the_text_stands_masked_with_all_its_lines(caller: Caller, bob: User) -> None:
