@@ -126,6 +126,14 @@ def test_protected_lines_are_those_of_the_imported_version(ruled: MemoryStore, a
     importing.choose(job.pk, "skip", list(job.items.exclude(found="rules").values_list("number", flat=True)))
     trips.run(job)
     assert isinstance(rules_of(target)[0].only_if, Lines), "another version with the same text"
+    target = trips.new_store("Beside")
+    curation.create(target.pk, C, "other\n", act())
+    job = trips.with_rules(trips.prepared(target, data))
+    importing.choose(job.pk, "beside")
+    trips.run(job)
+    here, first = Memory.objects.at("/policies/c (imported).md").get(store=target), rules_of(target)[0]
+    assert first.pattern == here.path and isinstance(first.only_if, Lines), "the rule is about the memory that came"
+    assert ProtectedLines(target.pk).in_newest(here.pk, first.only_if)[1] == [3, 4]
     target = trips.new_store("Nothing")
     job = trips.with_rules(trips.prepared(target, data))
     importing.choose(job.pk, "skip", list(job.items.exclude(found="rules").values_list("number", flat=True)))

@@ -12,7 +12,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import path_rules as rules_of_stores
 from memoryhub.actions.transfer.import_places import Here, Named, kept_text
 from memoryhub.actions.transfer.stopping import WHO_GOVERNS, may
-from memoryhub.models import Agent, Import, ImportItem, Key, MemoryStore, User
+from memoryhub.models import Agent, Import, ImportItem, Key, Memory, MemoryStore, User
 from memoryhub.path_rules import MOST_RULES, BadRule, Lines, PathRule
 from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import BundledRule
@@ -82,7 +82,7 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
         raise ToolError("Only an administrator of the memory store takes over path rules.")
     user = User.objects.filter(pk=store.act.actor.id).first()
     here, fits = Here(store, job), fitting(item, job.place, user)
-    found = [_with_lines(one, told, here) for one, told in zip(fits, item.history, strict=True)]
+    found = [_with_lines(one, told, here, store.store) for one, told in zip(fits, item.history, strict=True)]
     left = [(number, one.why) for number, one in enumerate(found, 1) if one.why]
     item.reason = " ".join(_("Rule %(number)s is left out. %(why)s") % {"number": at, "why": why} for at, why in left)
     before = rules_of_stores.of_store(MemoryStore.objects.get(pk=store.store))
@@ -93,9 +93,9 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
     return rules_of_stores.replaced(store, before, [*before, *new], **more) if new else None
 
 
-def _with_lines(one: Fitting, told: dict[str, Any], here: Here) -> Fitting:
+def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
     """Return a rule whose protected lines are those of the version that came with its memory, or of one with the same
-    text."""
+    text. It is about this memory, which may have been put beside another one."""
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one
@@ -105,4 +105,5 @@ def _with_lines(one: Fitting, told: dict[str, Any], here: Here) -> Fitting:
         version = here.with_sum(memory, told["sha256"])
     if version is None:
         return replace(one, why=_("The text whose lines it protects was not imported."))
-    return replace(one, rule=replace(one.rule, only_if=lines._replace(version=version)))
+    path = Memory.objects.among(store, [str(memory)]).values_list("path", flat=True).get()
+    return replace(one, rule=replace(one.rule, pattern=path, only_if=lines._replace(version=version)))
