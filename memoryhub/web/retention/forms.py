@@ -53,7 +53,8 @@ class PolicyForm(forms.Form):
     )  # fmt: skip
     grace_days = forms.IntegerField(
         label=_("Days in the trash before they are removed permanently"), min_value=1, max_value=MOST_DAYS, initial=30,
-        help_text=_("For memories that this policy moves to the trash. They can be restored until then."),
+        help_text=_("For memories that this policy, or another one before, moved to the trash. They can be restored "
+                    "until then."),
     )  # fmt: skip
     expires_together = forms.BooleanField(
         label=_("Only when all ticked sentences are true"), required=False,

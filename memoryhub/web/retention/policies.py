@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.accounts import second_person
+from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
@@ -64,7 +65,7 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
     store = policy.store
     if request.method == "POST":
         before = PolicySettings.of(policy)
-        if (asks := _second(request, store, before, _("Delete it"))) is not None:
+        if (asks := _second(request, store, before, _("Delete it"), _what_is_left())) is not None:
             return asks
         policies.delete_policy(policy.pk, act(request))
         _tell(request, _("The policy “%(name)s” was deleted.") % {"name": before.name}, _new_url(store, before))
@@ -117,7 +118,7 @@ def _save(
     settings: PolicySettings,
 ) -> HttpResponse:
     what = _("Change it to this") if policy else _("Make it")
-    if (asks := _second(request, store, settings, what)) is not None:
+    if (asks := _second(request, store, settings, what, _before(policy) if policy else ())) is not None:
         return asks
     try:
         saved = policies.save_policy(
@@ -130,16 +131,34 @@ def _save(
     return see_other(_list_url(store))
 
 
-def _second(request: Request, store: MemoryStore | None, settings: PolicySettings, what: str) -> HttpResponse | None:
+def _second(
+    request: Request, store: MemoryStore | None, settings: PolicySettings, what: str, more: Words
+) -> HttpResponse | None:
     """Return the page that asks for a second person, if the hub wants one: a policy removes permanently, too."""
     does = sentences.sentences(settings.as_policy(store.pk if store else None, ""))
     paused = [(_("State"), _("Paused"))] if settings.paused else []
     words = [
         (_("Memory store"), store.name if store else _("All memory stores")), (_("Policy"), settings.name),
         (_("What is done"), what), (_("Which memories"), sentences.pattern_words(settings.pattern)),
-        *((_("What it does"), one) for one in does), *paused,
+        *((_("What it does"), one) for one in does), *paused, *more,
     ]  # fmt: skip
     return guard(request, "set_policy", lambda: words, store) if second_person.is_on() else None
+
+
+def _before(policy: RetentionPolicy) -> Words:
+    """Return what a policy does until it is changed."""
+    paused = [_("Paused")] if policy.paused else []
+    does = [sentences.pattern_words(policy.pattern), *sentences.sentences(policies.rules_of(policy)), *paused]
+    return [(_("Until now"), one) for one in does]
+
+
+def _what_is_left() -> Words:
+    """Return what becomes of the memories that a deleted policy has put into the trash."""
+    said = _(
+        "What it has put into the trash is removed permanently when the policy that then matches says so, or, if none "
+        "matches, %(days)s after it was put there."
+    )
+    return [(_("Then"), said % {"days": sentences.days(DEFAULT_GRACE_DAYS)})]
 
 
 def _page(

@@ -27,7 +27,21 @@ def pattern_words(pattern: str) -> str:
 def sentences(policy: Policy) -> list[str]:
     """Return what a policy does, one sentence for each effect; a policy without effect has one too."""
     found = [*_expiring(policy), *_keeping(policy)]
-    return found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
+    found = found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
+    return found if _expires(policy) else [*found, _trash(policy)]
+
+
+def _expires(policy: Policy) -> bool:
+    given = (policy.expire_unread_days, policy.expire_unchanged_days, policy.expire_older_days)
+    return any(count is not None for count in given)
+
+
+def _trash(policy: Policy) -> str:
+    """Return what a policy that expires nothing does with what others have put into the trash."""
+    said = _(
+        "What another policy, or this one before, has put into the trash is removed permanently after %(days)s there."
+    )
+    return said % {"days": days(policy.grace_days)}
 
 
 def _expiring(policy: Policy) -> list[str]:

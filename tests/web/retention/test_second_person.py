@@ -27,10 +27,21 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     allow(admin, request)
     do(client, request)
     policy = RetentionPolicy.objects.get()
+    where = f"/retention/policies/{policy.pk}"
+    form |= {"grace_days": "1", "keep_versions": "1000"}
+    seen = re.search(r'name="seen" value="([^"]+)"', text_of(client.post(where, form)))
+    assert seen is not None
+    read = text_of(signed_in(admin).get(f"/acts/{ask(client, where, form | {'seen': seen[1]}).pk}"))
+    told = read[read.index("What exactly") :]
+    assert "put into the trash is removed permanently after 1 day there" in told, (
+        "it empties the trash of other policies"
+    )
+    assert "Until now" in told and "Keeps the newest version of each memory." in told
     where = f"/retention/policies/{policy.pk}/delete"
     assert "A second person is needed" in text_of(client.get(where))
     request = ask(client, where, {})
     assert RetentionPolicy.objects.exists() and request.store == store.pk
+    assert "or, if none matches, 30 days after" in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
     allow(admin, request)
     do(client, request)
     assert not RetentionPolicy.objects.exists() and is_whole(store.pk)
