@@ -16,7 +16,7 @@ from django.apps import apps
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from memoryhub.actions.core import sql
+from memoryhub.actions.core import statements
 from tests.directory import run_directory
 from tests.statements import Checker
 
@@ -25,6 +25,7 @@ HUB, TESTS, MODELS = (f"{ROOT / name}{os.sep}" for name in ("memoryhub", "tests"
 PASSED_ON = (
     __file__,
     str(ROOT / "memoryhub/actions/core/sql.py"),
+    str(ROOT / "memoryhub/actions/core/statements.py"),
     str(ROOT / "memoryhub/management/commands/migrate.py"),
     str(ROOT / "memoryhub/models/rows.py"),
     str(ROOT / "memoryhub/models/sealed.py"),
@@ -122,11 +123,11 @@ def _tap(owner: type, name: str, look: Callable[[str], None]) -> Callable[[], No
 
 
 def _tap_driver(look: Callable[[str], None]) -> Callable[[], None]:
-    original = sql._run
+    original = statements._run
 
-    def tapped(statement: sql.Statement, values: Any) -> Any:
+    def tapped(statement: statements.Statement, values: Any) -> Any:
         look(statement.text)
         return original(statement, values)
 
-    sql._run = tapped
-    return lambda: setattr(sql, "_run", original)
+    statements._run = tapped
+    return lambda: setattr(statements, "_run", original)

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import sql
+from memoryhub.actions.core import statements
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, User
 from tests.faults.test_faults import times
@@ -58,9 +58,9 @@ def failing_at(number: int) -> Iterator[list[int]]:
     def orm(execute: Any, query: str, params: Any, many: bool, context: Any) -> Any:
         return count(lambda: execute(query, params, many, context))
 
-    original = sql._run
+    original = statements._run
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(sql, "_run", lambda statement, values: count(lambda: original(statement, values)))
+        patch.setattr(statements, "_run", lambda statement, values: count(lambda: original(statement, values)))
         yield left
 
 

@@ -115,11 +115,13 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class ChainHead:
-    """The last entry of a locked chain; the next entry gets `next_seq`."""
+    """The last entry of a locked chain; the next entry gets `next_seq`. `key_name` is the name of the audit key that
+    writes the chain; None if the key was never rotated."""
 
     id: str
     last_seq: int
     last_hash: str
+    key_name: str | None
     bytes: int = 0
 
     @property
@@ -132,16 +134,15 @@ def lock_hub() -> ChainHead:
 
     Take this lock after all other locks.
     """
-    sql.run(sql.ADD_CHAIN, HUB, chain.GENESIS)
-    row = sql.one(sql.CHAIN, HUB)
+    return open_chain(HUB)
+
+
+def open_chain(chain_id: str) -> ChainHead:
+    """Start the chain of a new store, lock it, and return its head."""
+    sql.run(sql.ADD_CHAIN, chain_id, chain.GENESIS)
+    row = sql.one(sql.CHAIN, chain_id)
     assert row is not None  # just added where it was missing
-    return ChainHead(HUB, row[0], row[1])
-
-
-def open_chain(store_id: str) -> ChainHead:
-    """Start the chain of a new store and return its head."""
-    sql.run(sql.ADD_CHAIN, store_id, chain.GENESIS)
-    return ChainHead(store_id, 0, chain.GENESIS)
+    return ChainHead(chain_id, *row)
 
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
@@ -157,8 +158,11 @@ def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
 def append(head: ChainHead, act: Act, record: Record) -> int:
     """Write the next entry of a locked chain and move the chain's head; return the entry's seq.
 
-    The entry also seals the governing rows that this transaction has changed so far (see `actions.core.seals`).
+    The entry also seals the governing rows that this transaction has changed so far (see `actions.core.seals`). Raises
+    keys.Replaced if the audit key of this process is no longer the one that writes.
     """
+    if head.key_name not in (None, key_name()):
+        raise keys.Replaced
     seq = head.last_seq + 1
     actor, door = act.actor, act.door.value
     values = {
@@ -186,8 +190,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         record.last_line, record.cut, digest, kept_salts, kept_commitments, key_name(), head.last_hash,
         entry_hash,
     )  # fmt: skip
-    if not sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id, key_name()):
-        raise keys.Replaced
+    sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
     head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
     if act.trace is not None:
         traced.note(traced.Place(head.id, seq, act.at), act.trace)

@@ -1,76 +1,36 @@
 """The hub's SQL, for what the ORM cannot do well.
 
 These are the statements of tool calls, where the ORM is ten times slower, and queries about the past that the ORM
-cannot express. Every statement is written once with `%s`, which becomes `?` for SQLite. The driver's own connection
-runs it, inside the transaction that Django has opened. Rows are tuples in the order of the columns that the statement
-names.
+cannot express. Every statement is written once with `%s`, which becomes `?` for SQLite, and `statements` runs it. Rows
+are tuples in the order of the columns that the statement names.
 """
 
-import threading
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from memoryhub.actions.core.limits import Limits
-
-Row = tuple[Any, ...]
+from memoryhub.actions.core.statements import (
+    Question as Question,
+    Row as Row,
+    Statement as Statement,
+    ask_ahead as ask_ahead,
+    begin as begin,
+    commit as commit,
+    connect as connect,
+    end as end,
+    find_or_add as find_or_add,
+    is_transaction_whole as is_transaction_whole,
+    know as know,
+    one as one,
+    rows as rows,
+    run as run,
+    run_each as run_each,
+)
 
 _SQLITE = connection.vendor == "sqlite"
-_thread = threading.local()
-
-
-class Statement:
-    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str, locking: str = "") -> None:
-        self.text = text.replace("%s", "?") if _SQLITE else text + locking
-
-
-def connect() -> None:
-    """Open this thread's connection if it is not open yet; call this before any other function of this module."""
-    current = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up for each attribute
-    if current.connection is None:
-        current.ensure_connection()
-    _thread.driver = current.connection
-
-
-def is_transaction_whole() -> bool:
-    """Return whether the open transaction can still be committed. After some errors SQLite ends it."""
-    current = connections[DEFAULT_DB_ALIAS]
-    return not current.needs_rollback and current.connection.in_transaction
-
-
-def _run(statement: Statement, values: Sequence[object]) -> Any:
-    return _thread.driver.execute(statement.text, values)
-
-
-def one(statement: Statement, *values: object) -> Row | None:
-    """Return the first row, or None."""
-    row: Row | None = _run(statement, values).fetchone()
-    return row
-
-
-def rows(statement: Statement, *values: object) -> list[Row]:
-    """Return all rows."""
-    found: list[Row] = _run(statement, values).fetchall()
-    return found
-
-
-def run(statement: Statement, *values: object) -> int:
-    """Run a write and return the number of rows that it changed."""
-    return int(_run(statement, values).rowcount)
-
-
-def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
-    """Run a write once for each row of values. This takes a tenth of the time of single writes."""
-    with closing(_thread.driver.cursor()) as cursor:
-        cursor.executemany(statement.text, rows)
 
 
 def is_writable() -> bool:
@@ -85,7 +45,7 @@ def keep_snapshot() -> None:
     Call it before any other statement of the transaction.
     """
     connect()
-    _run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"), ())
+    run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
 
 
 def rewrite() -> None:
@@ -96,7 +56,7 @@ def rewrite() -> None:
     """
     if not _SQLITE:
         connect()
-        _run(Statement("ANALYZE"), ())
+        run(Statement("ANALYZE"))
         return
     own = connection.copy()
     try:
@@ -132,7 +92,7 @@ def moment(at: datetime) -> object:
 def data_version() -> object:
     """Return a value that is another one after a commit of another connection to SQLite's file, and in another
     connection. Call it in a transaction."""
-    return _thread.driver, one(_DATA_VERSION)
+    return connections[DEFAULT_DB_ALIAS].connection, one(_DATA_VERSION)
 
 
 _DATA_VERSION = Statement("pragma data_version")
@@ -161,7 +121,7 @@ SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where i
 _limits = ", ".join(f"coalesce(s.limit_{name}, h.limit_{name})" for name in Limits._fields)
 _answers = "s.overwrite_on_create, s.proposes_without_error, s.shows_proposed"
 _settings = f"s.archived_at is not null, {_answers}, s.path_rules, s.rules, h.rules, {_limits}"
-_totals = "s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
+_totals = "s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.key_name, c.bytes"
 _store = "from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
 STORE = Statement(
     f"select {_totals}, {_settings} {_store}"
@@ -169,9 +129,10 @@ STORE = Statement(
     locking=" for update of s, c",
 )
 TOTALS = Statement(f"select {_totals} {_store} where s.id = %s and s.deleted_at is null", locking=" for update of s, c")
-TOTAL_COLUMNS = 5
+TOTAL_COLUMNS = 6
 CHAIN = Statement(
-    "select last_seq, last_hash from memoryhub_auditchain where id = %s and closed_at is null", locking=" for update"
+    "select last_seq, last_hash, key_name from memoryhub_auditchain where id = %s and closed_at is null",
+    locking=" for update",
 )
 ADD_CHAIN = Statement(
     "insert into memoryhub_auditchain (id, last_seq, last_hash, key_name)"
@@ -179,8 +140,7 @@ ADD_CHAIN = Statement(
     " on conflict (id) do nothing"
 )
 CHAIN_HEAD = Statement(
-    "update memoryhub_auditchain set last_seq = %s, last_hash = %s, bytes = bytes + %s"
-    " where id = %s and (key_name is null or key_name = %s)"
+    "update memoryhub_auditchain set last_seq = %s, last_hash = %s, bytes = bytes + %s where id = %s"
 )
 ENTRY_COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",
@@ -219,8 +179,9 @@ _MEMORY = (
     " m.removed_versions{content}"
     " from memoryhub_memory m{join} where m.store_id = %s and {where}"
 )
+_FINDING = ", exists (select 1 from memoryhub_finding f where f.store_id = m.store_id and f.memory_id = m.id)"
 _WITH_TEXT = {
-    "content": ", t.content, m.waiting_notes",
+    "content": ", t.content, m.waiting_notes" + ("" if _SQLITE else _FINDING),
     "join": " join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id",
 }
 MEMORY_AT = Statement(_MEMORY.format(where="m.path = %s and m.deleted_at is null", **_WITH_TEXT))
@@ -235,13 +196,20 @@ PATH_TAKEN = Statement("select 1 from memoryhub_memory where store_id = %s and p
 DIRECTORY_AT = Statement(
     "select id, memory_count, total_bytes from memoryhub_directory where store_id = %s and path = %s"
 )
-_TWO_LEVELS = "(select %s union all select id from memoryhub_directory where store_id = %s and parent_id = %s)"
+_HERE = "select id from memoryhub_directory where store_id = %s and path = %s"
+_TWO_LEVELS = f"({_HERE} union all select id from memoryhub_directory where store_id = %s and parent_id = ({_HERE}))"
 DIRECTORIES_IN = Statement(
     f"select path, total_bytes from memoryhub_directory where store_id = %s and parent_id in {_TWO_LEVELS}"
 )
 MEMORIES_IN = Statement(
     f"select path, size from memoryhub_memory where store_id = %s and directory_id in {_TWO_LEVELS}"
 )
+
+
+def in_directory(store: str, path: str) -> tuple[str, ...]:
+    """Return the values of DIRECTORIES_IN and MEMORIES_IN."""
+    return store, store, path, store, store, path
+
 
 TEXT = Statement("select content from memoryhub_memorytext where store_id = %s and id = %s")
 ADD_TEXT = Statement("insert into memoryhub_memorytext (id, store_id, memory_id, content) values (%s, %s, %s, %s)")
@@ -373,14 +341,26 @@ def for_paths(text: str, count: int) -> Statement:
 
 def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
     """Return (path, id) of the directories that exist at these paths."""
+    statement, values = which_directories(store, paths)
+    return rows(statement, *values)
+
+
+def which_directories(store: str, paths: Sequence[str]) -> Question:
+    """Return the question of `directories_at`."""
     text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
-    return rows(for_paths(text, len(paths)), store, *paths)
+    return for_paths(text, len(paths)), (store, *paths)
 
 
 def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
     """Return (path,) of the live memories at these paths, sorted by path."""
+    statement, values = which_memories(store, paths)
+    return rows(statement, *values)
+
+
+def which_memories(store: str, paths: Sequence[str]) -> Question:
+    """Return the question of `memories_at`."""
     text = "select path from memoryhub_memory where store_id = %s and path in ({paths}) and deleted_at is null"
-    return rows(for_paths(text + " order by path", len(paths)), store, *paths)
+    return for_paths(text + " order by path", len(paths)), (store, *paths)
 
 
 def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:

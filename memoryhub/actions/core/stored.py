@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+from memoryhub.actions.core import sql
+
 
 class StoredMemory(NamedTuple):
     """A memory's current row. `content` is None, or empty, if the text was not read; then `waiting_notes` was not read
-    either."""
+    either. `has_findings` is read on PostgreSQL only."""
 
     id: str
     path: str
@@ -17,8 +19,17 @@ class StoredMemory(NamedTuple):
     removed: int
     content: str
     waiting_notes: int = 0
+    has_findings: bool | None = None
 
     @property
     def kept(self) -> int:
         """Return how many of the memory's versions still exist. Retention has removed `removed` of them."""
         return self.versions - self.removed
+
+
+def with_its_findings(store_id: str, row: sql.Row) -> StoredMemory:
+    """Return the memory of a row of `sql.MEMORY_AT`. Whether it has findings is not asked again."""
+    memory = StoredMemory(*row)
+    if memory.has_findings is not None:
+        sql.know((sql.HAS_FINDING, (store_id, memory.id)), [(1,)] if memory.has_findings else [])
+    return memory

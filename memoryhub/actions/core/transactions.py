@@ -38,8 +38,7 @@ class Last:
     """Times of this process's last events, on the monotonic clock.
 
     `committed`: its last commit. `in_vain`: the start of its last failed wait for SQLite's write lock, which another
-    process held. `full`: PostgreSQL's last error that its disk was full; a later success proves nothing, because it can
-    still accept writes that need no new page.
+    process held. `full`: PostgreSQL's last error that its disk was full; it may still accept writes that need no page.
     """
 
     committed = float("-inf")
@@ -82,10 +81,8 @@ def writing() -> Iterator[None]:
 
 
 def _require_a_chance(arrived: float) -> None:
-    """Raise the "database is locked" error if another thread's wait has failed while this thread waited.
-
-    So a thread waits for another process at most twice as long as SQLite does, not once for each thread in the queue.
-    """
+    """Raise the "database is locked" error if another thread's wait has failed while this thread waited: so a thread
+    waits for another process at most twice as long as SQLite does, not once for each thread in the queue."""
     if arrived <= Last.in_vain:
         raise OperationalError("database is locked")
 
@@ -99,7 +96,7 @@ def _transaction() -> Iterator[None]:
     began, committed = pace.begin(), False
     try:
         with ExitStack() as whole, connection.wrap_database_errors, transaction.atomic():
-            sql.connect()
+            sql.begin()
             _thread.depth = 1
             sealed.begin()
             if getattr(_thread, "is_committer", False):
@@ -108,8 +105,10 @@ def _transaction() -> Iterator[None]:
                 yield
                 seals.require_none_left()
                 whole.enter_context(committing())
+                sql.commit()
             finally:
                 _thread.depth = 0
+                sql.end()
                 sealed.end()
         committed = True
     except OperationalError as error:
@@ -252,6 +251,7 @@ def tidy_up() -> None:
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
+    sql.end()
     sealed.end()
     remembered.end(committed=False)
 

@@ -14,7 +14,7 @@ from memoryhub.actions.core.protected_lines import follow_memories
 from memoryhub.actions.core.ruling import Looked, Ruling, ruling
 from memoryhub.actions.core.settling import Changed
 from memoryhub.actions.core.sight import Sight, sight_of
-from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.stored import StoredMemory, with_its_findings
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Operation, ReviewState
 from memoryhub.models.audit import ActorKind
@@ -87,14 +87,14 @@ def lock(store_id: str, act: Act) -> Tree:
     row = sql.one(sql.STORE if own is None else sql.TOTALS, store_id)
     if row is None:
         raise NoSuchStore(store_id)
-    memories, total, last_seq, last_hash, size = row[: sql.TOTAL_COLUMNS]
+    memories, total, *head = row[: sql.TOTAL_COLUMNS]
     if own is None:
         own = store_settings.of_row(row[sql.TOTAL_COLUMNS :])
         remembered.put(own, "store", store_id)
     if act.note:
         act = act._replace(note=ruling(*own.rules).masked(act.note))
     return Tree(
-        store_id, act, *own, memories, total, ChainHead(store_id, last_seq, last_hash, size), sql.moment(act.at),
+        store_id, act, *own, memories, total, ChainHead(store_id, *head), sql.moment(act.at),
         sight=sight_of(own.path_rules, act.actor, act.at),
     )  # fmt: skip
 
@@ -105,7 +105,7 @@ def lock(store_id: str, act: Act) -> Tree:
 def memory_at(tree: Tree, path: str) -> StoredMemory | None:
     """Return the live memory at a path, with its text, or None."""
     row = sql.one(sql.MEMORY_AT, tree.store, path)
-    return StoredMemory(*row) if row and sees(tree, path) else None
+    return with_its_findings(tree.store, row) if row and sees(tree, path) else None
 
 
 def memory_by_id(tree: Tree, memory_id: str) -> StoredMemory | None:

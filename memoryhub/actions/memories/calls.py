@@ -13,9 +13,9 @@ from memoryhub.actions.core import audit, keys, limits, notes_to_agents, remembe
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.ruling import Looked
-from memoryhub.actions.core.transactions import together
+from memoryhub.actions.core.transactions import together, writing
 from memoryhub.actions.findings import ahead
-from memoryhub.actions.memories import commands, input_masking, refused_calls
+from memoryhub.actions.memories import commands, input_masking, questions, refused_calls
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import rendering, results
@@ -27,7 +27,6 @@ from memoryhub.text import keeping
 _canonical = compact_json.writer(sort_keys=True)
 
 KEY_EXACT_TO = timedelta(minutes=1)
-SESSION_EXACT_TO = timedelta(seconds=1)
 
 
 class TokenReused(Exception):
@@ -196,7 +195,9 @@ def locked_call(
     looked: Looked | None = None,
 ) -> Outcome | NotRun | TokenReused:
     """Run the call. Refusals are returned: a raised error would repeat all calls of the same commit."""
-    with tree.locked(store_id, act) as store:
+    with writing():
+        sql.ask_ahead(questions.of_call(store_id, command, session, act))
+        store = tree.lock(store_id, act)
         store.looked = looked or {}
         window = _window(store, caller.key, counts)
         if isinstance(window, NotRun):
@@ -300,13 +301,11 @@ def _first_of(store: tree.Tree, key: str, digest: str) -> int | TokenReused | No
 
     Returns TokenReused, and writes nothing, if the token belongs to a call with another input.
     """
-    token = store.act.token
-    if sql.run(sql.ADD_IDEMPOTENT_CALL, store.store, key, token, digest, store.seq, store.now):
+    place = (store.store, key, store.act.token)
+    row = sql.find_or_add((sql.IDEMPOTENT_CALL, place), sql.ADD_IDEMPOTENT_CALL, *place, digest, store.seq, store.now)
+    if row is None:
         return None
-    row = sql.one(sql.IDEMPOTENT_CALL, store.store, key, token)
-    if row is None or not _is_same(row[0], digest):
-        return TokenReused(token)
-    return int(row[1])
+    return int(row[1]) if _is_same(row[0], digest) else TokenReused(store.act.token)
 
 
 def parsed(input: Mapping[str, Any]) -> Command | ToolError:
@@ -389,7 +388,7 @@ def note_key(caller: Caller, at: datetime) -> None:
 
 def _session(agent: str, name: str, at: datetime) -> str:
     now = sql.moment(at)
-    row = sql.one(sql.SESSION, sql.moment(at - SESSION_EXACT_TO), agent, name)
+    row = sql.one(sql.SESSION, *questions.values_of_session(agent, name, at))
     if row is None:
         sql.run(sql.ADD_SESSION, ids.new_id(ids.SESSION, at), agent, name, now, now)
         row = sql.one(sql.SESSION, now, agent, name)

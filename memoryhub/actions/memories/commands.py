@@ -57,11 +57,10 @@ def _view_directory(store: Tree, command: View) -> Record:
     row = sql.one(sql.DIRECTORY_AT, store.store, command.path)
     if row is None:
         raise ToolError(results.view_not_found(command.path))
-    directory, _, size = row
-    place = (store.store, directory, store.store, directory)
+    place = sql.in_directory(store.store, command.path)
     entries = [rendering.Entry(path, total, True) for path, total in sql.rows(sql.DIRECTORIES_IN, *place)]
     entries += [rendering.Entry(path, total, False) for path, total in sql.rows(sql.MEMORIES_IN, *place)]
-    return Record("view", answer=rendering.listing(command.path, size, entries), path=command.path)
+    return Record("view", answer=rendering.listing(command.path, row[2], entries), path=command.path)
 
 
 def _view_what_is_seen(store: Tree, command: View) -> Record:

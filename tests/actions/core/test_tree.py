@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import sql, tree
+from memoryhub.actions.core import sql, statements as running, tree
 from memoryhub.actions.core.transactions import is_open, writing
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import housekeeping
@@ -167,13 +167,13 @@ def test_archiving_twice_is_told_once(filled: Hub) -> None:
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[sql.Statement]:
     """Every statement of the tool's path as it runs."""
     seen: list[sql.Statement] = []
-    run = sql._run
+    run = running._run
 
     def noted(statement: sql.Statement, values: Any) -> Any:
         seen.append(statement)
         return run(statement, values)
 
-    monkeypatch.setattr(sql, "_run", noted)
+    monkeypatch.setattr(running, "_run", noted)
     return seen
 
 

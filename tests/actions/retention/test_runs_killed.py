@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from memoryhub.actions.core import holds, sql
+from memoryhub.actions.core import holds, statements
 from memoryhub.actions.retention import policies, rehearsal, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.verification.verify import verify
@@ -64,9 +64,9 @@ def killed_at(statement: int) -> Iterator[None]:
     def orm(execute: Any, query: str, params: Any, many: bool, context: Any) -> Any:
         return count(lambda: execute(query, params, many, context))
 
-    original = sql._run
+    original = statements._run
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(sql, "_run", lambda statement, values: count(lambda: original(statement, values)))
+        patch.setattr(statements, "_run", lambda statement, values: count(lambda: original(statement, values)))
         yield
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.comments.comments import LONGEST_NOTE, MOST_NOTES
-from memoryhub.actions.core import sql
+from memoryhub.actions.core import statements
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.memories import curation
@@ -271,8 +271,8 @@ def test_the_audit_says_what_was_told(caller: Caller, memory: Memory, agent: Age
 def test_a_view_without_notes_asks_for_none(
     caller: Caller, memory: Memory, agent: Agent, carla: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, sent = sql._run, list[str]()
-    monkeypatch.setattr(sql, "_run", lambda statement, values: sent.append(statement.text) or run(statement, values))
+    run, sent = statements._run, list[str]()
+    monkeypatch.setattr(statements, "_run", lambda one, values: sent.append(one.text) or run(one, values))
     view(caller)
     once = len(sent)
     tell(carla, memory, agent)

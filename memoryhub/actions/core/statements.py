@@ -1,0 +1,211 @@
+"""Runs the hub's SQL on the driver's own connection, inside the transaction that Django has opened.
+
+Each wait for PostgreSQL is a round trip. So what an act is going to read is asked for together (`ask_ahead`), and what
+it writes waits until another answer is needed, at the latest for the commit (`commit`). psycopg's pipeline sends the
+statements of one round trip in their order, and each sees what was committed when it begins. SQLite has no server:
+there, each statement runs at once.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+
+Row = tuple[Any, ...]
+
+_SQLITE = connection.vendor == "sqlite"
+_IDLE = 0
+"""libpq's status of a connection on which no transaction has begun."""
+_thread = threading.local()
+
+
+class Statement:
+    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only. `table` is the one
+    that it changes, if it changes one."""
+
+    __slots__ = ("table", "text")
+
+    def __init__(self, text: str, locking: str = "") -> None:
+        self.text = text.replace("%s", "?") if _SQLITE else text + locking
+        found = re.match(r"(?:insert into|update|delete from) (\w+)", text)
+        self.table = found[1] if found else None
+
+
+Question = tuple[Statement, Sequence[object]]
+"""A read and its values."""
+
+
+def connect() -> None:
+    """Open this thread's connection if it is not open yet; call this before any other function of this module."""
+    current = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up for each attribute
+    if current.connection is None:
+        current.ensure_connection()
+    _thread.driver = current.connection
+
+
+def is_transaction_whole() -> bool:
+    """Return whether the open transaction can still be committed. After some errors SQLite ends it."""
+    current = connections[DEFAULT_DB_ALIAS]
+    return not current.needs_rollback and current.connection.in_transaction
+
+
+def _run(statement: Statement, values: Sequence[object]) -> Any:
+    return _thread.driver.execute(statement.text, values)
+
+
+def one(statement: Statement, *values: object) -> Row | None:
+    """Return the first row, or None."""
+    if _SQLITE:
+        row: Row | None = _run(statement, values).fetchone()
+        return row
+    return next(iter(_answer(statement, values)), None)
+
+
+def rows(statement: Statement, *values: object) -> list[Row]:
+    """Return all rows."""
+    if _SQLITE:
+        found: list[Row] = _run(statement, values).fetchall()
+        return found
+    return _answer(statement, values)
+
+
+def run(statement: Statement, *values: object) -> None:
+    """Run a write. On PostgreSQL it is sent with the next read, or with the commit, if `begin` was called."""
+    batch: _Batch | None = None if _SQLITE else _batch()
+    if batch is None:
+        _run(statement, values)
+    else:
+        batch.writes.append((statement, values))
+        batch.forget(statement.table)
+
+
+def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
+    """Run a write once for each row of values. This takes a tenth of the time of single writes."""
+    _send(_batch())
+    with closing(_thread.driver.cursor()) as cursor:
+        cursor.executemany(statement.text, rows)
+
+
+def find_or_add(read: Question, statement: Statement, *values: object) -> Row | None:
+    """Insert a row, and return None. If a row with its key is there, return that row instead, as `read` returns it.
+
+    The insert says `on conflict do nothing`. A lock must keep others from inserting the same row.
+    """
+    if _SQLITE:
+        return None if _run(statement, values).rowcount else one(read[0], *read[1])
+    row = one(read[0], *read[1])
+    if row is None:
+        run(statement, *values)
+    return row
+
+
+# ------------------------------------------------------------------------------- PostgreSQL: fewer waits for the server
+
+
+class _Batch:
+    """What is sent later, or is known already, in the open transaction of a thread."""
+
+    def __init__(self, database: Any) -> None:
+        self.database, self.is_outermost = database, not database.savepoint_ids
+        self.writes: list[Question] = []
+        self.answers: dict[tuple[str, Sequence[object]], list[Row]] = {}
+
+    def forget(self, table: str | None) -> None:
+        """Forget the answers that a write to a table may change; with None, all."""
+        for key in [key for key in self.answers if table is None or table in key[0]]:
+            del self.answers[key]
+
+    def before_others(self, execute: Callable[..., Any], *statement: Any) -> Any:
+        """Let a statement of the ORM find all that was written before it."""
+        _send(self)
+        self.forget(None)
+        return execute(*statement)
+
+
+def _batch() -> _Batch | None:
+    return getattr(_thread, "batch", None)
+
+
+def begin() -> None:
+    """Let the writes of the transaction that was just opened wait, on PostgreSQL, until `commit`. Call `end` in any
+    case."""
+    connect()
+    if not _SQLITE:
+        database = connections[DEFAULT_DB_ALIAS]
+        _thread.batch = _Batch(database)
+        database.execute_wrappers.append(_thread.batch.before_others)
+
+
+def end() -> None:
+    """Let writes wait no more. Those that were not sent are forgotten."""
+    batch, _thread.batch = _batch(), None
+    if batch is not None and batch.before_others in batch.database.execute_wrappers:
+        batch.database.execute_wrappers.remove(batch.before_others)
+
+
+def commit() -> None:
+    """Send the writes that wait, and the commit with them unless this transaction is part of another one. Then Django's
+    own commit finds it done, and sends nothing."""
+    batch = _batch()
+    if batch is not None and batch.writes:
+        with _thread.driver.pipeline():
+            _send_each(batch)
+            if batch.is_outermost and not batch.database.needs_rollback:
+                _run(_COMMIT, ())
+
+
+_BEGIN, _COMMIT = Statement("begin"), Statement("commit")
+
+
+def ask_ahead(questions: Iterable[Question]) -> None:
+    """On PostgreSQL, ask for all of this in one round trip, in this order. `one` and `rows` then return the answers,
+    unless the act has written to the same tables since."""
+    if _batch() is not None:
+        asked = list(questions)
+        for question, answer in zip(asked, _answers(asked), strict=True):
+            know(question, answer)
+
+
+def know(question: Question, answer: list[Row]) -> None:
+    """Let this be the answer to a question that follows from what was read, as with `ask_ahead`."""
+    batch = _batch()
+    if batch is not None:
+        batch.answers[question[0].text, tuple(question[1])] = answer
+
+
+def _answer(statement: Statement, values: Sequence[object]) -> list[Row]:
+    batch = _batch()
+    known = batch.answers.pop((statement.text, values), None) if batch is not None and batch.answers else None
+    return _answers([(statement, values)])[0] if known is None else known
+
+
+def _answers(questions: Sequence[Question]) -> list[list[Row]]:
+    """Return the rows of each read. The writes that wait are sent before."""
+    batch, driver = _batch(), _thread.driver
+    if len(questions) == 1 and not (batch and batch.writes):
+        return [_run(*questions[0]).fetchall()]
+    begins = not driver.autocommit and driver.pgconn.transaction_status == _IDLE and driver.isolation_level is None
+    if begins:
+        driver.autocommit = True  # psycopg would begin the transaction itself, in a round trip of its own
+    with driver.pipeline():
+        if begins:
+            _run(_BEGIN, ())
+        _send_each(batch)
+        cursors = [_run(statement, values) for statement, values in questions]
+    return [cursor.fetchall() for cursor in cursors]
+
+
+def _send(batch: _Batch | None) -> None:
+    if batch is not None and batch.writes:
+        with _thread.driver.pipeline():
+            _send_each(batch)
+
+
+def _send_each(batch: _Batch | None) -> None:
+    if batch is not None:
+        writes, batch.writes = batch.writes, []
+        for statement, values in writes:
+            _run(statement, values)
