@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryhub.addresses import database_of, mail_server_of, parts_of
-from memoryhub.database import sqlite_files
+from memoryhub.database import pooled, sqlite_files
 from memoryhub.group_roles import grants_of
 from memoryhub.limits import LIMITS
 
@@ -236,7 +236,7 @@ else:
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": os.environ.get("DISABLE_SERVER_SIDE_CURSORS") == "1",
-        "OPTIONS": POSTGRESQL_OPTIONS | _asked | {"pool": POSTGRESQL_POOL},
+        "OPTIONS": POSTGRESQL_OPTIONS | _asked | {"pool": POSTGRESQL_POOL | pooled.options()},
     }
 
 # The limits of a memory store if neither the store nor the hub's settings set others; None means no limit.

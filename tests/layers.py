@@ -66,8 +66,9 @@ ROOMS = {
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""
 
 LATE_IMPORTS = {}
-LATE_PACKAGES = frozenset({"anthropic", "cryptography", "fido2", "jwt", "opentelemetry", "segno"})
-"""Importing them costs time and memory (a second and 74 MB for the first), and only few functions need them."""
+LATE_PACKAGES = frozenset({"anthropic", "cryptography", "fido2", "jwt", "opentelemetry", "psycopg", "segno"})
+"""Importing them costs time and memory (a second and 74 MB for the first), and only few functions need them; a hub on
+SQLite may not have psycopg."""
 
 
 @dataclass(frozen=True, slots=True)

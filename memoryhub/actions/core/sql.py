@@ -22,6 +22,7 @@ from memoryhub.actions.core.statements import (
     connect as connect,
     end as end,
     find_or_add as find_or_add,
+    first as first,
     is_transaction_whole as is_transaction_whole,
     know as know,
     one as one,

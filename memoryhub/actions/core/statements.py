@@ -14,6 +14,8 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
+from memoryhub.database import pooled
+
 Row = tuple[Any, ...]
 
 _SQLITE = connection.vendor == "sqlite"
@@ -44,6 +46,17 @@ def connect() -> None:
     if current.connection is None:
         current.ensure_connection()
     _thread.driver = current.connection
+
+
+def first(statement: Statement, *values: object) -> Row | None:
+    """Connect, and return the first row of a request's first read. On PostgreSQL this read is also the test of the
+    connection that the pool has handed out."""
+    if not _SQLITE and connections[DEFAULT_DB_ALIAS].connection is None:
+        found = pooled.ask(connect, statement.text, values)
+        if found is not None:
+            return next(iter(found), None)
+    connect()
+    return one(statement, *values)
 
 
 def is_transaction_whole() -> bool:

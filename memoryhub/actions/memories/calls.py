@@ -126,8 +126,7 @@ def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
 
 def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
     """Return the caller whose key has this digest, or None if the key is not valid at this moment."""
-    sql.connect()
-    row: Any = remembered.read(lambda: sql.one(sql.CALLER, store_id, digest), "caller", store_id, digest)
+    row: Any = remembered.read(lambda: sql.first(sql.CALLER, store_id, digest), "caller", store_id, digest)
     if row is None:
         return None
     key, agent, label, access, used, expires, reaches, body_bytes = row
