@@ -232,11 +232,13 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # VACUUM writes a copy of the database here and not in /tmp, which may be small and is shared with others.
     os.environ.setdefault("SQLITE_TMPDIR", str(Path(DATABASES["default"]["NAME"]).parent))
 else:
+    _by_transaction = os.environ.get("DISABLE_SERVER_SIDE_CURSORS") == "1"
+    _prepared = {"prepare_threshold": None if _by_transaction else 5}  # from the sixth time on that a statement is sent
     DATABASES["default"] |= {
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
-        "DISABLE_SERVER_SIDE_CURSORS": os.environ.get("DISABLE_SERVER_SIDE_CURSORS") == "1",
-        "OPTIONS": POSTGRESQL_OPTIONS | _asked | {"pool": POSTGRESQL_POOL | pooled.options()},
+        "DISABLE_SERVER_SIDE_CURSORS": _by_transaction,
+        "OPTIONS": POSTGRESQL_OPTIONS | _prepared | _asked | {"pool": POSTGRESQL_POOL | pooled.options()},
     }
 
 # The limits of a memory store if neither the store nor the hub's settings set others; None means no limit.

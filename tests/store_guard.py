@@ -125,9 +125,9 @@ def _tap(owner: type, name: str, look: Callable[[str], None]) -> Callable[[], No
 def _tap_driver(look: Callable[[str], None]) -> Callable[[], None]:
     original = statements._run
 
-    def tapped(statement: statements.Statement, values: Any) -> Any:
+    def tapped(statement: statements.Statement, values: Any, **options: bool) -> Any:
         look(statement.text)
-        return original(statement, values)
+        return original(statement, values, **options)
 
     statements._run = tapped
     return lambda: setattr(statements, "_run", original)

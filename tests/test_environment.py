@@ -96,12 +96,16 @@ def test_an_address_of_no_database_of_ours_is_none(url: str) -> None:
 def test_options_of_the_database_address_are_kept(tmp_path: Path) -> None:
     code = (
         "from memoryhub import settings; options = settings.DATABASES['default']['OPTIONS'];"
-        " print(options['sslmode'], options['connect_timeout'], options['keepalives_count'], 'pool' in options)"
+        " print(options['sslmode'], options['connect_timeout'], options['keepalives_count'], 'pool' in options,"
+        " options['prepare_threshold'])"
     )
     url = "postgres://user@host/name?sslmode=verify-full&connect_timeout=5"
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path), "DATABASE_URL": url}
-    printed = starts.run([sys.executable, "-c", code], cwd=ROOT, env=own, capture_output=True, text=True, check=True)
-    assert printed.stdout.strip() == "verify-full 5 3 True"
+    for by_transaction, prepared_after in (("", "5"), ("1", "None")):
+        environment = own | {"DISABLE_SERVER_SIDE_CURSORS": by_transaction}
+        command = [sys.executable, "-c", code]
+        printed = starts.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        assert printed.stdout.strip() == f"verify-full 5 3 True {prepared_after}"
 
 
 def test_further_names_are_allowed_beside_the_hubs_own(tmp_path: Path) -> None:

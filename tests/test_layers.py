@@ -20,6 +20,7 @@ SQL_BESIDE = {
     "memoryhub.database.facts": "what a server says of itself, for diagnoses",
     "memoryhub.management.commands.migrate": "statements of a migration that Django runs last",
     "memoryhub.database.planner": "what SQLite's planner is told of the tables",
+    "memoryhub.database.pooled": "what a connection of PostgreSQL's pool does with a statement that it is given",
 }
 SQL_CALLS = frozenset({"execute", "executemany", "executescript", "copy", "raw", "extra", "RawSQL"})
 

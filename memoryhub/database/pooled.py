@@ -1,4 +1,6 @@
-"""The first statement of a request to PostgreSQL is also the test of the connection that it gets.
+"""Connections of PostgreSQL's pool, which wait for the server and plan statements less often than others.
+
+The first statement of a request is also the test of the connection that it gets.
 
 The pool tests each connection before it hands it out, with an empty statement. A request whose first statement reads
 can send that one instead, and waits once less for the server. If the connection is dead, the pool takes another one,
@@ -24,17 +26,26 @@ class _Asked:
 
 
 def options() -> dict[str, Any]:
-    """Return the options of a pool whose connections send what `ask` asks in place of the pool's empty statement."""
-    import psycopg
+    """Return the options of the pool that name the class of its connections; none without psycopg."""
+    try:
+        import psycopg
+    except ImportError:  # Django says so, or that the address is none
+        return {}
 
     class Connection(psycopg.Connection[Any]):
+        """Sends what `ask` asks in place of the pool's empty statement."""
+
+        def execute_often(self, query: Any, values: Sequence[object]) -> psycopg.Cursor[Any]:
+            """Run a statement that the server prepares when it comes again, if the settings let it."""
+            return psycopg.Cursor(self).execute(query, values)
+
         def execute(self, query: Any, params: Any = None, **options: Any) -> psycopg.Cursor[Any]:
             asked: _Asked | None = getattr(_thread, "asked", None) if query == "" else None
             if asked is None:
                 return super().execute(query, params, **options)
             asked.rows = asked.error = None
             try:
-                cursor = super().execute(asked.query, asked.values)
+                cursor = self.execute_often(asked.query, asked.values)
                 asked.rows = cursor.fetchall()
             except psycopg.Error as error:
                 asked.error = error

@@ -60,7 +60,7 @@ def failing_at(number: int) -> Iterator[list[int]]:
 
     original = statements._run
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(statements, "_run", lambda statement, values: count(lambda: original(statement, values)))
+        patch.setattr(statements, "_run", lambda *one, **options: count(lambda: original(*one, **options)))
         yield left
 
 

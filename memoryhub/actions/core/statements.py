@@ -65,8 +65,10 @@ def is_transaction_whole() -> bool:
     return not current.needs_rollback and current.connection.in_transaction
 
 
-def _run(statement: Statement, values: Sequence[object]) -> Any:
-    return _thread.driver.execute(statement.text, values)
+def _run(statement: Statement, values: Sequence[object], *, often: bool = False) -> Any:
+    """Send a statement, and return its cursor. On PostgreSQL, one that is sent `often` is prepared."""
+    driver = _thread.driver
+    return driver.execute_often(statement.text, values) if often else driver.execute(statement.text, values)
 
 
 def one(statement: Statement, *values: object) -> Row | None:
@@ -207,7 +209,7 @@ def _answers(questions: Sequence[Question]) -> list[list[Row]]:
         if begins:
             _run(_BEGIN, ())
         _send_each(batch)
-        cursors = [_run(statement, values) for statement, values in questions]
+        cursors = [_run(statement, values, often=len(questions) > 1) for statement, values in questions]
     return [cursor.fetchall() for cursor in cursors]
 
 
@@ -221,4 +223,4 @@ def _send_each(batch: _Batch | None) -> None:
     if batch is not None:
         writes, batch.writes = batch.writes, []
         for statement, values in writes:
-            _run(statement, values)
+            _run(statement, values, often=True)

@@ -169,9 +169,9 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[sql.Statement]:
     seen: list[sql.Statement] = []
     run = running._run
 
-    def noted(statement: sql.Statement, values: Any) -> Any:
+    def noted(statement: sql.Statement, values: Any, **options: bool) -> Any:
         seen.append(statement)
-        return run(statement, values)
+        return run(statement, values, **options)
 
     monkeypatch.setattr(running, "_run", noted)
     return seen

@@ -66,7 +66,7 @@ def killed_at(statement: int) -> Iterator[None]:
 
     original = statements._run
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(statements, "_run", lambda statement, values: count(lambda: original(statement, values)))
+        patch.setattr(statements, "_run", lambda *one, **options: count(lambda: original(*one, **options)))
         yield
 
 

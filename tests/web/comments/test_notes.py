@@ -272,7 +272,7 @@ def test_a_view_without_notes_asks_for_none(
     caller: Caller, memory: Memory, agent: Agent, carla: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, sent = statements._run, list[str]()
-    monkeypatch.setattr(statements, "_run", lambda one, values: sent.append(one.text) or run(one, values))
+    monkeypatch.setattr(statements, "_run", lambda *one, **options: sent.append(one[0].text) or run(*one, **options))
     view(caller)
     once = len(sent)
     tell(carla, memory, agent)
