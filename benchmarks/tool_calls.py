@@ -52,8 +52,8 @@ class Served:
 
 
 @contextmanager
-def running(threads: int, checkout: Path = ROOT) -> Iterator[Served]:
-    """Serve a fresh hub in its own process, with the code of a checkout."""
+def running(threads: int, checkout: Path = ROOT, database: str = "") -> Iterator[Served]:
+    """Serve a fresh hub in its own process, with the code of a checkout, on SQLite or on a new PostgreSQL database."""
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -62,7 +62,7 @@ def running(threads: int, checkout: Path = ROOT) -> Iterator[Served]:
     environment |= {
         "MEMORYHUB_BENCHMARK": "1",
         "MEMORYHUB_CALLS": "none",
-        "DATABASE_URL": "",
+        "DATABASE_URL": database,
         "MEMORYHUB_URL": f"http://127.0.0.1:{port}",
     }
     manage = [sys.executable, str(checkout / "manage.py")]
@@ -83,7 +83,7 @@ def last_word(command: list[str], environment: dict[str, str]) -> str:
 
 
 def wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
+    for _ in range(1200):
         if process.poll() is not None:
             raise SystemExit("the server did not start")
         try:
@@ -91,7 +91,7 @@ def wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
             return
         except OSError:
             time.sleep(0.1)
-    raise SystemExit("the server did not answer within 30 seconds")
+    raise SystemExit("the server did not answer within two minutes")
 
 
 class Hub:

@@ -99,7 +99,10 @@ def run(statement: Statement, *values: object) -> None:
 
 def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
     """Run a write once for each row of values. This takes a tenth of the time of single writes."""
-    _send(_batch())
+    batch = _batch()
+    if batch is not None:
+        _send(batch)
+        batch.forget(statement.table)
     with closing(_thread.driver.cursor()) as cursor:
         cursor.executemany(statement.text, rows)
 
@@ -213,8 +216,8 @@ def _answers(questions: Sequence[Question]) -> list[list[Row]]:
     return [cursor.fetchall() for cursor in cursors]
 
 
-def _send(batch: _Batch | None) -> None:
-    if batch is not None and batch.writes:
+def _send(batch: _Batch) -> None:
+    if batch.writes:
         with _thread.driver.pipeline():
             _send_each(batch)
 
