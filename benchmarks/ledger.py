@@ -144,10 +144,11 @@ class Ledger:
         author, at = by.author, moment(self.now)
         token = f"toolu_{self.seq:012}" if author.kind == "key" else None
         rendered, input = told.first is not None, to_json(told.input)
-        salts, commitments = chain.seal({
+        committed = {
             "path": told.path, "new_path": told.new_path, "label": author.label, "session": by.session,
             "note": told.note, "token": token, "input": input, "message": told.answer,
-        })  # fmt: skip
+        }  # fmt: skip
+        proof, commitments = chain.seal(committed, ("message",) if rendered else ())
         digest = chain.digest([commitment for _, commitment in sorted(self._made)])
         self._made.clear()
         duration = 300 + self.seq * 7919 % 4000
@@ -162,8 +163,7 @@ class Ledger:
             self.store, self.seq, at, author.kind, author.id, author.author_id, author.label, by.session, by.door,
             told.command, told.path, told.new_path, told.memory, told.version, told.ok,
             None if rendered or told.answer is None else to_json(told.answer), input, duration, None, token, None,
-            told.note, told.first, told.last, told.cut, digest, to_json(salts), to_json(commitments), key_name(),
-            previous, self.hash,
+            told.note, told.first, told.last, told.cut, digest, "{}", "{}", key_name(), previous, self.hash, proof,
         ))  # fmt: skip
         if token and self.now >= self.tokens_from:
             call = hashlib.sha256(input.encode()).hexdigest()

@@ -3,12 +3,15 @@
 An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. For each value that a redaction may have to
 destroy, the canonical entry holds a commitment ``HMAC-SHA256(salt, value)`` instead. With value and salt destroyed, the
 chain still verifies and the commitment reveals nothing about the value.
+
+An entry keeps its salts in its *proof*. A commitment is kept there only if its value is not in the entry: while value
+and salt are, it is computed from them.
 """
 
 import hashlib
 import hmac
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memoryhub import compact_json
@@ -16,9 +19,12 @@ from memoryhub import compact_json
 FORMAT = 1
 GENESIS = "0" * 64
 SALT_BYTES = 16
+COMMITMENT_BYTES = 32
 
 COMMITTED = ("path", "new_path", "label", "session", "note", "token", "input", "message")
 """The fields of an entry that are committed to, each with its own salt, in the order of the canonical form."""
+
+_BIT = {field: 1 << place for place, field in enumerate(COMMITTED)}
 
 PLAIN = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "door", "command", "memory", "version", "ok",
@@ -39,17 +45,45 @@ def commit(salt: bytes, value: str) -> str:
     return hmac.digest(salt, value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def seal(values: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return two dicts: {field: salt} and {field: commitment}. They contain the fields of COMMITTED that have a value;
-    each salt is fresh."""
+def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[bytes, dict[str, str]]:
+    """Return the proof of an entry with these values, and {field: commitment} of those of COMMITTED that have a value.
+
+    Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps the commitments
+    to them, because they cannot be computed from the entry.
+    """
     present = [field for field in COMMITTED if values[field] is not None]
     random = os.urandom(SALT_BYTES * len(present))
-    salts, commitments = {}, {}
+    salted, kept, kept_bytes, commitments = 0, 0, b"", {}
     for position, field in enumerate(present):
+        salted |= _BIT[field]
         salt = random[position * SALT_BYTES : (position + 1) * SALT_BYTES]
-        salts[field] = salt.hex()
         commitments[field] = commit(salt, values[field] or "")
-    return salts, commitments
+        if field in away:
+            kept |= _BIT[field]
+            kept_bytes += bytes.fromhex(commitments[field])
+    return bytes((salted, kept)) + random + kept_bytes, commitments
+
+
+def packed(salts: Mapping[str, str], commitments: Mapping[str, str]) -> bytes:
+    """Return the proof with these salts and commitments: two bytes that say whose they are, one bit for each field of
+    COMMITTED, then the salts and the commitments in the order of COMMITTED."""
+    salted, kept = (sum(_BIT[field] for field in found) for found in (salts, commitments))
+    values = [found[field] for found in (salts, commitments) for field in COMMITTED if field in found]
+    return bytes((salted, kept)) + bytes.fromhex("".join(values))
+
+
+def unpacked(proof: bytes) -> tuple[dict[str, str], dict[str, str]]:
+    """Return {field: salt} and {field: commitment} of a proof, in the order of COMMITTED. Raises ValueError."""
+    found: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    place = 2
+    for mask, values, size in zip(proof[:2], found, (SALT_BYTES, COMMITMENT_BYTES), strict=True):
+        for field in COMMITTED:
+            if mask & _BIT[field]:
+                values[field] = proof[place : place + size].hex()
+                place += size
+    if place != len(proof):
+        raise ValueError(f"a proof of {len(proof)} bytes should have {place}")
+    return found
 
 
 def canonical(key_name: str, plain: Sequence[object], commitments: Mapping[str, str]) -> str:

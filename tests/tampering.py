@@ -25,6 +25,11 @@ class Cell:
     def _table(self) -> str:
         return f'"{self.model._meta.db_table}"'
 
+    @property
+    def _is_binary(self) -> bool:
+        fields = self.model._meta.concrete_fields
+        return any(field.column == self.column and isinstance(field, models.BinaryField) for field in fields)
+
     def read(self) -> object:
         """The value as the driver gives it, on SQLite the bytes of a text; None where the row's key was changed."""
         where, values = self._where
@@ -37,9 +42,9 @@ class Cell:
             return row[0] if row else None
 
     def write(self, value: object) -> None:
-        """On SQLite bytes are written as a text of these bytes, valid or not."""
+        """On SQLite bytes are written as a text of these bytes, valid or not, but into a column of bytes."""
         where, values = self._where
-        place = "cast(%s as text)" if isinstance(value, bytes) else "%s"
+        place = "cast(%s as text)" if isinstance(value, bytes) and not self._is_binary else "%s"
         with connection.cursor() as cursor:
             cursor.execute(f'update {self._table} set "{self.column}" = {place} where {where}', [value, *values])
 

@@ -15,6 +15,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import checkpoints, verify
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
+from tests import older_entries
 from tests.api.harness import AT, BY, Hub, new_hub
 from tests.long import LONG, tried
 from tests.tampering import Cell, cells, edited, undone
@@ -22,7 +23,7 @@ from tests.tampering import Cell, cells, edited, undone
 
 @pytest.fixture(scope="module")
 def told_once(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> Hub:
-    """A store with an entry of every kind."""
+    """A store with an entry of every kind. Each third is as older versions of the hub wrote it."""
     with django_db_blocker.unblock():
         return tell()
 
@@ -66,6 +67,7 @@ def tell() -> Hub:
     first = MemoryVersion.objects.filter(store=hub.store, memory=memory).order_by("number")[0]
     curation.restore(hub.store.id, first.id, person)
     stores.set_archived(hub.store, True, **BY)
+    older_entries.age(hub.store.id, range(1, ENTRIES, 3))
     return hub
 
 
@@ -319,11 +321,12 @@ def test_the_command_says_that_all_is_right(
 
 @pytest.mark.both_databases
 def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path) -> None:
-    run_sql("update memoryhub_auditentry set path = '/other.md' where chain = %s and seq = 3", told.store.id)
-    with pytest.raises(CommandError) as failed:
-        call_command("verify_audit")
-    assert str(failed.value) == f"{told.store.id} entry 3: its path was changed"
-    assert failed.value.returncode == 1
+    for seq, what in ((4, "its path was changed"), (3, "it was changed: its hash does not fit")):
+        run_sql("update memoryhub_auditentry set path = '/b.md' where chain = %s and seq = %s", told.store.id, seq)
+        with pytest.raises(CommandError) as failed:
+            call_command("verify_audit")
+        assert str(failed.value) == f"{told.store.id} entry {seq}: {what}"
+        assert failed.value.returncode == 1
     call_command("verify_audit", "--chain", HUB)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Case, Exists, Expression, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Length, Substr
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
@@ -142,7 +143,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def in_brief(self) -> AuditEntryQuerySet:
         """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message. A
         repeated call that was refused has those of the first call."""
-        long, start = ("input", "message", "salts", "commitments"), Substr("message", 1, 400)
+        long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
         return self.defer(*long).annotate(message_start=Case(refused, default=start))
 
@@ -208,8 +209,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
     def bytes(self) -> int:
         """Return the estimated size of the entries, in bytes; see `AuditChain.bytes`."""
-        long = (Coalesce(Length(name), 0) for name in ("message", "input", "salts", "commitments"))
-        size = ENTRY_BYTES + next(long) + next(long) + next(long) + next(long)
+        names = ("message", "input", "salts", "commitments", "proof")
+        size: Combinable = Value(ENTRY_BYTES)
+        for name in names:
+            size = size + Coalesce(Length(name), 0)
         return self.aggregate(size=Sum(size))["size"] or 0
 
     def of_seqs(self, seqs: Iterable[int]) -> AuditEntryQuerySet:
@@ -223,6 +226,9 @@ class AuditEntry(RowOfStore):
     `version`, or it equals the answer of the entry `replay_of`. The lines `first_line` to `last_line` are rendered;
     `cut` says whether the view limit ended them. `author_id` is the agent if the actor is a key, else it equals
     `actor_id`. `duration` is in microseconds.
+
+    `proof` has the salts and commitments, as `chain.packed` writes them; `actions.core.proofs` reads them. Older
+    entries have all of them in `salts` and `commitments` instead, which are empty in entries with a `proof`.
     """
 
     STORE = "chain"
@@ -256,6 +262,7 @@ class AuditEntry(RowOfStore):
     digest = models.TextField(null=True)
     salts = PlainJSONField()
     commitments = PlainJSONField()
+    proof = models.BinaryField(null=True)
     key_name = models.TextField()
     previous_hash = models.TextField()
     hash = models.TextField()

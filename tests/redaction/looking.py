@@ -81,15 +81,17 @@ def _oldest_open(cursor: Any) -> int:
 
 
 def columns() -> Iterator[tuple[str, bytes]]:
-    """Each column of text of every table of the hub with all its values, asked for in SQL."""
+    """Each column of every table of the hub with all its values as text or as bytes, asked for in SQL."""
     tables = connection.introspection.table_names()
     with connection.cursor() as cursor:
         for table in tables:
             for column in connection.introspection.get_table_description(cursor, table):
                 name = f'"{table}"."{column.name}"'
-                cursor.execute(f"select cast({name} as text) from {table} where {name} is not null")
-                values = "\n".join(str(value) for (value,) in cursor.fetchall())
-                yield f"{table}.{column.name}", values.encode("utf-8", "surrogatepass")
+                is_binary = connection.introspection.get_field_type(column.type_code, column) == "BinaryField"
+                read = name if is_binary else f"cast({name} as text)"
+                cursor.execute(f"select {read} from {table} where {name} is not null")
+                values = [value if is_binary else str(value).encode("utf-8", "surrogatepass") for (value,) in cursor]
+                yield f"{table}.{column.name}", b"\n".join(values)
 
 
 def dump() -> bytes:

@@ -7,13 +7,14 @@ from datetime import timedelta
 import pytest
 
 from memoryhub import chain, ids
-from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core import audit, proofs, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion, Redaction
+from tests import older_entries
 from tests.fixtures import AT
 from tests.long import LONG
 from tests.tampering import Cell, cells, edited, undone
@@ -116,10 +117,39 @@ def _blank_version(store: MemoryStore) -> None:
 
 
 def _blank_input(store: MemoryStore) -> None:
-    """An entry's input goes with its salt."""
+    """An entry's input goes with its salt, and the commitment to it stays."""
     entry = AuditEntry.objects.of_chain(store.pk).of_command("str_replace").at_path("/a.md").newest()[0]
-    entry.salts.pop("input")
-    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(input=None, salts=entry.salts)
+    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(input=None, **proofs.without_salt(entry, "input"))
+
+
+def _blank_older_input(store: MemoryStore) -> None:
+    """The same in an entry of an older version of the hub."""
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("str_replace").at_path("/a.md").newest()[0]
+    older_entries.age(store.pk, [entry.seq])
+    with tampering():
+        _blank_input(store)
+
+
+def _blank_input_without_commitment(store: MemoryStore) -> None:
+    """The commitment goes, too, as if there had never been an input."""
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("str_replace").at_path("/a.md").newest()[0]
+    salts, commitments = chain.unpacked(bytes(entry.proof))
+    del salts["input"]
+    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(input=None, proof=chain.packed(salts, commitments))
+
+
+def _add_value(store: MemoryStore) -> None:
+    """A field that had no value gets one, which no commitment covers."""
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("str_replace").at_path("/a.md").newest()[0]
+    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(new_path="/b.md")
+
+
+def _keep_commitment(store: MemoryStore) -> None:
+    """An entry gets a commitment that it would not contain, to another value than the one that it has."""
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("str_replace").at_path("/a.md").newest()[0]
+    salts, kept = chain.unpacked(bytes(entry.proof))
+    kept["input"] = proofs.commitments_of(entry)["input"]
+    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(input="{}", proof=chain.packed(salts, kept))
 
 
 def _blank_input_as_redacted(store: MemoryStore) -> None:
@@ -166,8 +196,18 @@ def _salt_again(store: MemoryStore) -> None:
     """A redacted field gets a salt again, and a value that anybody may have thought of."""
     redacted = Redaction.objects.of_chain(store.pk).filter(field="input").order_by("-entry_seq")[0]
     entry = AuditEntry.objects.get(chain=store.pk, seq=redacted.entry_seq)
-    salts = dict(sorted({**entry.salts, "input": chain.new_salt()}.items()))
-    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(salts=salts)
+    salts, commitments = chain.unpacked(bytes(entry.proof))
+    proof = chain.packed({**salts, "input": chain.new_salt()}, commitments)
+    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(proof=proof)
+
+
+def _forget_redacted_commitment(store: MemoryStore) -> None:
+    """The commitment to what was redacted becomes one to what is left."""
+    redacted = Redaction.objects.of_chain(store.pk).filter(field="input").order_by("-entry_seq")[0]
+    entry = AuditEntry.objects.get(chain=store.pk, seq=redacted.entry_seq)
+    salts, commitments = chain.unpacked(bytes(entry.proof))
+    commitments["input"] = chain.commit(bytes.fromhex(chain.new_salt()), entry.input or "")
+    AuditEntry.objects.filter(chain=store.pk, seq=entry.seq).update(proof=chain.packed(salts, commitments))
 
 
 def _renumber(store: MemoryStore) -> None:
@@ -186,9 +226,10 @@ def _start_later(store: MemoryStore) -> None:
 
 
 ATTEMPTS = (
-    _drop_version, _drop_version_as_removed, _blank_version, _blank_input, _blank_input_as_redacted,
-    _swap_masked_input, _swap_masked_text, _drop_redaction, _drop_redaction_of_a_field, _move_redaction, _salt_again,
-    _renumber, _start_later,
+    _drop_version, _drop_version_as_removed, _blank_version, _blank_input, _blank_older_input,
+    _blank_input_without_commitment, _blank_input_as_redacted, _add_value, _keep_commitment, _swap_masked_input,
+    _swap_masked_text, _drop_redaction, _drop_redaction_of_a_field, _move_redaction, _salt_again,
+    _forget_redacted_commitment, _renumber, _start_later,
 )  # fmt: skip
 
 

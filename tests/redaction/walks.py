@@ -30,6 +30,7 @@ from memoryhub.models import (
     HUB,
     Access,
     AuditChain,
+    AuditEntry,
     Door,
     Finding,
     FindingState,
@@ -48,6 +49,7 @@ from memoryhub.models import (
 )
 from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import Refused
+from tests import older_entries
 from tests.api.harness import Hub, new_secret, new_store
 from tests.fixtures import new_person
 from tests.mcp.messages import message, send
@@ -68,7 +70,8 @@ REFUSED = (
 
 
 class Walk:
-    """One random walk: a store of its own, an agent with keys, people, and a clock that goes on."""
+    """One random walk: a store of its own, an agent with keys, people, and a clock that goes on. In every second walk
+    a part of the entries are those of an older version of the hub."""
 
     def __init__(self, seed: int) -> None:
         self.random, self.at, self.done = random.Random(seed), timezone.now(), list[str]()
@@ -78,6 +81,7 @@ class Walk:
         self.person = new_person(f"Alice{seed}", is_superuser=True)
         self.guest = new_person(f"Bob{seed}")
         self.memories = f"/v1/memory_stores/{self.store.pk}/memories"
+        self.ages = bool(seed % 2)
 
     def act(self, *, by_hub: bool = False) -> Act:
         actor = Actor.system("tests") if by_hub else Actor.person(self.person)
@@ -116,10 +120,19 @@ class Walk:
             acts[name](self)
         except may_answer as refused:
             self.done[-1] += f" ({type(refused).__name__})"
+        if self.ages and self.random.random() < 0.3:
+            self._age()
+
+    def _age(self) -> None:
+        """Some entries become those of an older version of the hub."""
+        for name in (self.store.pk, HUB):
+            seqs = AuditEntry.objects.of_chain(name).filter(proof__isnull=False).values_list("seq", flat=True)
+            older_entries.age(name, [seq for seq in seqs if self.random.random() < 0.5])
 
     def problems(self) -> list[str]:
         found = (verify.verify(name)[1] for name in (self.store.pk, HUB))
-        return [str(problem) for problem in found if problem]
+        wrong = (f"entry {seq}: its hash" for name in (self.store.pk, HUB) for seq in older_entries.wrong_hashes(name))
+        return [*(str(problem) for problem in found if problem), *wrong]
 
 
 # ------------------------------------------------------------------------------------------------ the acts

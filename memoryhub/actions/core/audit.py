@@ -169,7 +169,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         "path": record.path, "new_path": record.new_path, "label": actor.label, "session": act.session,
         "note": act.note, "token": act.token, "input": record.input, "message": record.answer,
     }  # fmt: skip
-    salts, commitments = chain.seal(values)
+    proof, commitments = chain.seal(values, ("message",) if record.rendered else ())
     digest = _digest(head, seq, record)
     duration = act.elapsed()
     plain = (
@@ -181,14 +181,12 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(key_name(), plain, commitments)
     )
     message = None if record.rendered or record.answer is None else to_json(record.answer)
-    kept_salts, kept_commitments = to_json(salts), to_json(commitments)
-    size = ENTRY_BYTES + sum(len(text or "") for text in (message, record.input, kept_salts, kept_commitments))
+    size = ENTRY_BYTES + len(message or "") + len(record.input or "") + len("{}{}") + len(proof)
     sql.run(
         sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
         act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
         message, record.input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
-        record.last_line, record.cut, digest, kept_salts, kept_commitments, key_name(), head.last_hash,
-        entry_hash,
+        record.last_line, record.cut, digest, key_name(), head.last_hash, entry_hash, proof,
     )  # fmt: skip
     sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
     head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size

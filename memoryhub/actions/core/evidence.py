@@ -6,6 +6,7 @@ The entry of the act has a commitment to what each place contains afterwards; se
 from collections.abc import Iterable, Sequence
 
 from memoryhub import chain, ids
+from memoryhub.actions.core import proofs
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import AuditEntry, MemoryVersion, Redaction
@@ -130,7 +131,7 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
             forget_answer(entry)
 
 
-_SALTED = ("chain", "seq", "message", "salts")
+_SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 
 
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
@@ -139,10 +140,11 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
     For a path or an answer, the salt of an answer that is not stored is deleted too, because that answer showed the
     value. The salts are read again first: the redaction of another entry may have deleted some of them.
     """
-    setattr(entry, field, value)
-    entry.salts = AuditEntry.objects.values_list("salts", flat=True).get(chain=entry.chain, seq=entry.seq)
-    entry.salts.pop(field, None)
-    AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).update(**{field: value, "salts": entry.salts})
+    there = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq)
+    columns = {**proofs.without_salt(there.get(), field), field: value}
+    there.update(**columns)
+    for name, column in columns.items():
+        setattr(entry, name, column)
     evidence.of_field(entry, field)
     if field in ("message", "path", "new_path"):
         forget_answer(entry)
@@ -156,5 +158,5 @@ def forget_answer(entry: AuditEntry) -> None:
     again = AuditEntry.objects.of_chain(entry.chain).filter(replay_of=entry.seq, message=None).only(*_SALTED)
     shown = [entry, *again] if entry.message is None else again
     for one in shown:
-        if one.salts.pop("message", None) is not None:
-            AuditEntry.objects.filter(chain=one.chain, seq=one.seq).update(salts=one.salts)
+        if columns := proofs.without_salt(one, "message"):
+            AuditEntry.objects.filter(chain=one.chain, seq=one.seq).update(**columns)

@@ -8,8 +8,7 @@ import hmac
 
 from django.conf import settings
 
-from memoryhub import chain
-from memoryhub.actions.core import audit
+from memoryhub.actions.core import audit, proofs
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.keys import key_name
 from memoryhub.actions.core.transactions import writing
@@ -77,7 +76,4 @@ def _newest_entry_fits() -> bool:
     entry = AuditEntry.objects.of_chain(HUB).newest().first()
     if entry is None:
         return True
-    plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
-    canonical = chain.canonical(entry.key_name, plain, entry.commitments)
-    fits = chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) == entry.hash
-    return fits or entry.key_name == key_name()
+    return entry.key_name == key_name() or proofs.fits(entry, settings.MEMORYHUB_AUDIT_KEY)

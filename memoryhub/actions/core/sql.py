@@ -2,7 +2,7 @@
 
 These are the statements of tool calls, where the ORM is ten times slower, and queries about the past that the ORM
 cannot express. Every statement is written once with `%s`, which becomes `?` for SQLite, and `statements` runs it. Rows
-are tuples in the order of the columns that the statement names.
+are tuples with the columns that the statement names.
 """
 
 from collections.abc import Sequence
@@ -146,10 +146,11 @@ CHAIN_HEAD = Statement(
 ENTRY_COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",
     "new_path", "memory", "version", "ok", "message", "input", "duration", '"group"', "token", "replay_of", "note",
-    "first_line", "last_line", "cut", "digest", "salts", "commitments", "key_name", "previous_hash", "hash",
+    "first_line", "last_line", "cut", "digest", "key_name", "previous_hash", "hash", "proof",
 )  # fmt: skip
 ADD_ENTRY = Statement(
-    f"insert into memoryhub_auditentry ({', '.join(ENTRY_COLUMNS)}) values ({', '.join(['%s'] * len(ENTRY_COLUMNS))})"
+    f"insert into memoryhub_auditentry (salts, commitments, {', '.join(ENTRY_COLUMNS)})"
+    f" values ('{{}}', '{{}}', {', '.join(['%s'] * len(ENTRY_COLUMNS))})"
 )
 ANSWER = Statement(
     "select e.ok, e.message, e.command, e.first_line, e.last_line, e.cut, e.path, t.content"

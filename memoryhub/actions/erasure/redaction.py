@@ -7,7 +7,7 @@ from itertools import groupby
 from django.db.models import Q
 
 from memoryhub.actions.claude_runs import runs as claude_runs
-from memoryhub.actions.core import audit, holds, proposed_texts, settling, tree
+from memoryhub.actions.core import audit, holds, proofs, proposed_texts, settling, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.plans import in_parts
@@ -139,7 +139,7 @@ def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], eviden
             given = _without_texts(entry.input)
             if given != entry.input:
                 replace_field(evidence, entry, "input", given)
-            if entry.message is not None and "message" in entry.salts and not entry.ok:
+            if entry.message is not None and "message" in proofs.read(entry).salts and not entry.ok:
                 replace_field(evidence, entry, "message", audit.to_json(REDACTED))
 
 

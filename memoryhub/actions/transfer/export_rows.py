@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from django.db.models import F, OuterRef, Q, Subquery
 
 from memoryhub import chain
-from memoryhub.actions.core import seals
+from memoryhub.actions.core import proofs, seals
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.transfer.export_authors import Authors
 from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation, Redaction, Seal
@@ -113,7 +113,7 @@ class Rows:
             seals_of = defaultdict(list)
             for seal in seals.in_order(sealed):
                 seals_of[seal.seq].append(seals.member(seal))
-            yield from ({**_columns(entry), "seals": seals_of[entry.seq]} for entry in page)
+            yield from ({**_proven(entry), "seals": seals_of[entry.seq]} for entry in page)
             after = page[-1].seq
 
     def redactions(self) -> Iterator[Told]:
@@ -235,6 +235,12 @@ def _proof(version: MemoryVersion) -> Told:
         "origin",
     )
     return {name.removesuffix("_id"): _plain(getattr(version, name)) for name in names}
+
+
+def _proven(entry: AuditEntry) -> Told:
+    """Return an entry's columns, with all its salts and commitments, however it contains them."""
+    told = {"salts": proofs.read(entry).salts, "commitments": proofs.commitments_of(entry)}
+    return {name: value for name, value in {**_columns(entry), **told}.items() if name != "proof"}
 
 
 def _columns(row: AuditEntry | Redaction) -> Told:

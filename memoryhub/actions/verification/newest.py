@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from memoryhub.actions.core import keys
-from memoryhub.actions.verification import older_keys
+from memoryhub.actions.core import keys, proofs
 from memoryhub.models import AuditChain, AuditEntry
 
 COUNT = 50
@@ -18,18 +17,10 @@ def problems(count: int = COUNT) -> Iterator[str]:
                 yield f"entry {expected_seq} of {head.id} is missing"
                 break
             is_of_its_key = (entry.key_name == keys.key_name()) == (entry.seq > head.older_seq)
-            if entry.hash != expected_hash or not is_of_its_key or _hash_of(entry) != entry.hash:
+            if entry.hash != expected_hash or not is_of_its_key or not proofs.is_right(entry):
                 yield f"entry {entry.seq} of {head.id} was changed, or was written with another audit key"
                 break
             expected_seq, expected_hash = entry.seq - 1, entry.previous_hash
         else:
             if expected_seq == head.last_seq and head.last_seq > head.start_seq:
                 yield f"the entries of {head.id} are missing"
-
-
-def _hash_of(entry: AuditEntry) -> str | None:
-    """Return the hash that an entry must have. None if its key is not there: `verify_audit` says more."""
-    key = keys.of(entry.key_name)
-    if key is None:
-        return entry.hash if keys.is_lost(entry.key_name) else None
-    return older_keys.hash_of(entry, key)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memoryhub import chain
-from memoryhub.actions.core import keys
+from memoryhub.actions.core import keys, proofs
 from memoryhub.models import AuditChain, AuditEntry
 
 
@@ -37,7 +37,7 @@ class OlderKeys:
                 self.lost[name] += 1
             elif entry.seq <= self.last:
                 yield f"it was written with the audit key {name}, which this hub never had"
-        elif hash_of(entry, self.known[name]) != entry.hash:
+        elif proofs.hash_of(entry, self.known[name]) != entry.hash:
             yield "it was changed: its hash does not fit"
         if entry.seq == self.last and not self._is_signed(entry):
             yield "it, or one before it, was changed: it is not the last one of the older audit key"
@@ -67,10 +67,3 @@ class OlderKeys:
 def missing(name: str) -> str:
     """Return the words for an older key that was lost."""
     return f"the older audit key {name} is missing (put it back with rotate_audit_key --put-back)"
-
-
-def hash_of(entry: AuditEntry, key: bytes) -> str:
-    """Return the hash that an entry has if this key wrote it."""
-    plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
-    canonical = chain.canonical(entry.key_name, plain, entry.commitments)
-    return chain.entry_hash(key, entry.previous_hash, canonical)

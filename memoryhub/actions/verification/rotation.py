@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from memoryhub import chain
-from memoryhub.actions.core import audit, documents, installation, keys, seals, sql
+from memoryhub.actions.core import audit, documents, installation, keys, proofs, seals, sql
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.keys import Known, Older
 from memoryhub.actions.core.transactions import writing
@@ -156,7 +156,7 @@ def _wrote_an_entry(key: str, name: str) -> bool:
     for row in AuditChain.objects.filter(older_seq__gt=0).order_by("pk"):
         entry = AuditEntry.objects.of_chain(row.pk).filter(seq__lte=row.older_seq, key_name=name).newest().first()
         if entry is not None:
-            return older_keys.hash_of(entry, key.encode()) == entry.hash
+            return proofs.fits(entry, key.encode())
     return False
 
 

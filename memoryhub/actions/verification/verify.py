@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from memoryhub import chain
-from memoryhub.actions.core import seals
+from memoryhub.actions.core import proofs, seals
 from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.core.proofs import Proof
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import delete
@@ -236,7 +237,7 @@ class _Verification:
         yield from self.keys.problems(entry)
         if not written_as_read(entry):
             yield "it was changed: it is not written as the hub writes it"
-        yield from self._commitments(entry)
+        yield from self._commitments(entry, proofs.read(entry))
         yield from redactions.told_problems(self.redacted, entry.seq)
         if not self.closed:
             yield from self._made(entry, versions)
@@ -269,24 +270,31 @@ class _Verification:
         removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
         return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
 
-    def _commitments(self, entry: AuditEntry) -> Iterator[str]:
+    def _commitments(self, entry: AuditEntry, proof: Proof) -> Iterator[str]:
+        """Yield a sentence for each problem of an entry's salts, commitments and committed values. Values without a
+        commitment of their own are covered by the entry's hash."""
         redacted = self.redacted.fields(entry.seq)
-        forgotten = "message" not in entry.salts and self._answer_is_gone(entry, redacted)
+        forgotten = "message" not in proof.salts and self._answer_is_gone(entry, proof, redacted)
         hidden = redacted | ({"message"} if forgotten else set())
-        salted = [field for field in entry.commitments if field not in hidden]
-        if list(entry.commitments) != _ordered(entry.commitments) or list(entry.salts) != salted:
-            yield "a salt is missing or too many, or not in its place"
+        committed = [field for field in chain.COMMITTED if proof.has(field)]
+        away = hidden if entry.message is not None else hidden | {"message"}
+        kept = committed if proof.is_older else [field for field in committed if field in away]
+        salted = [field for field in committed if field not in hidden]
+        if (list(proof.salts), list(proof.commitments)) != (salted, kept):
+            yield "a salt or a commitment is missing or too many, or not in its place"
             return
+        if not (proof.is_older or entry.salts == entry.commitments == {}):
+            yield "it has its salts twice"
         for field in redacted:
             if not redactions.fits(self.redacted.of_field[entry.seq, field], [getattr(entry, field)]):
                 yield f"what is left of its {field} was changed"
         for field in chain.COMMITTED:
             if field in hidden or (field == "message" and self._answer_went(entry)):
                 continue
-            value = self._answer(entry) if field == "message" else getattr(entry, field)
-            if (value is None) != (field not in entry.commitments):
+            value = self._answer(entry, proof) if field == "message" else getattr(entry, field)
+            if (value is None) != (field not in committed):
                 yield f"its {field} is missing or was added"
-            elif value is not None and not _fits(entry.salts[field], value, entry.commitments[field]):
+            elif value is not None and field in kept and not _fits(proof, field, value):
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
@@ -297,22 +305,23 @@ class _Verification:
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
         return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
-    def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
+    def _answer_is_gone(self, entry: AuditEntry, proof: Proof, redacted: set[str]) -> bool:
         """Return whether an answer can no longer be rendered.
 
         It was not stored, and its source was redacted or removed.
         """
-        if entry.message is not None or "message" not in entry.commitments:
+        if entry.message is not None or not proof.has("message"):
             return False
         if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
             return True
         repeated = entry.replay_of
         if repeated is None or repeated <= self.start.seq:
             return repeated is not None
-        first = AuditEntry.objects.filter(chain=self.chain, seq=repeated).only("chain", "seq", "salts").first()
-        return first is not None and "message" not in first.salts
+        columns = ("chain", "seq", *proofs.COLUMNS)
+        first = AuditEntry.objects.filter(chain=self.chain, seq=repeated).only(*columns).first()
+        return first is not None and "message" not in proofs.read(first).salts
 
-    def _answer(self, entry: AuditEntry) -> str | None:
+    def _answer(self, entry: AuditEntry, proof: Proof) -> str | None:
         """Return the answer that was given, or None if there was none. It is stored, rendered again, or the answer of
         the repeated call."""
         if entry.message is not None:
@@ -321,7 +330,7 @@ class _Verification:
             except ValueError:
                 return ""
             return answer if isinstance(answer, str) and to_json(answer) == entry.message else ""
-        if "message" not in entry.commitments:
+        if not proof.has("message"):
             return None
         if entry.first_line is not None and entry.last_line is not None and entry.command:
             content = self.texts.get(entry.version or "")
@@ -360,10 +369,6 @@ def _reviewed(chain_id: str) -> dict[str, str]:
         return {}
 
 
-def _ordered(fields: Iterable[str]) -> list[str]:
-    """Return those fields that have commitments, in the order in which the hub writes them."""
-    return [field for field in chain.COMMITTED if field in fields]
-
-
-def _fits(salt: str, value: str, commitment: str) -> bool:
-    return bool(SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment
+def _fits(proof: Proof, field: str, value: str) -> bool:
+    salt = proof.salts[field]
+    return bool(SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == proof.commitments[field]

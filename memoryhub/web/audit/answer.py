@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memoryhub import chain
+from memoryhub.actions.core import proofs
 from memoryhub.actions.memories import calls
 from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion, Redaction
 from memoryhub.text import keeping
@@ -35,7 +36,7 @@ class Answer:
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
     """Return the answer of an entry, or None if the entry has none: people get pages instead of answers."""
-    if "message" not in entry.commitments and entry.message is None:
+    if entry.message is None and not proofs.read(entry).has("message"):
         return None
     version = _versions([entry]).get(entry.version or "")
     text = _text(entry, version)
@@ -68,12 +69,12 @@ def _was_removed(entry: AuditEntry) -> bool:
 
 def is_redacted(entry: AuditEntry, field: str) -> bool:
     """Return whether a committed value can no longer be verified, because a redaction destroyed its salt."""
-    return field in entry.commitments and field not in entry.salts
+    return proofs.read(entry).is_destroyed(field)
 
 
 def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str, int], str]:
     """Return {(chain, seq): masked answer} of many entries. Entries without an answer are left out."""
-    entries = [entry for entry in entries if "message" in entry.commitments or entry.message is not None]
+    entries = [entry for entry in entries if entry.message is not None or proofs.read(entry).has("message")]
     versions = _versions(entries)
     answers = {}
     for entry in entries:
@@ -99,15 +100,18 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 
 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
-    """Return whether `value` matches the commitment of `field` in the entry.
+    """Return whether `value` is what `field` had when the entry was written.
 
-    None matches only if the entry has no commitment for the field.
+    The entry's commitment to the field shows it or, where it is computed from the field, the entry's hash. None matches
+    only if the field had no value.
     """
-    salt, commitment = entry.salts.get(field), entry.commitments.get(field)
-    if value is None or salt is None or commitment is None:
-        return value is None and salt is None and commitment is None
+    proof = proofs.read(entry)
+    if value is None or field not in proof.salts:
+        return value is None and not proof.has(field)
     try:
-        return chain.commit(bytes.fromhex(salt), value) == commitment
+        commitment = proof.commitments.get(field) or proofs.commitments_of(entry).get(field)
+        is_whole = field in proof.commitments or proofs.is_right(entry)
+        return is_whole and chain.commit(bytes.fromhex(proof.salts[field]), value) == commitment
     except (TypeError, ValueError):
         return False
 

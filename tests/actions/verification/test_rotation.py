@@ -15,14 +15,14 @@ from django.utils import timezone
 
 from memoryhub import chain, health, starting
 from memoryhub.actions.backups import make
-from memoryhub.actions.core import documents, holds, installation, keys
+from memoryhub.actions.core import documents, holds, installation, keys, proofs
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import findings
 from memoryhub.actions.retention import certificate, removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.transfer import held
-from memoryhub.actions.verification import checkpoints, older_keys, rotation, verify
+from memoryhub.actions.verification import checkpoints, rotation, verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.doctor import inside
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, HoldKind, Installation, MemoryVersion, Receipt
@@ -135,7 +135,7 @@ def forge(row: AuditChain, seq: int, key: bytes, **changed: Any) -> None:
             setattr(entry, name, value)
         entry.previous_hash = previous or entry.previous_hash
         entry.key_name = chain.key_id(key)
-        entry.hash = previous = older_keys.hash_of(entry, key)
+        entry.hash = previous = proofs.hash_of(entry, key)
         entry.save()
     after = AuditEntry.objects.filter(chain=row.pk, seq=last + 1)
     if not after.update(previous_hash=previous):
@@ -176,7 +176,7 @@ def _append(row: AuditChain, key: bytes) -> None:
     last = AuditEntry.objects.get(chain=row.pk, seq=row.last_seq)
     last.pk, last.seq, last.previous_hash, last.key_name = None, row.last_seq + 1, row.last_hash, chain.key_id(key)
     last.digest = None
-    last.hash = older_keys.hash_of(last, key)
+    last.hash = proofs.hash_of(last, key)
     last.save(force_insert=True)
     AuditChain.objects.filter(pk=row.pk).update(last_seq=last.seq, last_hash=last.hash)
 

@@ -68,7 +68,7 @@ def test_tampering_that_was_found_is_said_on_every_audit(
     with tampering():
         AuditEntry.objects.of_chain(store.pk).filter(command="create").update(path="/b.md")
     for _ in range(2):
-        with pytest.raises(CommandError, match="its path was changed"):
+        with pytest.raises(CommandError, match="it was changed: its hash does not fit"):
             verify()
     page = reverse("store_audit", args=[store.pk])
     assert "entries, something is wrong ." in visible_text(signed_in(bob), page)

@@ -1,0 +1,102 @@
+"""The salts and commitments of audit entries, in the form of today's entries and in that of older ones."""
+
+import json
+from typing import NamedTuple
+
+from memoryhub import chain, compact_json
+from memoryhub.actions.core import keys
+from memoryhub.models import AuditEntry
+
+COLUMNS = ("salts", "commitments", "proof")
+"""The columns that `read` needs."""
+
+_to_json = compact_json.writer()
+
+
+class Proof(NamedTuple):
+    """The salts and commitments that an entry contains, in hexadecimal, by the names of the fields.
+
+    With `is_older`, `commitments` has all of them. Else a commitment is there only if its value is not in the entry.
+    """
+
+    salts: dict[str, str]
+    commitments: dict[str, str]
+    is_older: bool = False
+
+    def has(self, field: str) -> bool:
+        """Return whether the field had a value when the entry was written."""
+        return field in self.salts or field in self.commitments
+
+    def is_destroyed(self, field: str) -> bool:
+        """Return whether the field's value can no longer be verified, because a redaction destroyed its salt."""
+        return field in self.commitments and field not in self.salts
+
+
+def read(entry: AuditEntry) -> Proof:
+    """Return the proof of an entry. Raises ValueError if the hub never wrote it so."""
+    if entry.proof is None:
+        return Proof(entry.salts, entry.commitments, is_older=True)
+    if not isinstance(entry.proof, bytes | memoryview):
+        raise ValueError("a proof is no text and no number")
+    return Proof(*chain.unpacked(bytes(entry.proof)))
+
+
+def commitments_of(entry: AuditEntry) -> dict[str, str]:
+    """Return the commitments to all committed values of an entry: those that it keeps, and those that follow from its
+    values and salts. Raises ValueError."""
+    proof = read(entry)
+    if proof.is_older:
+        return proof.commitments
+    found = {}
+    for field in chain.COMMITTED:
+        if field in proof.commitments:
+            found[field] = proof.commitments[field]
+        elif field in proof.salts and (value := _value(entry, field)) is not None:
+            found[field] = chain.commit(bytes.fromhex(proof.salts[field]), value)
+    return found
+
+
+def _value(entry: AuditEntry, field: str) -> str | None:
+    """Return a committed value; None if it is not in the entry, or not as the hub writes it."""
+    value: str | None = getattr(entry, field)
+    if field != "message" or value is None:
+        return value
+    answer = json.loads(value)
+    return answer if isinstance(answer, str) and _to_json(answer) == value else None
+
+
+def hash_of(entry: AuditEntry, key: bytes) -> str:
+    """Return the hash that an entry has if this key wrote it. Raises ValueError."""
+    plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
+    canonical = chain.canonical(entry.key_name, plain, commitments_of(entry))
+    return chain.entry_hash(key, entry.previous_hash, canonical)
+
+
+def is_right(entry: AuditEntry) -> bool:
+    """Return whether an entry's hash fits. True if its key was lost, because then nothing can be said."""
+    key = keys.of(entry.key_name)
+    return keys.is_lost(entry.key_name) if key is None else fits(entry, key)
+
+
+def fits(entry: AuditEntry, key: bytes) -> bool:
+    """Return whether this key wrote an entry, and nothing that the hash covers has changed since."""
+    try:
+        return hash_of(entry, key) == entry.hash
+    except (ValueError, TypeError, AttributeError):
+        return False
+
+
+def without_salt(entry: AuditEntry, field: str) -> dict[str, object]:
+    """Return the columns of an entry whose salt of a field is destroyed; {} if it has none.
+
+    Call it while the entry still has the field's value: the proof then keeps the commitment to it.
+    """
+    proof = read(entry)
+    if field not in proof.salts:
+        return {}
+    salts = {name: salt for name, salt in proof.salts.items() if name != field}
+    if proof.is_older:
+        return {"salts": salts}
+    value = _value(entry, field)
+    own = {} if value is None else {field: chain.commit(bytes.fromhex(proof.salts[field]), value)}
+    return {"proof": chain.packed(salts, proof.commitments | own)}
