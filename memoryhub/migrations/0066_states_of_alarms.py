@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memoryhub', '0068_recorded_views'),
+        ('memoryhub', '0065_recorded_views'),
     ]
 
     operations = [
