@@ -233,12 +233,12 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     os.environ.setdefault("SQLITE_TMPDIR", str(Path(DATABASES["default"]["NAME"]).parent))
 else:
     _by_transaction = os.environ.get("DISABLE_SERVER_SIDE_CURSORS") == "1"
-    _prepared = {"prepare_threshold": None if _by_transaction else 5}  # from the sixth time on that a statement is sent
+    _asked = POSTGRESQL_OPTIONS | {"prepare_threshold": None if _by_transaction else 5} | _asked
     DATABASES["default"] |= {
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": _by_transaction,
-        "OPTIONS": POSTGRESQL_OPTIONS | _prepared | _asked | {"pool": POSTGRESQL_POOL | pooled.options()},
+        "OPTIONS": _asked | {"pool": POSTGRESQL_POOL | pooled.options()},
     }
 
 # The limits of a memory store if neither the store nor the hub's settings set others; None means no limit.
@@ -316,8 +316,7 @@ LOGOUT_REDIRECT_URL = "sign_in"
 LANGUAGE_CODE = "en"
 LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
-USE_TZ = True
-USE_I18N = True
+USE_TZ = USE_I18N = True
 
 # Without EMAIL_URL the hub sends no e-mail: links are copied and passed on by hand.
 MEMORYHUB_MAIL_SERVER = mail_server_of(os.environ.get("EMAIL_URL") or "")

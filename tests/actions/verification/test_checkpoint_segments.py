@@ -19,12 +19,7 @@ from django.core.management import CommandError, call_command
 
 from memoryhub import chain
 from memoryhub.actions.core.audit import key_name
-from memoryhub.actions.verification import (
-    checkpoint_check,
-    checkpoint_reading,
-    checkpoints,
-    verify,
-)
+from memoryhub.actions.verification import checkpoint_check, checkpoint_reading, checkpoints, verify
 from memoryhub.models import HUB, AuditChain
 from tests.actions.verification.test_checkpoints import cut_off_whole
 from tests.api.harness import AT, Hub, new_hub
@@ -279,15 +274,12 @@ class Crash(BaseException):
 STEPS = ("write", "fsync", "link", "replace")
 
 
-@pytest.mark.parametrize(
-    ("has_links", "is_done"),
-    [
-        pytest.param(True, False, id="before it, with hard links"),
-        pytest.param(False, True, id="after it, without hard links"),
-        pytest.param(True, True, id="after it, with hard links", marks=pytest.mark.long),
-        pytest.param(False, False, id="before it, without hard links", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize(("has_links", "is_done"), [
+    pytest.param(True, False, id="before it, with hard links"),
+    pytest.param(False, True, id="after it, without hard links"),
+    pytest.param(True, True, id="after it, with hard links", marks=pytest.mark.long),
+    pytest.param(False, False, id="before it, without hard links", marks=pytest.mark.long),
+])  # fmt: skip
 def test_a_crash_at_any_step_of_closing_a_file_is_made_good_by_the_next_checkpoint(
     hub: Hub, own_checkpoints: Path, tmp_path: Path, is_done: bool, has_links: bool
 ) -> None:

@@ -138,8 +138,7 @@ def test_the_session_is_undone_and_what_is_later_stays(
     }  # fmt: skip
     assert tree_now(store)["/moved.md"][0] == ids["/elsewhere.md"]
     banner = curator.get(response["Location"]).content.decode()
-    assert "Undid 4 changes." in banner
-    assert reverse("undo_entry", args=[store.id, entry.seq]) in banner
+    assert "Undid 4 changes." in banner and reverse("undo_entry", args=[store.id, entry.seq]) in banner
     assert f'<a href="{reverse("session", args=[bad.pk])}">Back</a>' in banner and ">Audit entry</a>" not in banner
 
 
