@@ -292,7 +292,7 @@ def test_it_can_be_stopped_and_goes_on_from_there(
 
 
 @in_turn(
-    ("parameters", "sentence"),
+    ("given", "said"),
     [
         ({"q": "a", "at": "nonsense"}, "This link is out of date"),
         ({"q": "a", "in": "everything"}, "is not possible here"),
@@ -306,13 +306,11 @@ def test_it_can_be_stopped_and_goes_on_from_there(
         ({"q": "a", "agent": "x\ny"}, "cannot search for this value"),
     ],
 )
-def test_what_cannot_be_read_gets_a_sentence(
-    store: MemoryStore, bob: User, parameters: dict[str, str], sentence: str
-) -> None:
+def test_what_cannot_be_read_gets_a_sentence(store: MemoryStore, bob: User, given: dict[str, str], said: str) -> None:
     for headers in ({}, {"HX-Request": "true"}):
-        answer = signed_in(bob).get(f"{reverse('search')}?{urlencode(parameters)}", headers=headers)
+        answer = signed_in(bob).get(f"{reverse('search')}?{urlencode(given)}", headers=headers)
         assert answer.status_code == 200
-        assert sentence in htmllib.unescape(answer.content.decode())
+        assert said in htmllib.unescape(answer.content.decode())
 
 
 def test_an_empty_query_explains_what_can_be_searched(store: MemoryStore, bob: User) -> None:
