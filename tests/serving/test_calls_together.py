@@ -10,9 +10,10 @@ import pytest
 from django.conf import settings
 
 from tests.api.server import Agent, served
+from tests.long import LONG
 from tests.serving.clients import Desk
 
-CLIENTS, TURNS = 12, 12
+CLIENTS, TURNS = 12, 12 if LONG else 7
 
 
 def block(id: str, **input: object) -> dict[str, Any]:
