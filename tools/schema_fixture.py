@@ -124,14 +124,14 @@ def _write(database: sqlite3.Connection, target: Path) -> str:
     packed = lzma.compress(text.encode("utf-8", "surrogatepass"), preset=9 | lzma.PRESET_EXTREME)
     target.mkdir(exist_ok=True)
     (target / f"{name}.sql.xz").write_bytes(packed)
-    (target / f"{name}.json").write_text(json.dumps(facts(database), indent=1, ensure_ascii=False) + "\n")
+    found = facts(database, [table for (table,) in database.execute(TABLES)])
+    (target / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     return name
 
 
-def facts(database: sqlite3.Connection, most: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return how many rows each table has, and digests of each text, of the versions of each memory store, and of the
-    entries of each chain. `most` says for each chain how many entries count; later ones do not."""
-    tables = [name for (name,) in database.execute(TABLES)]
+def facts(database: Any, tables: Iterable[str], most: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Return how many rows these tables have, and digests of each text, of the versions of each memory store, and of
+    the entries of each chain. `most` says for each chain how many entries count; later ones do not."""
     counts = {name: database.execute(f'select count(*) from "{name}"').fetchone()[0] for name in tables}  # noqa: S608
     texts: dict[str, dict[str, str]] = defaultdict(dict)
     for store, path, content in database.execute(TEXTS):
