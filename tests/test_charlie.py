@@ -221,13 +221,16 @@ def test_alice_finds_what_is_at_the_same_address(values: dict[str, object], alic
 
 
 def test_a_role_in_another_store_opens_nothing_of_this_one(values: dict[str, object], charlie: User) -> None:
-    """Charlie is an admin of his own store, and mixes its id with the ids of what is Alice's."""
+    """Charlie is an admin of his own store, and mixes its id with the ids of what is Alice's. In the short form, each
+    fourth address is asked for without mixing, too."""
     own = new_store()
     keys_and_roles.set_role(own, charlie, Role.ADMIN, **BY)
     client = signed_in(charlie)
     mixed = {**values, "store_id": own.id, "chain": own.id, "seq": 999}
+    plain = some(IN_A_STORE, 4)
     for address, method in product(IN_A_STORE, ("GET", "POST")):
-        assert answer(client, method, address.filled(values))[0] in (404, 405), address
+        if address in plain:
+            assert answer(client, method, address.filled(values))[0] in (404, 405), address
         if address.parts() & {"memory_id", "version_id", "hold_id"}:
             status, text = answer(client, method, address.filled(mixed))
             assert status in (404, 405) and "of Alice" not in text, address

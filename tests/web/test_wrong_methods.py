@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 
 from memoryhub.models import MemoryStore, User
 from tests.fixtures import signed_in
-from tests.long import some
+from tests.long import LONG, some
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ def test_every_address_that_a_page_cannot_be_opened_at_says_so_and_leads_on(
     store: MemoryStore, superuser: User
 ) -> None:
     client, met = signed_in(superuser), []
-    for address in addresses(store):
+    for address in some(addresses(store), 2):
         answer = client.get(address)
         if answer.status_code != 405:
             continue
@@ -55,7 +55,7 @@ def test_every_address_that_a_page_cannot_be_opened_at_says_so_and_leads_on(
         if store.pk in address:
             assert reverse("store", args=[store.pk]) in html, address
         met.append(address)
-    assert len(met) > 30
+    assert len(met) > (30 if LONG else 15)
 
 
 def test_an_address_with_an_id_that_no_memory_store_can_have_is_not_found(superuser: User) -> None:
