@@ -7,12 +7,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memoryhub import chain, ids
-from memoryhub.actions.core import audit, disk_space, freezing, limits, remembered, settling, sql, store_settings
+from memoryhub.actions.core import (
+    audit,
+    disk_space,
+    freezing,
+    limits,
+    protected_lines,
+    remembered,
+    settling,
+    sql,
+    store_settings,
+)
 from memoryhub.actions.core.audit import Act, ChainHead, Version
 from memoryhub.actions.core.kept_calls import kept_of
-from memoryhub.actions.core.protected_lines import follow_memories
 from memoryhub.actions.core.ruling import Looked, Ruling, ruling
-from memoryhub.actions.core.settling import Changed
 from memoryhub.actions.core.sight import Sight, sight_of
 from memoryhub.actions.core.stored import StoredMemory, with_its_findings
 from memoryhub.actions.core.transactions import writing
@@ -49,7 +57,7 @@ class Tree:
     head: ChainHead
     now: object
     made: list[Version] = field(default_factory=list)
-    changed: list[Changed] = field(default_factory=list)
+    changed: list[settling.Changed] = field(default_factory=list)
     kept_out: list[tuple[str, str]] = field(default_factory=list)
     masked: tuple[str, str] | None = None
     overridden: list[str] = field(default_factory=list)
@@ -362,7 +370,7 @@ def next_version(
     """Write a memory's next version, which replaces its head; return the version's id."""
     require_not_frozen(tree, memory)
     sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
-    tree.changed.append(Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
+    tree.changed.append(settling.Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
     return add_version(tree, memory.id, memory.versions + 1, operation, path, text, size, sha256)
 
 
@@ -392,7 +400,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 def commit(tree: Tree, record: audit.Record) -> int:
     """Write the act's entry, and shorten the large input of a key. Then update findings. Return the entry's seq."""
-    follow_memories(tree.store, tree.path_rules, tree.changed)
+    protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:
         settling.settle(tree.head, tree.act, tree.store, tree.changed, seq)
