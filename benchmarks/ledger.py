@@ -163,7 +163,7 @@ class Ledger:
             self.store, self.seq, at, author.kind, author.id, author.author_id, author.label, by.session, by.door,
             told.command, told.path, told.new_path, told.memory, told.version, told.ok,
             None if rendered or told.answer is None else to_json(told.answer), input, duration, None, token, None,
-            told.note, told.first, told.last, told.cut, digest, "{}", "{}", key_name(), previous, self.hash, proof,
+            told.note, told.first, told.last, told.cut, digest, "{}", "{}", proof, key_name(), previous, self.hash,
         ))  # fmt: skip
         if token and self.now >= self.tokens_from:
             call = hashlib.sha256(input.encode()).hexdigest()
