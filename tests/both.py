@@ -112,7 +112,8 @@ def _is_between(item: pytest.Item) -> bool:
 
 def _may_ask_a_database(item: pytest.Item) -> bool:
     place, fixtures = item.path.relative_to(TESTS).parts[0], set(getattr(item, "fixturenames", ()))
-    return place in PLACES or bool(DATABASE & fixtures) or item.get_closest_marker("django_db") is not None
+    marked = any(item.get_closest_marker(mark) is not None for mark in ("django_db", MARK))
+    return place in PLACES or bool(DATABASE & fixtures) or marked
 
 
 def _is_about_the_browser(item: pytest.Item) -> bool:

@@ -23,6 +23,8 @@ from tests.api.server import ROOT, Agent, Server, served
 from tests.faults import postgres
 from tests.long import LONG
 
+pytestmark = pytest.mark.both_databases
+
 SOON = 2.5
 """Seconds within which a request is refused: two, and what a busy machine adds."""
 
