@@ -40,7 +40,7 @@ test-long: developed ## Run the tests that have a long form in it, on both datab
 	@sh tools/debian.sh pgbouncer || echo "No PgBouncer: its test is skipped."
 	for database in sqlite postgres; do \
 	  MEMORYHUB_LONG=1 MEMORYHUB_TEST_DATABASE=$$database \
-	  $(PY) -m pytest -p no:xdist $$(grep -rlE '^from tests.long import|mark\.long\b|\baxe\(|assert_audit_is_right' --include='*.py' tests) || exit 1; done
+	  $(PY) -m pytest -p no:xdist $$(grep -rlE '^from tests.support.long import|mark\.long\b|\baxe\(|assert_audit_is_right' --include='*.py' tests) || exit 1; done
 
 test-deploy: developed ## Follow docs/deploy.md on bare Debian machines of its own (as root, half an hour; SUITE=trixie for Debian 13)
 	$(PY) -m tests.deploy --suite $${SUITE:-bookworm}

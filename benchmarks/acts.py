@@ -5,10 +5,10 @@ from collections import deque
 
 from benchmarks.ledger import REVIEW_STATE, By, Ledger, Made, Told
 from benchmarks.phrases import WIDE, Phrases
-from memoryhub import ids
 from memoryhub.actions.core.sql import moment
 from memoryhub.models import Review
-from memoryhub.protocol import paths, rendering, results
+from memoryhub.pure import ids
+from memoryhub.pure.protocol import paths, rendering, results
 
 HANDBOOK_LINES = 2000
 MOST_MOVED = 40

@@ -17,7 +17,6 @@ from django.db.models import F, Model
 
 from benchmarks.bulk import columns_of
 from benchmarks.story import DIARY, HANDBOOK, MOVED, POPULAR, TYPICAL
-from memoryhub import ids
 from memoryhub.models import (
     Activity,
     AuditChain,
@@ -35,7 +34,8 @@ from memoryhub.models import (
     Review,
     Session,
 )
-from memoryhub.protocol import paths
+from memoryhub.pure import ids
+from memoryhub.pure.protocol import paths
 
 MODELS: tuple[type[Model], ...] = (AuditEntry, MemoryVersion, Memory, MemoryText, Review, Session, IdempotentCall)
 DIARIES, READERS = 30, 10

@@ -6,10 +6,10 @@ from itertools import cycle
 
 from benchmarks.bulk import Bulk, loading
 from benchmarks.story import DIARY
-from memoryhub import ids
 from memoryhub.actions.core.sql import moment
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore, MemoryVersion
-from memoryhub.sensitive import KINDS
+from memoryhub.pure import ids
+from memoryhub.pure.sensitive import KINDS
 
 EACH, FEWEST_OF_THE_DIARY = 2, 300
 """The findings of each memory. The diary has more, as many as a fiftieth of the store's memories, and at least 300."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from benchmarks.bulk import Bulk
-from memoryhub import chain, ids
 from memoryhub.actions.core.audit import key_name, to_json
 from memoryhub.actions.core.sql import moment
 from memoryhub.models import (
@@ -23,7 +22,8 @@ from memoryhub.models import (
     MemoryVersion,
     Session,
 )  # fmt: skip
-from memoryhub.protocol import paths
+from memoryhub.pure import chain, ids
+from memoryhub.pure.protocol import paths
 
 MADE_BY, SUPERSEDED, REVIEW_STATE = 10, 11, 12
 """The positions of these columns in the row of a version."""

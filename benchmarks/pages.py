@@ -76,7 +76,7 @@ def serve(directory: Path, clock: Callable[[], float]) -> None:
     from benchmarks.page_subjects import subjects
     from memoryhub.models import User
     from memoryhub.web import urls
-    from memoryhub.web.common.access import signed_in
+    from memoryhub.web.common.guards.access import signed_in
 
     @signed_in
     def trivial(request: HttpRequest) -> HttpResponse:

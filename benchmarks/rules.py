@@ -18,7 +18,7 @@ from django.utils import timezone
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Door
-from memoryhub.path_rules import Effect, PathRule, Verb
+from memoryhub.pure.path_rules import Effect, PathRule, Verb
 patterns = ("/teams/{}/", "/**/secret-{}.md", "/policies/*-{}.md", "/archive/**/{}/", "/prices/{}.md")
 effects = [effect for effect in Effect if effect != Effect.HIDE]
 rules = [PathRule(effects[n %% 3], patterns[n %% 5].format(n), frozenset(Verb)) for n in range(%d)]

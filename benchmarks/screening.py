@@ -41,7 +41,7 @@ def of_length(piece: str, length: int) -> str:
 
 def seconds(text: str) -> float:
     """Return the processor time of the search that one write makes."""
-    from memoryhub.sensitive import KINDS, STEPS, Action, TooMuch, joined, look
+    from memoryhub.pure.sensitive import KINDS, STEPS, Action, TooMuch, joined, look
 
     kinds = frozenset(name for name, kind in KINDS.items() if kind.default != Action.OFF)
     begun = time.process_time()

@@ -13,8 +13,8 @@ from functools import partial
 from benchmarks.acts import HANDBOOK_LINES, MOST_MOVED, Acts
 from benchmarks.ledger import MADE_BY, REVIEW_STATE, Author, By, Ledger, Made
 from benchmarks.phrases import Places, sessions
-from memoryhub import ids
-from memoryhub.protocol import paths
+from memoryhub.pure import ids
+from memoryhub.pure.protocol import paths
 
 DAYS = 90
 HANDBOOK, TYPICAL, MOVED = "/handbook.md", "/reference/typical.md", "/reference/moved.md"

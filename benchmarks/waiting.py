@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import cycle, islice
 
-from memoryhub import ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.proposing import MOST_OPEN
@@ -19,6 +18,7 @@ from memoryhub.models import (
     ProposedChange,
     User,
 )
+from memoryhub.pure import ids
 
 FEWEST = 50
 """The fewest open proposals of a memory store: two pages of the list."""

@@ -54,7 +54,7 @@ def webhooks_to(store: Any, port: int, down: int) -> list[str]:
     listens."""
     from memoryhub.actions.webhooks import manage as webhooks
     from memoryhub.actions.webhooks.manage import WebhookSettings
-    from memoryhub.webhook_rules.events import EVENTS
+    from memoryhub.pure.webhook_rules.events import EVENTS
 
     urls = (f"http://127.0.0.1:{port}/answers", f"http://127.0.0.1:{port}/hangs", f"http://127.0.0.1:{down}/")
     return [webhooks.create_webhook(store.pk, WebhookSettings(url[-10:], url, EVENTS, True), act()).pk for url in urls]

@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 
-from memoryhub import group_roles, private_files
 from memoryhub.background import stream_targets
+from memoryhub.operating import private_files
+from memoryhub.pure import group_roles
 
 OWN = "memoryhub"
 """The tag of the hub's own check. Only this check runs before a command; Django's checks of the code need not."""

@@ -15,9 +15,9 @@ from django.utils.cache import patch_vary_headers
 from django.utils.encoding import escape_uri_path, iri_to_uri
 from django.utils.http import escape_leading_slashes
 
-from memoryhub import ids, proxies, request_ids
 from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem, log_refusal
+from memoryhub.pure import ids, proxies, request_ids
 from memoryhub.web.accounts import known_browser, proxy_sign_in, single_sign_on
 from memoryhub.web.common import errors, shown_texts
 from memoryhub.web.search.keys import WHOLE, without_keys

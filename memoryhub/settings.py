@@ -11,8 +11,8 @@ from typing import Any
 
 from memoryhub.addresses import database_of, mail_server_of, parts_of
 from memoryhub.database import pooled, sqlite_files
-from memoryhub.group_roles import grants_of
-from memoryhub.limits import LIMITS
+from memoryhub.pure.group_roles import grants_of
+from memoryhub.pure.limits import LIMITS
 
 _installed = Path(__file__).resolve().parent / "beside"
 IS_INSTALLED = _installed.is_dir()
@@ -156,7 +156,7 @@ INSTALLED_APPS = [
 # The machines' door answers before the middleware for people, none of which it needs.
 MIDDLEWARE = [
     "memoryhub.middleware.private_answers",
-    "memoryhub.metrics.metrics",
+    "memoryhub.operating.metrics.metrics",
     "memoryhub.middleware.forwarded_headers",
     "memoryhub.middleware.machines_door",
     "memoryhub.middleware.request_id",
@@ -378,14 +378,14 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "class": "memoryhub.logs.lines.WithoutTokens",
+            "class": "memoryhub.operating.logs.lines.WithoutTokens",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
-        "json": {"class": "memoryhub.logs.lines.Json"},
+        "json": {"class": "memoryhub.operating.logs.lines.Json"},
     },
     "filters": {
-        "once_per_minute": {"()": "memoryhub.logs.filters.OncePerMinute"},
-        "refusals": {"()": "memoryhub.logs.filters.RefusalsInOneLine"},
+        "once_per_minute": {"()": "memoryhub.operating.logs.filters.OncePerMinute"},
+        "refusals": {"()": "memoryhub.operating.logs.filters.RefusalsInOneLine"},
     },
     "handlers": {
         "stderr": {

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memoryhub import request_ids
 from memoryhub.actions.core.audit import Act
-from memoryhub.actions.core.limits import Usage
+from memoryhub.actions.core.rules.limits import Usage
 from memoryhub.actions.memories import calls
 from memoryhub.actions.memories.calls import Caller, Outcome
 from memoryhub.actions.proposals import shown
 from memoryhub.models import Door
+from memoryhub.pure import request_ids
 
 
 @dataclass(frozen=True, slots=True)

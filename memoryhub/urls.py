@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from memoryhub.health import livez, readyz
+from memoryhub.operating.health import livez, readyz
 from memoryhub.web.common.favicon import favicon
 
 urlpatterns = [

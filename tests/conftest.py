@@ -15,13 +15,13 @@ from django.core.management.commands import flush
 from django.db import connection, connections
 from django.urls import get_resolver
 
-from tests import both, cluster, store_guard, write_guard
 from tests.api import server
-from tests.both import sent
-from tests.directory import remove_run_directory, run_directory
-from tests.long import LONG
+from tests.support import both, cluster, store_guard, write_guard
+from tests.support.both import sent
+from tests.support.directory import remove_run_directory, run_directory
+from tests.support.long import LONG
 
-pytest_plugins = ["tests.fixtures", "tests.browser"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.browser"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

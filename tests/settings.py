@@ -1,13 +1,13 @@
 """The hub's settings as the tests need them: nothing of the machine's own environment, a directory that goes away.
 
 `MEMORYHUB_TEST_DATABASE` chooses the database: `sqlite` (the default), `postgres` for a private cluster that
-`tests/cluster.py` starts, or the URL of a PostgreSQL server on which databases may be made.
+`tests/support/cluster.py` starts, or the URL of a PostgreSQL server on which databases may be made.
 """
 
 import os
 from urllib.parse import quote
 
-from tests.directory import run_directory
+from tests.support.directory import run_directory
 
 DIRECTORY = run_directory()
 _OWN = (
@@ -44,5 +44,5 @@ if _database == "sqlite":
 MEMORYHUB_LIMITS = MEMORYHUB_LIMITS | {"calls": None}  # noqa: F405  (tests call as quickly as they can; those of the limit set one)
 
 STATIC_ROOT.mkdir(exist_ok=True)  # noqa: F405
-STORAGES["staticfiles"] = {"BACKEND": "tests.static_files.NotCollected"}  # noqa: F405
+STORAGES["staticfiles"] = {"BACKEND": "tests.support.static_files.NotCollected"}  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; its strength is Django's to test

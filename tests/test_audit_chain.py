@@ -15,10 +15,10 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import checkpoints, verify
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
-from tests import older_entries
 from tests.api.harness import AT, BY, Hub, new_hub
-from tests.long import LONG, tried
-from tests.tampering import Cell, cells, edited, undone
+from tests.support import older_entries
+from tests.support.long import LONG, tried
+from tests.support.tampering import Cell, cells, edited, undone
 
 
 @pytest.fixture(scope="module")

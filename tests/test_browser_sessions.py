@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memoryhub.actions.retention import housekeeping
 from memoryhub.models import User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -43,9 +43,9 @@ from memoryhub.models import (
 )
 from tests.api.harness import Hub, new_hub, new_store, row_counts
 from tests.api.malformed import BLOCK
-from tests.fixtures import AT, BY, signed_in
-from tests.long import some
-from tests.write_guard import arranging
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.long import some
+from tests.support.write_guard import arranging
 
 PUBLIC = {
     "livez",

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from memoryhub import checks
 from memoryhub.actions.accounts import keys_and_roles, people
-from memoryhub.logs.lines import WithoutTokens
 from memoryhub.models import Access, Agent, MemoryStore, User
-from tests.fixtures import BY, signed_in
+from memoryhub.operating.logs.lines import WithoutTokens
+from tests.support.fixtures import BY, signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from django.test import Client
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import MemoryStore, Role, User
 from tests.api.harness import row_counts
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.test_charlie import (
     ANYONE,
     PAGES,

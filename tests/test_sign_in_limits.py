@@ -18,7 +18,7 @@ from memoryhub.actions.accounts.sign_in import Credentials
 from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.models import HUB, AuditEntry, TryCounter, User
 from tests.api.test_concurrency import together
-from tests.fixtures import AT, BY, PASSWORD, new_person, signed_in
+from tests.support.fixtures import AT, BY, PASSWORD, new_person, signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -75,7 +75,7 @@ def _made(checkout: Path, directory: Path) -> Path:
         settings.MEMORYHUB_LIMITS |= {"calls": None}
     management.call_command("migrate", verbosity=0)
     with suppress(ImportError):
-        import_module("memoryhub.actions.core.installation").keep_marks()
+        import_module("memoryhub.actions.core.hub.installation").keep_marks()
     try:
         walks = import_module("tests.redaction.test_random_walks")
     except ImportError:

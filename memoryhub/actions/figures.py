@@ -13,8 +13,8 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Sum, When
 from django.db.models.functions import Coalesce, Substr
 
-from memoryhub.actions.core import metering
-from memoryhub.actions.core.metering import Call
+from memoryhub.actions.core.audit import metering
+from memoryhub.actions.core.audit.metering import Call
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import (
     Activity,
@@ -30,7 +30,7 @@ from memoryhub.models import (
     ReviewState,
 )
 from memoryhub.models.figures import ALL, OK, Key
-from memoryhub.protocol import kinds
+from memoryhub.pure.protocol import kinds
 
 ENTRIES = 2_000
 """The most entries that one transaction, or one page for newer entries, counts."""

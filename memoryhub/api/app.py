@@ -14,7 +14,6 @@ from memoryhub.api import (
     memories,
     memory_versions,
     openapi,
-    openapi_parts,
     proposals,
     restore,
     search,
@@ -24,6 +23,7 @@ from memoryhub.api import (
 )
 from memoryhub.api.declared import Declared, HubAPI, operations_of
 from memoryhub.api.frame import Endpoint, encode
+from memoryhub.api.openapi import parts as openapi_parts
 
 ROUTERS: tuple[tuple[ModuleType, str], ...] = (
     (stores, "Memory stores"),

@@ -6,17 +6,17 @@ from datetime import MAXYEAR, datetime, timedelta
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain
 from memoryhub.actions.memories import api
 from memoryhub.actions.verification.entries import Search
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_further import AuditEntryObject, EntryPage, ListEntries
+from memoryhub.api.schemas.further import AuditEntryObject, EntryPage, ListEntries
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry
 from memoryhub.models.audit import LAST_SEQ
-from memoryhub.text import keeping
+from memoryhub.pure import chain
+from memoryhub.pure.text import keeping
 
 router = Router()
 

@@ -6,20 +6,20 @@ from itertools import groupby
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import actors, chain
-from memoryhub.actions.core.sight import sees, sight_in
+from memoryhub.actions.core.rules.sight import sees, sight_in
 from memoryhub.actions.core.transactions import let_others
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Texts
 from memoryhub.actions.memories import reading
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_further import BlameMemory, MemoryBlame
+from memoryhub.api.schemas.further import BlameMemory, MemoryBlame
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion
-from memoryhub.text import blame as lines_of
-from memoryhub.text.blame import Origin
-from memoryhub.text.changed_lines import Work
+from memoryhub.pure import actors, chain
+from memoryhub.pure.text import blame as lines_of
+from memoryhub.pure.text.blame import Origin
+from memoryhub.pure.text.changed_lines import Work
 
 router = Router()
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub.actions.core.sight import sees, sight_in
+from memoryhub.actions.core.rules.sight import sees, sight_in
 from memoryhub.actions.memories import reading
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_further import CompareVersions, VersionDiff
+from memoryhub.api.schemas.further import CompareVersions, VersionDiff
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, MemoryVersion
-from memoryhub.text import diffs
-from memoryhub.text.diffs import Diff, Gap, Row, Span
+from memoryhub.pure.text import diffs
+from memoryhub.pure.text.diffs import Diff, Gap, Row, Span
 
 router = Router()
 

@@ -12,13 +12,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.urls import resolve
 from django.utils import timezone
 
-from memoryhub import ids, request_ids
-from memoryhub.actions.core.availability import is_unavailable
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.availability import is_unavailable
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.core.transactions import require_own_thread
 from memoryhub.api import audit
 from memoryhub.api.app import find
 from memoryhub.machines.errors import Problem, log_refusal
+from memoryhub.pure import ids, request_ids
 
 PREFIX = "/v1/"
 

@@ -7,18 +7,17 @@ from django.db.models import Case, Q, Value, When
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import configuration, dreams
 from memoryhub.actions.claude_runs.dreams import NoSuchSessions, Updating, Wanted
 from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.actions.claude_runs.runs import NoSuchRun, NotNow, TooManyCopies
-from memoryhub.actions.core.sight import sight_in
-from memoryhub.actions.memories.api_requests import note_key
+from memoryhub.actions.core.rules.sight import sight_in
+from memoryhub.actions.memories.api.requests import note_key
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.api.frame import ALL_STORES, NOT_WHOLE, Call, Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_dreams import CreateDream, Dream, DreamModel, DreamPage, ListDreams
+from memoryhub.api.schemas.dreams import CreateDream, Dream, DreamModel, DreamPage, ListDreams
 from memoryhub.api.sessions import reached
 from memoryhub.machines import cursors, requests
 from memoryhub.machines.errors import Problem
@@ -32,6 +31,7 @@ from memoryhub.models import (
     Door,
     Session,
 )
+from memoryhub.pure import chain
 
 router = Router()
 

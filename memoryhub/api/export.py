@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories.api_requests import on_store
+from memoryhub.actions.memories.api.requests import on_store
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted

@@ -14,12 +14,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
-from memoryhub import compact_json, strict_json
 from memoryhub.actions.accounts import keys_and_roles as access_actions
-from memoryhub.actions.core.sight import sight_in
+from memoryhub.actions.core.rules.sight import sight_in
 from memoryhub.actions.core.transactions import my_turn
 from memoryhub.actions.core.tree import NoSuchStore
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.memories.calls import Caller, NotRun
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.api import queries
@@ -29,7 +28,8 @@ from memoryhub.api.sentences import sentence_of
 from memoryhub.machines import requests
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, Door
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import compact_json, strict_json
+from memoryhub.pure.protocol.errors import ToolError
 
 Json = dict[str, Any]
 

@@ -5,12 +5,12 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub.actions.memories import api, api_lists
-from memoryhub.actions.memories.api import Change, MemoryTold, NoSuchMemory
+from memoryhub.actions.memories import api
+from memoryhub.actions.memories.api import Change, MemoryTold, NoSuchMemory, listing
 from memoryhub.api import objects
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_memories import (
+from memoryhub.api.schemas.memories import (
     FULL_LIMIT,
     ChangedView,
     CreateMemory,
@@ -25,7 +25,7 @@ from memoryhub.api.schemas_memories import (
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 
 router = Router()
 
@@ -49,14 +49,14 @@ def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListM
     full = query.view == "full"
     filters = {"store": memory_store_id, "prefix": query.path_prefix, "depth": query.depth, "view": query.view}
     after = cursors.decode("memories", filters, query.page, (str,))
-    wanted = api_lists.Wanted(
+    wanted = listing.Wanted(
         directory=objects.directory_of(query.path_prefix),
         children=query.depth == 1,
         full=full,
         limit=min(query.limit, FULL_LIMIT) if full else query.limit,
         after=after[0] if after else None,
     )
-    page = api_lists.memories(memory_store_id, wanted, call_of(request).asked)
+    page = listing.memories(memory_store_id, wanted, call_of(request).asked)
     return {
         "data": [_item(memory_store_id, item, full=full) for item in page.items],
         "next_page": cursors.encode("memories", filters, [page.next]) if page.next else None,

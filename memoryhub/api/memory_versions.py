@@ -5,12 +5,12 @@ from ninja import Query, Router
 
 from memoryhub.actions.accounts import second_person
 from memoryhub.actions.erasure.api import redact
-from memoryhub.actions.memories import api_versions
-from memoryhub.actions.memories.api_versions import Author, NoSuchVersion, Wanted
+from memoryhub.actions.memories.api import versions as api_versions
+from memoryhub.actions.memories.api.versions import Author, NoSuchVersion, Wanted
 from memoryhub.api import objects
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_memories import FULL_LIMIT, ListVersions, MemoryVersion, RetrievedView, VersionPage
+from memoryhub.api.schemas.memories import FULL_LIMIT, ListVersions, MemoryVersion, RetrievedView, VersionPage
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access

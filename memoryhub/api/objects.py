@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from memoryhub.actions.core import sql_lists
+from memoryhub.actions.core.sql import lists
 from memoryhub.actions.memories.api import MemoryTold
-from memoryhub.actions.memories.api_versions import VersionTold
-from memoryhub.actors import actor, of_origin
+from memoryhub.actions.memories.api.versions import VersionTold
 from memoryhub.machines.errors import Problem
-from memoryhub.protocol import paths
+from memoryhub.pure.actors import actor, of_origin
+from memoryhub.pure.protocol import paths
 
 Json = dict[str, Any]
 
@@ -57,9 +57,9 @@ def memory_version(store_id: str, facts: VersionTold) -> Json:
         "content": None if is_redacted else facts.content,
         "content_sha256": None if is_redacted else facts.sha256,
         "content_size_bytes": None if is_redacted else facts.size,
-        "created_at": sql_lists.moment(facts.created_at),
+        "created_at": lists.moment(facts.created_at),
         "created_by": _author(facts),
-        "redacted_at": sql_lists.moment(facts.redacted_at) if facts.redacted_at else None,
+        "redacted_at": lists.moment(facts.redacted_at) if facts.redacted_at else None,
         "redacted_by": actor(facts.redacted_by_kind, facts.redacted_by, facts.redacted_by_session)
         if is_redacted
         else None,

@@ -3,16 +3,16 @@
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain
 from memoryhub.actions.proposals import own
 from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own, Told
-from memoryhub.actors import actor
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_proposals import ListProposals, Proposal, ProposalPage
+from memoryhub.api.schemas.proposals import ListProposals, Proposal, ProposalPage
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, ProposedChange
+from memoryhub.pure import chain
+from memoryhub.pure.actors import actor
 
 router = Router()
 

@@ -1,8 +1,8 @@
 """Refusals of a memory store as errors of the API, with the API's paths and error types."""
 
 from memoryhub.machines.errors import Problem
-from memoryhub.protocol.errors import PathConflict, PreconditionFailed, RefusedByRule, ToolError
-from memoryhub.protocol.plain import for_api
+from memoryhub.pure.protocol.errors import PathConflict, PreconditionFailed, RefusedByRule, ToolError
+from memoryhub.pure.protocol.plain import for_api
 
 
 def problem_of(error: ToolError) -> Problem:

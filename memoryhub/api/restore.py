@@ -6,21 +6,20 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import ValidationError
 
-from memoryhub import strict_json
-from memoryhub.actions.memories import api_restore
-from memoryhub.actions.memories.api import told_of_memory
-from memoryhub.actions.memories.api_versions import NoSuchVersion
+from memoryhub.actions.memories.api import restore, told_of_memory
+from memoryhub.actions.memories.api.versions import NoSuchVersion
 from memoryhub.actions.stores import api
 from memoryhub.api import objects, stores
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_further import RestoreVersion
-from memoryhub.api.schemas_memories import Memory
-from memoryhub.api.schemas_stores import Store
+from memoryhub.api.schemas.further import RestoreVersion
+from memoryhub.api.schemas.memories import Memory
+from memoryhub.api.schemas.stores import Store
 from memoryhub.api.sentences import sentence_of
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access
-from memoryhub.protocol import paths
+from memoryhub.pure import strict_json
+from memoryhub.pure.protocol import paths
 
 router = Router()
 
@@ -44,7 +43,7 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
     call = call_of(request)
     path = _path(call.body)
     try:
-        memory = api_restore.restore_version(memory_store_id, memory_version_id, path, call.asked)
+        memory = restore.restore_version(memory_store_id, memory_version_id, path, call.asked)
     except NoSuchVersion:
         raise Problem.not_found("This memory store has no such memory version.") from None
     return objects.memory(memory.store_id, told_of_memory(memory), full=False)

@@ -11,11 +11,11 @@ from memoryhub.actions.search.search import BadQuery, Match
 from memoryhub.api import objects
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_further import MatchPage, SearchMemories
+from memoryhub.api.schemas.further import MatchPage, SearchMemories
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access
-from memoryhub.text.folding import Span
+from memoryhub.pure.text.folding import Span
 
 router = Router()
 

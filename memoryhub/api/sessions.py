@@ -7,18 +7,18 @@ from django.http import HttpRequest
 from django.utils.text import slugify
 from ninja import Query, Router
 
-from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.memories.api_requests import note_key
+from memoryhub.actions.memories.api.requests import note_key
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_sessions import ListSessions, SessionObject, SessionPage
+from memoryhub.api.schemas.sessions import ListSessions, SessionObject, SessionPage
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry, MemoryStore, Session
 from memoryhub.models.access import SessionQuerySet
 from memoryhub.models.stores import MemoryStoreQuerySet
+from memoryhub.pure import chain
 
 router = Router()
 

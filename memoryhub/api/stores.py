@@ -3,18 +3,18 @@
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles, second_person
-from memoryhub.actions.memories.api_requests import note_key
+from memoryhub.actions.memories.api.requests import note_key
 from memoryhub.actions.stores import api
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.api.frame import Call, Json, call_of, needs
 from memoryhub.api.schemas import answers
-from memoryhub.api.schemas_stores import CreateStore, DeletedStore, ListStores, Store, StorePage, UpdateStore
+from memoryhub.api.schemas.stores import CreateStore, DeletedStore, ListStores, Store, StorePage, UpdateStore
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, MemoryStore
 from memoryhub.models.stores import MemoryStoreQuerySet
+from memoryhub.pure import chain
 
 router = Router()
 

@@ -9,17 +9,18 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import Router
 
-from memoryhub import compact_json, strict_json, tool
+from memoryhub import tool
 from memoryhub.actions.core import tree
-from memoryhub.actions.core.limits import Usage
+from memoryhub.actions.core.rules.limits import Usage
 from memoryhub.actions.core.transactions import my_turn, require_own_thread
 from memoryhub.actions.memories import calls
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.actions.memories.refusals import Refusal
-from memoryhub.api.openapi_tool import TOOL_CALLS
+from memoryhub.api.openapi.tool import TOOL_CALLS
 from memoryhub.machines import requests
 from memoryhub.machines.errors import REUSED, Problem, reused
 from memoryhub.models import Door
+from memoryhub.pure import compact_json, strict_json
 from memoryhub.tool import ToolResult, ToolUse
 
 router = Router()

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from memoryhub.actions.core.background import NODE
+from memoryhub.actions.core.hub.background import NODE
 from memoryhub.actions.transfer import streaming
 from memoryhub.background import stream_targets
 

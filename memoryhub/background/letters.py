@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.accounts import people, resets, second_person
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.mail import alarms, choices, digests, removals
 from memoryhub.actions.mail.digests import About
 from memoryhub.models import (
@@ -32,7 +32,7 @@ from memoryhub.models import (
     User,
     Webhook,
 )  # fmt: skip
-from memoryhub.text.visible import without_hidden
+from memoryhub.pure.text.visible import without_hidden
 
 LONGEST_NAME, LONGEST_QUOTE = 300, 280
 

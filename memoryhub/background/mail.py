@@ -17,7 +17,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.db import Error
 from django.template.loader import render_to_string
 
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.mail import digests, removals, sending
 from memoryhub.background import letters
 from memoryhub.background.letters import Letter

@@ -15,8 +15,9 @@ from datetime import datetime, timedelta
 from django.db import Error
 from django.utils import timezone
 
-from memoryhub.actions.core import background, pace
-from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.hub import background
+from memoryhub.actions.core.hub.background import Outcome
+from memoryhub.actions.core.transactions import pace
 from memoryhub.database import connections
 
 logger = logging.getLogger(__name__)

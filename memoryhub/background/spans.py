@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.actions.core import traced
-from memoryhub.actions.core.traced import Place
+from memoryhub.actions.core.audit import traced
+from memoryhub.actions.core.audit.traced import Place
 from memoryhub.actions.transfer.streaming import outcome_of
 from memoryhub.background.runner import Explained
 from memoryhub.models import AuditEntry

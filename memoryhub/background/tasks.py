@@ -16,14 +16,16 @@ from memoryhub.actions import figures
 from memoryhub.actions.accounts import browsers, second_person, tries
 from memoryhub.actions.backups import schedule
 from memoryhub.actions.claude_runs import work as claude_work
-from memoryhub.actions.core import background, disk_space, hub_clock, outbox, transactions
+from memoryhub.actions.core import transactions
+from memoryhub.actions.core.hub import background, clock as hub_clock, disk_space, outbox
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.findings import scans, unsettled
 from memoryhub.actions.mail import alarms, sending
 from memoryhub.actions.memories import refusals, refused_calls
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.stores import delete
-from memoryhub.actions.transfer import forgetting, importing
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import forgetting
 from memoryhub.actions.verification import checkpoints, runs as verification
 from memoryhub.actions.webhooks import send
 from memoryhub.background import webhooks

@@ -18,7 +18,7 @@ from django.utils import timezone
 from memoryhub.actions.core import transactions
 from memoryhub.actions.webhooks import deliveries, send
 from memoryhub.background.runner import Report
-from memoryhub.outgoing import Answer, Sender
+from memoryhub.pure.outgoing import Answer, Sender
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.transfer import importing, sources
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import sources
 from memoryhub.actions.webhooks import deliveries, manage, send
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.demo import texts
 from memoryhub.models import Door, Import, MemoryStore, User, Webhook
-from memoryhub.outgoing import Answer, Sender
+from memoryhub.pure.outgoing import Answer, Sender
 
 HELP_DESK = WebhookSettings(
     "Help desk", "https://desk.acme-support.example/hooks/memory",

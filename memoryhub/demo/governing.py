@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import scans
 from memoryhub.actions.memories import curation
@@ -12,7 +12,7 @@ from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.stores import path_rules
 from memoryhub.demo import texts
 from memoryhub.models import Door, HoldKind, Memory, MemoryStore, User
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 
 TICKETS = PolicySettings(
     "Answered tickets", "/tickets/", expire_unchanged_days=14, keep_versions=5, keep_version_days=30

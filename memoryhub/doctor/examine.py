@@ -7,7 +7,7 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from memoryhub.doctor import inside, outside
 from memoryhub.doctor.findings import ERROR, Finding, error
-from memoryhub.starting import NotStarted, require_hub
+from memoryhub.operating.starting import NotStarted, require_hub
 
 Check = Callable[[datetime], Iterator[Finding]]
 

@@ -9,8 +9,11 @@ from django.db import connection
 
 from memoryhub.actions.accounts import second_person
 from memoryhub.actions.backups import databases, schedule
-from memoryhub.actions.core import background, installation, keys, sql
-from memoryhub.actions.verification import checkpoint_check, checkpoints, newest, runs
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.audit import keys
+from memoryhub.actions.core.hub import background, installation
+from memoryhub.actions.verification import checkpoints, newest, runs
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.database import facts
 from memoryhub.doctor.findings import Finding, error, warning
 from memoryhub.models import HUB, AuditEntry, User

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core import checks as django_checks
 
-from memoryhub import checks, private_files, starting
+from memoryhub import checks
 from memoryhub.actions.backups import make, restore
 from memoryhub.doctor.findings import ERROR, WARNING, Finding, error, warning
+from memoryhub.operating import private_files, starting
 
 LEAST_FREE = 1_000_000_000
 """Bytes of free disk under which a person should act."""

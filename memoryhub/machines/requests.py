@@ -11,12 +11,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from memoryhub import strict_json
 from memoryhub.actions.memories import calls, refusals
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Door, MemoryStore
+from memoryhub.pure import strict_json
 
 PROVEN = "memoryhub.key"
 """The name in a request's environment under which the id of the agent's key is stored once the key is verified."""

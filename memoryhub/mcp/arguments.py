@@ -4,8 +4,8 @@ from typing import Any
 
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
 
 Json = dict[str, Any]
 

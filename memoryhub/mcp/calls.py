@@ -6,7 +6,7 @@ from typing import Any
 from memoryhub import tool
 from memoryhub.actions.core import tree
 from memoryhub.actions.memories import calls, refusals
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.machines.errors import REUSED, Problem, reused
 from memoryhub.mcp.messages import INVALID_PARAMS, Refused

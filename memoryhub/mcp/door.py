@@ -11,18 +11,18 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from memoryhub import ids, request_ids
-from memoryhub.actions.core.availability import is_unavailable
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.availability import is_unavailable
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.core.transactions import my_turn
 from memoryhub.actions.memories import key_stores
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.machines import requests
 from memoryhub.machines.errors import Problem, log_refusal
 from memoryhub.mcp import messages, methods, versions
 from memoryhub.mcp.messages import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, Message, Refused
 from memoryhub.mcp.methods import Incoming
 from memoryhub.models import Door
+from memoryhub.pure import ids, request_ids
 
 PREFIX = "/mcp"
 CONNECTION = "Mcp-Session-Id"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from memoryhub import compact_json, strict_json
+from memoryhub.pure import compact_json, strict_json
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub.actions.memories.api_requests import Asked, note_key
+from memoryhub.actions.memories.api.requests import Asked, note_key
 from memoryhub.mcp import calls, proposals, reads, tools, versions
 from memoryhub.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Message, Refused
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from memoryhub import chain
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.proposals import own
 from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own, Told
 from memoryhub.machines import cursors
@@ -11,7 +10,8 @@ from memoryhub.mcp import reads
 from memoryhub.mcp.arguments import Unusable, cursor_of, flag_of, limit_of, text_of, whole_of
 from memoryhub.mcp.calls import answer
 from memoryhub.models import Access, ProposalState, ProposedChange
-from memoryhub.protocol import paths
+from memoryhub.pure import chain
+from memoryhub.pure.protocol import paths
 
 Json = dict[str, Any]
 

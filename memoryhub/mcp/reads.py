@@ -4,10 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memoryhub import actors, chain
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.memories import reading
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.memories.calls import NotRun
 from memoryhub.actions.memories.reading import History
 from memoryhub.actions.search import search as searching
@@ -17,9 +16,10 @@ from memoryhub.machines.errors import Problem
 from memoryhub.mcp.arguments import Unusable, cursor_of, limit_of, path_of, text_of, whole_of
 from memoryhub.mcp.calls import answer
 from memoryhub.models import AuditEntry, MemoryVersion
-from memoryhub.protocol import paths, results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.text.folding import Span
+from memoryhub.pure import actors, chain
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.folding import Span
 
 Json = dict[str, Any]
 

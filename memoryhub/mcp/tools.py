@@ -3,7 +3,7 @@
 from typing import Any
 
 from memoryhub.models import ProposalState
-from memoryhub.protocol import results
+from memoryhub.pure.protocol import results
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import memoryhub.models.fields
-from memoryhub import chain
+from memoryhub.pure import chain
 
 HUB = "hub"
 ENTRY_BYTES = 500

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.db import migrations, models
 
-from memoryhub import chain
+from memoryhub.pure import chain
 
 
 def write_as_before(apps: Any, schema_editor: Any) -> None:

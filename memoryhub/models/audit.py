@@ -14,8 +14,8 @@ from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
 from memoryhub.models.rows import RowOfStore
-from memoryhub.protocol import paths
-from memoryhub.protocol.results import PROPOSED
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.results import PROPOSED
 
 HUB = "hub"
 """The id of the chain for acts outside any store: sign-ins, people, agents, keys, settings."""

@@ -25,7 +25,7 @@ class Installation(models.Model):
     """One row about this hub: keyed digests of the secrets with which it was first started, and its clock of running
     time.
 
-    Old rows expire by this `clock`; see `actions.core.hub_clock`. Until `stream_until`, the process `stream_holder`
+    Old rows expire by this `clock`; see `actions.core.hub.clock`. Until `stream_until`, the process `stream_holder`
     writes the audit stream. `older_keys` are the audit keys before the current one, encrypted with it.
     """
 

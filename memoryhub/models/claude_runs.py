@@ -7,10 +7,10 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub import ids
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, PlainJSONField
 from memoryhub.models.stores import MemoryStore
+from memoryhub.pure import ids
 
 
 class ClaudeRunState(models.TextChoices):

@@ -20,7 +20,8 @@ class PathField(models.TextField):  # type: ignore[type-arg]
 
 
 class IdField(PathField):
-    """An identifier made by `memoryhub.ids`. It is stored as text, so that it is the same in database, API and URL."""
+    """An identifier made by `memoryhub.pure.ids`. It is stored as text, so that it is the same in database, API and
+    URL."""
 
 
 class Literal(models.Value):

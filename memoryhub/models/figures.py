@@ -130,8 +130,8 @@ class RefusedCalls(RowOfStore):
 class CallCount(models.Model):
     """How many entries of all memory stores there ever were with one command, door and outcome, for metrics.
 
-    `micros` is the sum of their durations, and `buckets` how many lasted how long (see `actions.core.metering`). The
-    counts outlive the entries and the stores.
+    `micros` is the sum of their durations, and `buckets` how many lasted how long (see `actions.core.audit.metering`).
+    The counts outlive the entries and the stores.
     """
 
     pk = models.CompositePrimaryKey("command", "door", "outcome")

@@ -13,7 +13,7 @@ from memoryhub.models.audit import UNINDEXED_PATH, AuditEntry, at_or_beneath
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
 from memoryhub.models.rows import RowOfStore, within_store
 from memoryhub.models.stores import MemoryStore
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 
 
 class Operation(models.TextChoices):

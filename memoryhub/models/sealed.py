@@ -1,8 +1,8 @@
 """Governing rows: when one is changed, the change is noted until an audit entry seals the row.
 
 Code that changes a row of a Sealed model must write the audit entry of the act afterwards, in the same transaction. The
-entry then holds a seal of each changed row, as the row is in the database at that time. `actions.core.seals` writes and
-checks the seals.
+entry then holds a seal of each changed row, as the row is in the database at that time. `actions.core.audit.seals`
+writes and checks the seals.
 """
 
 from __future__ import annotations

@@ -209,7 +209,8 @@ class RefusalWindow(models.Model):
 
 
 class CallWindow(RowOfStore):
-    """The calls of a key in a store in the last minute, counted if the store limits them; see `actions.core.limits`."""
+    """The calls of a key in a store in the last minute, counted if the store limits them: see
+    `actions.core.rules.limits`."""
 
     pk = models.CompositePrimaryKey("store", "key")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

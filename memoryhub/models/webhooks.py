@@ -14,7 +14,7 @@ from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, Literal, PlainJSONField
 from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
-from memoryhub.webhook_rules import schedule
+from memoryhub.pure.webhook_rules import schedule
 
 
 class Pause(models.TextChoices):

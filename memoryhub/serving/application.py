@@ -17,13 +17,13 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseNotAllowed
 
-from memoryhub import health
 from memoryhub.actions.core import transactions
 from memoryhub.api.app import TOOL_CALLS, find
 from memoryhub.api.door import PREFIX
 from memoryhub.background import tasks
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
+from memoryhub.operating import health
 from memoryhub.serving import answers, heavy, processes, refusals
 from memoryhub.serving.answers import Answers, headers_of_own
 from memoryhub.serving.bodies import Body, End

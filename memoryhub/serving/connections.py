@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoryhub import proxies
+from memoryhub.pure import proxies
 
 logger = logging.getLogger(__name__)
 

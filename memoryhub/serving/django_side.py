@@ -18,12 +18,12 @@ from django.http import HttpRequest, HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 from django.utils.functional import cached_property
 
-from memoryhub import proxies
 from memoryhub.actions.core.transactions import NotTogether, answer_together, watch
 from memoryhub.database.watch import TookTooMuch
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.middleware import forwarded_headers, machines_door, private_answers
+from memoryhub.pure import proxies
 from memoryhub.serving import refusals
 from memoryhub.serving.answers import Answers, NoRoom, headers_of_own
 from memoryhub.serving.bodies import Body

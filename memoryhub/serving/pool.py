@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from memoryhub.actions.core.turns import Lines
+from memoryhub.actions.core.transactions.turns import Lines
 from memoryhub.database.watch import LONGEST_WORK
 
 logger = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub.text.diffs import Diff, Gap, Row, Span, split, unified
-from memoryhub.text.visible import to_html
-from memoryhub.web.common.comparisons import NOWHERE, Heads, Lined, Sides
-from memoryhub.web.common.highlights import label
+from memoryhub.pure.text.diffs import Diff, Gap, Row, Span, split, unified
+from memoryhub.pure.text.visible import to_html
+from memoryhub.web.common.texts.highlights import label
+from memoryhub.web.common.versions.comparisons import NOWHERE, Heads, Lined, Sides
 
 register = template.Library()
 

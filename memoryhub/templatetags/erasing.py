@@ -4,7 +4,7 @@ from django import template
 
 from memoryhub.actions.accounts import second_person
 from memoryhub.models import MemoryStore
-from memoryhub.web.common import erasers
+from memoryhub.web.common.guards import erasers
 
 register = template.Library()
 

@@ -4,7 +4,7 @@ from django import template
 from django.utils import timezone
 
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.web.common import kinds
+from memoryhub.web.common.texts import kinds
 from memoryhub.web.findings.rows import Item, items_of
 from memoryhub.web.sessions.spread import Spread, carriers, spread
 

@@ -6,7 +6,7 @@ from django import template
 from django.urls import reverse
 
 from memoryhub.web.common.guide import GUIDE, document
-from memoryhub.web.common.guide_places import place_of
+from memoryhub.web.common.guide.places import place_of
 
 register = template.Library()
 

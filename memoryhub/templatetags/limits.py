@@ -3,8 +3,8 @@
 from django import template
 
 from memoryhub.models import HubSettings, MemoryStore
-from memoryhub.web.stores import usage
-from memoryhub.web.stores.usage import Meter
+from memoryhub.web.stores.limits import usage
+from memoryhub.web.stores.limits.usage import Meter
 
 register = template.Library()
 

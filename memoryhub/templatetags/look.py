@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub.protocol.rendering import human_size
+from memoryhub.pure.protocol.rendering import human_size
 from memoryhub.web.common import assets
 from memoryhub.web.common.acts import act_words
 

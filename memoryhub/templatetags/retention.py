@@ -5,10 +5,10 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
-from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.actions.core.rules.holds import Holds, holds_of
 from memoryhub.actions.retention import policies
 from memoryhub.models import Hold, Memory, MemoryStore
-from memoryhub.retention_rules import Policy
+from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.retention import due as retention_due
 from memoryhub.web.retention.due import Kept
 

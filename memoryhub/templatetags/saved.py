@@ -9,10 +9,10 @@ from django.template import Context
 from django.urls import reverse
 
 from memoryhub.models import MemoryStore, SavedView
-from memoryhub.web.common.access import person
+from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.request import Request
-from memoryhub.web.search.saved_pages import PAGES, kept_query
 from memoryhub.web.search.saved_views import Row, rows_of
+from memoryhub.web.search.saved_views.pages import PAGES, kept_query
 
 register = template.Library()
 

@@ -6,7 +6,7 @@ from django import template
 from django.template.defaultfilters import stringfilter
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.text.visible import to_html, without_hidden
+from memoryhub.pure.text.visible import to_html, without_hidden
 
 register = template.Library()
 

@@ -10,7 +10,7 @@ import pytest
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import AuditEntry, Memory, MemoryStore, RetentionPolicy, Run
-from memoryhub.protocol.commands import Create
+from memoryhub.pure.protocol.commands import Create
 from tests.actions.retention.stores import BEGIN, DAY, act, do, new_store
 
 LATER = BEGIN + 100 * DAY

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions.core import holds, hub_settings
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import settings as hub_settings
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.findings import findings, rules
 from memoryhub.actions.memories import curation
@@ -15,8 +16,8 @@ from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, Door, Finding, FindingState, HoldKind, Memory, MemoryStore, User
+from memoryhub.pure.limits import COLUMNS
 from tests.api.harness import AT, assert_audit_is_right, new_store
 
 pytestmark = pytest.mark.django_db

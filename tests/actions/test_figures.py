@@ -16,8 +16,8 @@ from memoryhub.models.figures import ALL, OK
 from tests.actions.history.histories import History
 from tests.api.harness import AT, BY, Hub, new_hub, row_counts
 from tests.api.test_concurrency import together
-from tests.long import tried
-from tests.write_guard import tampering
+from tests.support.long import tried
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,6 @@ from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.verification import verify
-from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
     Access,
@@ -29,9 +28,10 @@ from memoryhub.models import (
     MemoryVersion,
     Session,
 )
-from memoryhub.protocol import paths
+from memoryhub.pure.limits import COLUMNS
+from memoryhub.pure.protocol import paths
 from tests.api import documented
-from tests.long import is_turn
+from tests.support.long import is_turn
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": Actor.system("tests"), "door": Door.COMMAND, "at": AT}
@@ -155,7 +155,7 @@ def assert_kept(kept: str | None, input: object) -> None:
 def assert_audit_is_right(store: MemoryStore) -> None:
     """Both chains verify: the store's and the hub's. In the short form, about each third call looks, and each one in a
     test that runs on both databases."""
-    from tests.both import sent  # what it loads, no process that makes stores with this module needs
+    from tests.support.both import sent
 
     looks = sent.where == "on both" or is_turn(3)
     for chain in (store.id, HUB) if looks else ():

@@ -8,7 +8,7 @@ from django.db import connection
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.findings.rules import save_rules
 from memoryhub.models import Finding, MemoryStore
-from memoryhub.sensitive import KINDS
+from memoryhub.pure.sensitive import KINDS
 from tests.api.harness import BY, Hub, new_hub
 
 CARD = "4111 1111 1111 1111"

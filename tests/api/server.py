@@ -19,8 +19,8 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from tests import starts
-from tests.directory import made_once
+from tests.support import starts
+from tests.support.directory import made_once
 
 ROOT = Path(__file__).resolve().parents[2]
 

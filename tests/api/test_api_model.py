@@ -9,7 +9,7 @@ import pytest
 from memoryhub.models import Access, MemoryVersion
 from tests.api.harness import Hub, assert_audit_is_right, contents, new_secret
 from tests.api.memory_calls import Api, new_api, sha
-from tests.long import some
+from tests.support.long import some
 
 pytestmark = pytest.mark.django_db
 

@@ -20,12 +20,12 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, Access, AuditChain, AuditEntry, Door, MemoryStore, RefusalWindow, Role, Session, User
-from memoryhub.path_rules import Effect, PathRule
-from memoryhub.text import keeping
+from memoryhub.pure.path_rules import Effect, PathRule
+from memoryhub.pure.text import keeping
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.test_path_rules import set_rules
-from tests.fixtures import BY, new_person, signed_in
 from tests.mcp.messages import message, send as send_mcp
+from tests.support.fixtures import BY, new_person, signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.server import Agent, Server
-from tests.long import LONG, tried
+from tests.support.long import LONG, tried
 
 pytestmark = pytest.mark.usefixtures("audit_is_right")
 

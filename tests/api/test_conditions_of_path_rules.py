@@ -7,7 +7,7 @@ from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
 from memoryhub.models import Finding, FindingState, Key, Memory, MemoryStore
-from memoryhub.path_rules import Condition, Effect, PathRule, Verb
+from memoryhub.pure.path_rules import Condition, Effect, PathRule, Verb
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret
 from tests.api.memory_calls import Api, sha
 from tests.api.test_path_rules import set_rules, texts

@@ -12,13 +12,13 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.search import search
 from memoryhub.models import Access, Door, Memory, MemoryStore, MemoryVersion
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import AT, Answer, Hub, assert_audit_is_right, new_hub, new_secret
 from tests.api.memory_calls import Api
 from tests.api.test_hidden_paths import change_something_hidden, is_hidden_here
 from tests.api.test_path_rules import set_rules, texts
-from tests.long import tried
 from tests.mcp.messages import message, send
+from tests.support.long import tried
 
 pytestmark = pytest.mark.both_databases
 

@@ -16,14 +16,14 @@ from memoryhub.actions.search import search
 from memoryhub.api import app
 from memoryhub.api.declared import operations_of
 from memoryhub.models import Access, Door, Key, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.path_rules import Effect, PathRule, Verb
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import Effect, PathRule, Verb
+from memoryhub.pure.protocol.errors import ToolError
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
-from tests.fixtures import signed_in
-from tests.long import tried
 from tests.mcp.messages import call as mcp_call, message, send, text_of
+from tests.support.fixtures import signed_in
+from tests.support.long import tried
 
 WORD = "zebra"
 """A word that only hidden texts have."""

@@ -12,7 +12,7 @@ from memoryhub.api.app import api
 from memoryhub.api.declared import Declared, operations_of
 from memoryhub.api.frame import needs
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Proposal
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_hub, new_secret
 from tests.api.test_path_rules import set_rules
 from tests.mcp.messages import message, send

@@ -10,16 +10,16 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from memoryhub.actions.core import hub_settings
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import settings as hub_settings
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, Door, IdempotentCall, Memory, MemoryStore, MemoryVersion
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.limits import COLUMNS
+from memoryhub.pure.protocol.errors import ToolError
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, row_counts
 
 ACT = Act(Actor.system("Anna"), Door.WEB, AT)

@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from memoryhub.protocol import rendering
+from memoryhub.pure.protocol import rendering
 from tests.api.server import Agent, Server
 from tests.api.test_concurrency import lines_of, together
-from tests.fixtures import PASSWORD
+from tests.support.fixtures import PASSWORD
 from tests.web.browser_forms import form_with
 
 pytestmark = pytest.mark.usefixtures("audit_is_right")
@@ -32,7 +32,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.core.audit import Act
 from memoryhub.models import Access, Role, User
 from tests.api.harness import BY, new_store
-from tests.fixtures import new_person
+from tests.support.fixtures import new_person
 person = User.objects.filter(email="anna@example.com").first() or new_person("Anna")
 made, act = {}, Act(**BY)
 for name, wanted in json.loads(%r).items():

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.rules.holds import place
 from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, AuditEntry, Finding, HoldKind, Memory, MemoryVersion
-from memoryhub.protocol.paths import SYNC_MARKER
+from memoryhub.pure.protocol.paths import SYNC_MARKER
 from tests.actions.core.trees import ACT, directories
 from tests.api.harness import BY, Hub, assert_audit_is_right, contents, new_secret, row_counts
 from tests.api.memory_calls import Api, new_api, sha

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.server import Agent, Server
 from tests.api.test_concurrency import together
-from tests.long import LONG
+from tests.support.long import LONG
 
 pytestmark = pytest.mark.usefixtures("audit_is_right")
 

@@ -32,8 +32,8 @@ from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secre
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import POLICIES, ana, merge, plan, proposal, refuse, ruled  # noqa: F401
-from tests.fixtures import signed_in
 from tests.mcp.messages import call as mcp_call
+from tests.support.fixtures import signed_in
 
 Json = dict[str, Any]
 

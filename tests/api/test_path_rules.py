@@ -5,19 +5,19 @@ import random
 
 import pytest
 
-from memoryhub.actions.core import sight
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import sight
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, MemoryVersion
-from memoryhub.path_rules import BadRule, Condition, Doer, Effect, PathRule, Verb, many
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import BadRule, Condition, Doer, Effect, PathRule, Verb, many
+from memoryhub.pure.protocol.errors import ToolError
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, new_store, newest_entry
 from tests.api.memory_calls import Api, new_api
-from tests.fixtures import new_person
 from tests.mcp.messages import call as mcp_call
-from tests.test_path_rules import CHANGES, decided
+from tests.pure.test_path_rules import CHANGES, decided
+from tests.support.fixtures import new_person
 
 ACT = Act(**BY)
 WHY = "Policies are changed by people. Ask in #support."

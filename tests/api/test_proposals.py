@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from memoryhub import tool
-from memoryhub.actions.core import disk_space, proposing
+from memoryhub.actions.core import proposing
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import disk_space
 from memoryhub.actions.core.plans import Choice, Plan, PlanChanged, Problem
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.history import apply_plan
@@ -26,13 +27,13 @@ from memoryhub.models import (
     ProposedChange,
     User,
 )
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, newest_entry, outcome
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import REFUSED, set_rules, texts
-from tests.fixtures import new_person
 from tests.mcp.messages import call as mcp_call
-from tests.tampering import cells
+from tests.support.fixtures import new_person
+from tests.support.tampering import cells
 
 POLICIES = PathRule(Effect.PROPOSE, "/policies/", reason="Ask in #support.")
 TOLD = (

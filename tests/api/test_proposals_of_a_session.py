@@ -6,14 +6,14 @@ import pytest
 
 from memoryhub.actions.proposals import decide
 from memoryhub.models import Key, Memory, Proposal, ProposedChange
-from memoryhub.path_rules import BadRule, Effect, PathRule
-from memoryhub.protocol.kinds import Kind, kind_of
+from memoryhub.pure.path_rules import BadRule, Effect, PathRule
+from memoryhub.pure.protocol.kinds import Kind, kind_of
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, outcome
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import REFUSED, set_rules, texts
 from tests.api.test_proposals import ana, counters, merge, without_error
 from tests.mcp.messages import called
-from tests.write_guard import tampering
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.both_databases
 

@@ -10,7 +10,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub import ids
 from memoryhub.actions.comments import comments, on_proposals
 from memoryhub.actions.comments.on_proposals import Draft
 from memoryhub.actions.core.plans import Change, Choice, Plan, lives
@@ -23,16 +22,17 @@ from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.review.decisions import claim_proposal
 from memoryhub.actions.webhooks import facts
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryText, Proposal, ProposalState, User
-from memoryhub.path_rules import Effect, PathRule, Verb
-from memoryhub.protocol.results import BY_RULE
-from memoryhub.webhook_rules.events import EVENTS, of_entry
+from memoryhub.pure import ids
+from memoryhub.pure.path_rules import Effect, PathRule, Verb
+from memoryhub.pure.protocol.results import BY_RULE
+from memoryhub.pure.webhook_rules.events import EVENTS, of_entry
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, counters
 from tests.api.test_shown_proposals import show
-from tests.fixtures import signed_in
-from tests.long import LONG, tried
+from tests.support.fixtures import signed_in
+from tests.support.long import LONG, tried
 from tests.text.cells import Row
 
 pytestmark = pytest.mark.both_databases

@@ -10,7 +10,7 @@ from memoryhub.actions.proposals import decide
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ProposedChange
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.actions.retention.stores import finished
 from tests.api.harness import BY, Hub, assert_audit_is_right
 from tests.api.test_path_rules import set_rules

@@ -4,18 +4,18 @@ import random
 
 import pytest
 
-from memoryhub.actions.core import protected_lines
-from memoryhub.actions.core.protected_lines import ProtectedLines
+from memoryhub.actions.core.rules import protected_lines
+from memoryhub.actions.core.rules.protected_lines import ProtectedLines
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Memory, MemoryStore
-from memoryhub.path_rules import Effect, Lines, PathRule, Verb
+from memoryhub.pure.path_rules import Effect, Lines, PathRule, Verb
 from tests.api.harness import Hub, assert_audit_is_right, new_hub
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts
 from tests.api.test_proposals import ana, merge
-from tests.long import some
+from tests.support.long import some
 
 VERBS = frozenset({Verb.EDIT, Verb.DELETE, Verb.RENAME})
 TEXT = "head\nrefund in 5 days\nask above 100 EUR\nnotes\n"

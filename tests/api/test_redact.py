@@ -2,10 +2,10 @@
 
 import pytest
 
-from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.rules.holds import place
 from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, AuditEntry, HoldKind, Memory, MemoryVersion
-from memoryhub.protocol.commands import WRITES
+from memoryhub.pure.protocol.commands import WRITES
 from tests.actions.core.trees import ACT
 from tests.api.harness import BY, Answer, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, row_counts
 

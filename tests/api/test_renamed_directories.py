@@ -4,7 +4,7 @@ deleted, or brought back from an export."""
 import pytest
 
 from memoryhub.models import Memory
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import Hub, assert_audit_is_right
 from tests.api.test_path_rules import set_rules
 from tests.mcp.messages import call as mcp_call

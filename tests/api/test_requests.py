@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub import strict_json
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import HUB, Access, AuditEntry, IdempotentCall, Key
+from memoryhub.pure import strict_json
 from tests.api import malformed
 from tests.api.harness import (
     AT,
@@ -28,7 +28,7 @@ from tests.api.harness import (
     row_counts,
 )
 from tests.api.malformed import BLOCK, LIMIT, MESSAGE, Case
-from tests.long import is_tried, some
+from tests.support.long import is_tried, some
 
 TYPES = {
     400: "invalid_request_error",

@@ -7,10 +7,11 @@ import pytest
 
 from memoryhub import tool
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.memories import api_requests, calls
+from memoryhub.actions.memories import calls
+from memoryhub.actions.memories.api import requests as api_requests
 from memoryhub.models import AuditEntry, Key, MemoryStore
 from tests.api.harness import Hub, assert_audit_is_right, contents
-from tests.fixtures import BY
+from tests.support.fixtures import BY
 
 pytestmark = pytest.mark.django_db
 

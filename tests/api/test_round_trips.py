@@ -10,7 +10,7 @@ from django.test import Client
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Access, Agent, MemoryStore
-from tests.fixtures import BY
+from tests.support.fixtures import BY
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from memoryhub.models import AuditEntry, Finding, FindingState, IdempotentCall, MemoryStore
-from memoryhub.protocol import rendering
+from memoryhub.pure.protocol import rendering
 from tests.api.harness import assert_audit_is_right, contents, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, findings_of, hub_with, set_rules, where_stored
-from tests.write_guard import tampering
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -79,7 +79,7 @@ def test_a_flagged_text_is_stored_as_it_is_and_found_once(input: dict[str, Any],
 
 def test_with_every_kind_off_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = hub_with()
-    monkeypatch.setattr("memoryhub.sensitive.find", lambda *_: pytest.fail("it was looked for"))
+    monkeypatch.setattr("memoryhub.pure.sensitive.find", lambda *_: pytest.fail("it was looked for"))
     for input in (FIRST, *(one[0] for one in WRITES)):
         assert hub.call(**input)[0] == "ok"
 

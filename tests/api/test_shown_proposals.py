@@ -11,7 +11,7 @@ from memoryhub.actions.proposals.shown import MOST_CHARACTERS, MOST_NAMED
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import AuditEntry, MemoryStore
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules, texts

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, Directory, Memory, MemoryStore
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 from tests.api.harness import BY, Hub, contents, new_secret, new_store, outcome
-from tests.long import tried
 from tests.protocol.dictionary_hub import DictionaryHub, size_of
+from tests.support.long import tried
 
 NAMES = ("a", "b", "A", "a0", "a.md", ".x", "node_modules", "é", "100%", "_")
 PIECES = ("", "a", "b", "aa", "a b", "é\r", "\u2028", "$1", "long line of text")

@@ -11,15 +11,15 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, Access, AuditChain, HoldKind, MemoryStore, User
 from tests.api.harness import BY, Answer, Hub, assert_audit_is_right, new_agent, new_hub, new_secret, newest_entry
 from tests.api.server import Server
 from tests.api.test_concurrency import together
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 STORES = "/v1/memory_stores"
 

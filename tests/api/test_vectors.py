@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.api.harness import Hub, assert_audit_is_right, assert_kept, contents, newest_entry
-from tests.in_turn import in_turn
-from tests.long import is_tried
+from tests.support.in_turn import in_turn
+from tests.support.long import is_tried
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent.parent / "vectors" / "memory-tool-vectors.json").read_text(encoding="utf-8")

@@ -11,13 +11,14 @@ from django.utils import timezone
 from memoryhub.actions.core import proofs
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.tree import locked
-from memoryhub.actions.memories import api_versions as memory_api_versions, curation
+from memoryhub.actions.memories import curation
+from memoryhub.actions.memories.api import versions as memory_api_versions
 from memoryhub.models import Access, Door, Key, Memory, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from tests.actions.core.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_secret
 from tests.api.memory_calls import Api, Json, new_api, sha
-from tests.long import LONG
+from tests.support.long import LONG
 
 pytestmark = pytest.mark.django_db
 

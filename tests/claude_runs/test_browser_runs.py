@@ -11,8 +11,8 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.background.claude_runs.taking import Taker
 from memoryhub.background.runner import Report
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, fits, sign_in_as
 from tests.claude_runs.claude_api import KEY, ClaudeApi, Turn, call, claude_api, say
+from tests.support.browser import axe, fits, sign_in_as
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

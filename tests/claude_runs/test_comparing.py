@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from memoryhub.conversation.options import Options
 from memoryhub.models import MemoryStore, User
+from memoryhub.pure.conversation.options import Options
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import started, worked
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import page, write
 
 pytestmark = pytest.mark.django_db

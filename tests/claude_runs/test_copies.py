@@ -10,7 +10,7 @@ from django.core.management import call_command
 from memoryhub.actions.claude_runs import made, runs, work
 from memoryhub.actions.core import proposing, tree
 from memoryhub.actions.core.audit import Record
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.erasure import redaction, whole
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import removal
@@ -26,14 +26,14 @@ from memoryhub.models import (
     ProposedChange,
     User,
 )
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import by, started, worked
 from tests.claude_runs.test_pages import ASKED
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find
 from tests.web.memories.pages import page, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -29,13 +29,13 @@ from memoryhub.models import (
     User,
     WebhookCursor,
 )
-from memoryhub.path_rules import Condition, Effect, PathRule
+from memoryhub.pure.path_rules import Condition, Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_secret, new_store
 from tests.api.test_path_rules import set_rules
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import MODEL, by, started, worked
-from tests.fixtures import signed_in
-from tests.sdk import sdk
+from tests.support.fixtures import signed_in
+from tests.support.sdk import sdk
 from tests.web.memories.pages import page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

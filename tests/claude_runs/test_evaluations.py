@@ -14,11 +14,11 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import evaluations, work
 from memoryhub.actions.erasure import whole
 from memoryhub.background.claude_runs import evaluating
-from memoryhub.conversation.evaluations import SUITE, Case, Outcome, Session
 from memoryhub.models import AuditEntry, ClaudeDay, ClaudeEvaluation, MemoryStore, Role, User
+from memoryhub.pure.conversation.evaluations import SUITE, Case, Outcome, Session
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import MODEL, by
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.memories.pages import new_curator, page, write
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests import starts
 from tests.api.server import ROOT, Server, made_store, served
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+from tests.support import starts
 
 CREATE = call("toolu_1", command="create", path="/memories/a.md", file_text="one\n")
 SCRIPT = (

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from memoryhub.actions.claude_runs import runs
-from memoryhub.conversation.options import TOOL_USES, Options
 from memoryhub.models import ClaudeRun, Memory, MemoryStore, User
+from memoryhub.pure.conversation.options import TOOL_USES, Options
 from tests.claude_runs.claude_api import KEY, ClaudeApi, Turn, call, claude_api, say
 from tests.claude_runs.running import by, events, started, story, worked
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import page
 
 pytestmark = pytest.mark.django_db

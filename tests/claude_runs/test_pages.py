@@ -14,9 +14,9 @@ from memoryhub.background.claude_runs.taking import Models
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, model, say
 from tests.claude_runs.running import MODEL, WORKER, by, started, worked
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import act, page
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

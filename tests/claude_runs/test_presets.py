@@ -9,7 +9,7 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.models import AuditEntry, ClaudePreset, ClaudeRun, MemoryStore, User
 from tests.claude_runs.claude_api import KEY
 from tests.claude_runs.test_pages import ASKED
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import act, page
 
 pytestmark = pytest.mark.django_db

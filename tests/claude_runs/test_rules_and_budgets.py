@@ -14,9 +14,9 @@ from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeRun, Memory, MemorySt
 from tests.claude_runs.claude_api import KEY, Refusal, Turn, call, claude_api, say
 from tests.claude_runs.running import by, started, story, worked
 from tests.claude_runs.test_runs import results
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -9,14 +9,14 @@ from django.core.management import call_command
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import runs, work
-from memoryhub.conversation.options import Options
 from memoryhub.models import Agent, AuditEntry, ClaudeDay, ClaudeRun, Key, Memory, MemoryStore, Role, Session, User
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.conversation.options import Options
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.claude_runs.claude_api import KEY, Refusal, Turn, call, claude_api, say
 from tests.claude_runs.running import by, events, started, story, worked
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import page, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from memoryhub.actions.claude_runs import runs
-from memoryhub.actions.core import holds
-from memoryhub.conversation import guidance
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import (
     Access,
     Agent,
@@ -22,11 +21,12 @@ from memoryhub.models import (
     Session,
     User,
 )
+from memoryhub.pure.conversation import guidance
 from tests.api.harness import new_secret
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import MODEL, by, events, started, worked
-from tests.fixtures import signed_in
-from tests.sdk import sdk
+from tests.support.fixtures import signed_in
+from tests.support.sdk import sdk
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page, write

@@ -6,8 +6,8 @@ import pytest
 
 from memoryhub.client import AsyncHubMemoryTool, HubMemoryTool
 from tests.api.server import served
-from tests.asynchronous import one_loop
 from tests.client.remote import Place, Remote
+from tests.support.asynchronous import one_loop
 
 STORES = 80
 MUCH = {"limit_memory_bytes": 4_000_000, "limit_total_bytes": 100_000_000}

@@ -45,7 +45,7 @@ def test_more_than_one_request_holds_is_deleted(remote: Remote) -> None:
 
 HOLD = """
 from django.utils import timezone
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door, HoldKind
 act = Act(Actor.system("tests"), Door.COMMAND, timezone.now())
@@ -89,7 +89,7 @@ from django.utils import timezone
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.models import Door, MemoryStore
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 store = MemoryStore.objects.get(pk=STORE)
 by = dict(actor=Actor.system("tests"), door=Door.COMMAND, at=timezone.now())
 stores.edit_store(store, replace(stores.StoreSettings.of(store), proposes_without_error=True), **by)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from memoryhub.client import AsyncHubMemoryTool, HubError, HubMemoryTool
-from tests import asynchronous
 from tests.client.lossy import Way, lossy
 from tests.client.remote import Place
+from tests.support import asynchronous
 
 A = "/memories/a.md"
 LOOK = {"command": "view", "path": "/memories"}

@@ -6,9 +6,9 @@ import anthropic
 import pytest
 
 from memoryhub.client import AsyncHubMemoryTool, HubMemoryTool
-from tests import asynchronous
 from tests.api.messages_api import BETA, MessagesApi, playing
 from tests.client.remote import Place
+from tests.support import asynchronous
 
 A = "/memories/tickets/4711.md"
 ASKED = "Ada asks for a refund."

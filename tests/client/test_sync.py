@@ -17,11 +17,11 @@ from memoryhub.client import folder as files, sync as syncing
 from memoryhub.client.folder import Busy
 from memoryhub.client.sync import Ended, Sync
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, User
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import BY, new_secret
 from tests.api.test_path_rules import set_rules, texts
 from tests.claude_runs.running import by
-from tests.sdk import sdk
+from tests.support.sdk import sdk
 
 pytestmark = pytest.mark.django_db
 ACE = "The card is 4111 1111 1111 1111.\n"

@@ -4,9 +4,9 @@ from typing import Any, get_args
 
 from anthropic.types.anthropic_beta_param import AnthropicBetaParam
 
-from memoryhub.conversation import guidance
-from memoryhub.conversation.messages import UNDONE, Said, block_of, messages
-from memoryhub.conversation.options import COMPACTION_BETA, CONTEXT_BETA, Options, thinking
+from memoryhub.pure.conversation import guidance
+from memoryhub.pure.conversation.messages import UNDONE, Said, block_of, messages
+from memoryhub.pure.conversation.options import COMPACTION_BETA, CONTEXT_BETA, Options, thinking
 
 CALL = {"type": "tool_use", "id": "t1", "name": "memory", "input": {"command": "view", "path": "/memories"}}
 TEXT = {"type": "text", "text": "I look."}

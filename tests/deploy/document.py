@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENT = ROOT / "docs" / "deploy.md"
 
 ELSEWHERE = ("As a Python package", "On Kubernetes")
-"""The sections whose files `tests/test_installed.py` and `tests/test_deploy_kubernetes.py` try in their own way."""
+"""The sections whose files `test_installed` and `test_deploy_kubernetes` of `tests/operating` try in their own way."""
 IN_CONTAINERS = ("In containers",)
 """The sections of which `image` runs what it can: no engine is here."""
 ON_DEBIAN = (

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
-from tests.mailbox import Mailbox
+from tests.support.mailbox import Mailbox
 
 HOST = "hub.example.com"
 WAIT = 60

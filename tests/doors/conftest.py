@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.api.server import Server, served
-from tests.node import typescript_sdk
+from tests.support.node import typescript_sdk
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.stores import stores
 from memoryhub.models import (
     AuditEntry,
@@ -25,7 +25,7 @@ from memoryhub.models import (
 from memoryhub.web.history.blame import lines_with_origins
 from tests.api.harness import AT, BY, Answer, Hub, assert_audit_is_right, new_hub, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, set_rules, where_stored
-from tests.fixtures import new_person, signed_in
+from tests.support.fixtures import new_person, signed_in
 
 pytestmark = pytest.mark.django_db
 

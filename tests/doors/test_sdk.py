@@ -16,8 +16,8 @@ from django.db import OperationalError, close_old_connections
 from memoryhub.actions.memories import calls
 from memoryhub.models import Access
 from tests.api.harness import new_secret, new_store
-from tests.asynchronous import run
 from tests.doors.conftest import Served, TypeScript
+from tests.support.asynchronous import run
 
 UNKNOWN = "mem_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 

@@ -12,9 +12,9 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import _memories
 
-from tests.asynchronous import run
 from tests.doors.conftest import Served
 from tests.doors.syncing import Clock, Synced, synced
+from tests.support.asynchronous import run
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.limits import COLUMNS
 from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, MemoryVersion
+from memoryhub.pure.limits import COLUMNS
 from memoryhub.tool import ToolUse, execute
 
 BEGIN = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)

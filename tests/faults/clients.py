@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.hub import Hub
-from tests.long import LONG
+from tests.support.long import LONG
 
 SHARED = "/memories/shared.md"
 AGAIN = frozenset({429, 500, 502, 503, 504})

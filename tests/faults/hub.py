@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from tests import starts
 from tests.api.server import ROOT, made_store, put_migrated, put_static
-from tests.long import LONG
+from tests.support import starts
+from tests.support.long import LONG
 
 
 class Hub:

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests import cluster
 from tests.api.server import migrate
-from tests.directory import made_once
+from tests.support import cluster
+from tests.support.directory import made_once
 
 
 class Cluster:

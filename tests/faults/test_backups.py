@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pyrage import x25519
 
-from tests import starts
 from tests.faults import checker, postgres
 from tests.faults.clients import Call, Load
 from tests.faults.hub import ROOT, Hub
 from tests.faults.test_faults import SQLITE, running, times
-from tests.long import LONG
+from tests.support import starts
+from tests.support.long import LONG
 
 IDENTITY = x25519.Identity.generate()
 

@@ -15,7 +15,7 @@ from tests.faults import power
 from tests.faults.clients import Load
 from tests.faults.hub import Hub
 from tests.faults.test_power_cuts import Recording
-from tests.patience import wait_until
+from tests.support.patience import wait_until
 
 pytestmark = [
     pytest.mark.long,

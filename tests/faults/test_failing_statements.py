@@ -16,11 +16,11 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import statements
+from memoryhub.actions.core.sql import statements
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, User
 from tests.faults.test_faults import times
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import page, url_of
 

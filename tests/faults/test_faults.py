@@ -23,8 +23,8 @@ from memoryhub.serving.processes import STARTED_AFTER
 from tests.faults import checker, histories, postgres
 from tests.faults.clients import Load
 from tests.faults.hub import Hub
-from tests.long import LONG
-from tests.patience import wait_until
+from tests.support.long import LONG
+from tests.support.patience import wait_until
 
 SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
 on_sqlite = pytest.mark.skipif(not SQLITE, reason="SQLite's file is what fails here")

@@ -11,8 +11,8 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from tests import asynchronous
 from tests.api.server import Agent, Server
+from tests.support import asynchronous
 
 TEXT = "Ada likes tea\nand bread\n"
 SNIPPET = (

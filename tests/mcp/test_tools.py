@@ -13,8 +13,8 @@ from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion, User
 from tests.actions.core.trees import ACT
 from tests.api.harness import BY, Hub, assert_audit_is_right, contents, new_hub, new_secret, newest_entry, row_counts
 from tests.api.rules import CARD, set_rules
-from tests.fixtures import signed_in
 from tests.mcp.messages import AGREED, STATELESS, call, called, message, send, text_of
+from tests.support.fixtures import signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ agree where both are right. It takes its time: nothing here is meant to be fast.
 import unicodedata
 from collections.abc import Mapping
 
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
 
 Input = Mapping[str, object]
 

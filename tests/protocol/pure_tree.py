@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from memoryhub.protocol import paths, rendering, results, text
-from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View, parse
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths, rendering, results, text
+from memoryhub.pure.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View, parse
+from memoryhub.pure.protocol.errors import ToolError
 
 
 class PureTree:

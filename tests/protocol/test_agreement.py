@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 from tests.protocol.dictionary_hub import DictionaryHub
 from tests.protocol.pure_tree import PureTree
 from tests.protocol.strategies import inputs

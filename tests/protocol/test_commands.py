@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memoryhub.protocol.commands import WRITES, Create, Delete, Insert, Rename, StrReplace, View, parse
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.commands import WRITES, Create, Delete, Insert, Rename, StrReplace, View, parse
+from memoryhub.pure.protocol.errors import ToolError
 
 ALLOWED = "The allowed commands for the memory tool are: view, create, str_replace, insert, delete, rename"
 

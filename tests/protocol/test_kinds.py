@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryhub.protocol import kinds, results
-from memoryhub.protocol.kinds import Kind, kind_of
+from memoryhub.pure.protocol import kinds, results
+from memoryhub.pure.protocol.kinds import Kind, kind_of
 
 NO_ERRORS = {
     "echo", "created", "edited", "edited_with_snippet", "deleted", "renamed", "content_header", "cut_lines",

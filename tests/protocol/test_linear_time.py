@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from memoryhub.protocol import paths, rendering, results, text
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths, rendering, results, text
+from memoryhub.pure.protocol.errors import ToolError
 
 TIMES = 16
 MOST = 5 * TIMES  # a quadratic answer takes TIMES * TIMES = 256 times as long

@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
-from tests.long import some
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
+from tests.support.long import some
 
 DOTS = "'.' segments are not allowed"
 BACKSLASHES = "backslashes are not allowed"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from memoryhub.protocol import paths, results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.plain import for_api, without_root
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.plain import for_api, without_root
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.protocol import paths, rendering, text
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.rendering import Entry
+from memoryhub.pure.protocol import paths, rendering, text
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.rendering import Entry
 
 HEADER = "Here's the content of /memories/f.txt with line numbers:\n"
 LIMIT = 16_000

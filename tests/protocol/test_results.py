@@ -2,8 +2,8 @@
 
 import pytest
 
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
 
 
 @pytest.mark.parametrize(

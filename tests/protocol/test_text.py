@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from memoryhub.protocol import text
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import text
+from memoryhub.pure.protocol.errors import ToolError
 from tests.protocol.dictionary_hub import lines_of, whole
 
 NOT_LINE_ENDS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 from tests.protocol.dictionary_hub import DictionaryHub
 from tests.protocol.pure_tree import PureTree
 from tests.protocol.vectors import VECTORS, Vector

@@ -15,9 +15,9 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.models import Memory, MemoryStore
-from tests import cluster
-from tests.directory import run_directory
-from tests.patience import wait_until
+from tests.support import cluster
+from tests.support.directory import run_directory
+from tests.support.patience import wait_until
 
 
 def on_disk() -> dict[str, bytes]:

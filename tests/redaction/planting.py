@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.findings import findings, rules
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import policies
 from memoryhub.actions.review import decisions
 from memoryhub.actions.search import saved_views
 from memoryhub.actions.stores import stores
-from memoryhub.actions.transfer import export_entries
+from memoryhub.actions.transfer.exporting import entries
 from memoryhub.models import (
     Door,
     Finding,
@@ -24,10 +24,10 @@ from memoryhub.models import (
     MemoryVersion,
     User,
 )  # fmt: skip
-from memoryhub.sensitive import KINDS
+from memoryhub.pure.sensitive import KINDS
 from tests.redaction.texts import AWKWARD, WIDE, Source
+from tests.support.write_guard import arranging
 from tests.web.history.versions import Caller
-from tests.write_guard import arranging
 
 
 @dataclass
@@ -201,7 +201,7 @@ class Planter:
             saved_views.save(self.person, self.store, "store_audit", text, "", self.act(), is_shared=True)
         by: dict[str, Any] = {"actor": Actor.person(self.person), "door": Door.WEB}
         for text in self.source.take("the filter of an export", 5):
-            export_entries.export_audit([self.store.pk], f"path:/{text}", "csv", at=self.act().at, **by)
+            entries.export_audit([self.store.pk], f"path:/{text}", "csv", at=self.act().at, **by)
 
     def moved(self) -> None:
         for number, text in enumerate(self.source.take("a restored version", 5)):

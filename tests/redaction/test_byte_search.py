@@ -11,14 +11,14 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.core import documents
+from memoryhub.actions.core.audit import documents
 from memoryhub.actions.erasure import erasure, sqlite_remains
 from memoryhub.models import MemoryStore, User
-from tests.fixtures import signed_in
-from tests.long import LONG
 from tests.redaction import looking
 from tests.redaction.planting import Planter
 from tests.redaction.texts import Secret, Source, found_in, places
+from tests.support.fixtures import signed_in
+from tests.support.long import LONG
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -19,7 +19,7 @@ from memoryhub.actions.stores import delete
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, Door, MemoryVersion, User
 from tests.api.harness import Hub, new_secret, new_store
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 pytestmark = pytest.mark.django_db
 

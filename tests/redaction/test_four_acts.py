@@ -13,14 +13,14 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.core import documents
+from memoryhub.actions.core.audit import documents
 from memoryhub.actions.retention import runs
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.models import Hold, Memory, MemoryStore, Receipt, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.api.harness import BY
-from tests.fixtures import signed_in
 from tests.redaction import looking
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with, sent
 from tests.web.erasure.erasing import WHERE, erase, fields, find
 from tests.web.history.versions import Caller

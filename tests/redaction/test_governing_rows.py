@@ -10,11 +10,11 @@ import pytest
 from django.db import models
 from pytest_django import DjangoDbBlocker
 
-from memoryhub import chain
 from memoryhub.actions.accounts import authenticators, keys_and_roles, people, second_person, single_sign_on
 from memoryhub.actions.comments import comments
-from memoryhub.actions.core import holds, hub_settings, seals
-from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor, seals
+from memoryhub.actions.core.hub import settings
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.findings import findings, rules
 from memoryhub.actions.proposals import decide
@@ -26,7 +26,6 @@ from memoryhub.actions.verification import verify
 from memoryhub.actions.verification.verify import Problem
 from memoryhub.actions.webhooks import manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
-from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
     Access,
@@ -53,12 +52,14 @@ from memoryhub.models import (
     Webhook,
 )
 from memoryhub.models.sealed import Sealed, SealedQuerySet
-from memoryhub.path_rules import Effect, PathRule
-from tests.fixtures import AT, BY, new_person
-from tests.long import LONG, some
-from tests.tampering import cells, edited, undone
+from memoryhub.pure import chain
+from memoryhub.pure.limits import COLUMNS
+from memoryhub.pure.path_rules import Effect, PathRule
+from tests.support.fixtures import AT, BY, new_person
+from tests.support.long import LONG, some
+from tests.support.tampering import cells, edited, undone
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -96,7 +97,7 @@ def govern() -> MemoryStore:
     act = Act(Actor.person(alice), Door.WEB, AT, note="because")
     rules.save_rules(store.pk, {"email": "flag"}, act)
     rules.save_rules(None, {"card": "flag"}, act)
-    hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": 7}, act)
+    settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": 7}, act)
     Caller(store, key, session="run-1").create("/a.md", "write to anna@example.com and bert@example.com\n")
     path_rules.save(store.pk, [PathRule(Effect.PROPOSE, "/policies/")], path_rules.digest([]), act)
     for session in ("run-2", "run-3"):

@@ -9,16 +9,15 @@ import pytest
 from django.apps import apps
 from django.db import models
 
-from memoryhub.actions.core import seals
-from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor, seals
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.review import decisions
 from memoryhub.actions.verification import verify
 from memoryhub.models import HUB, Door, Memory, MemoryStore, MemoryVersion, Review, User
-from tests.fixtures import AT
-from tests.tampering import cells, edited, undone
+from tests.support.fixtures import AT
+from tests.support.tampering import cells, edited, undone
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
-from memoryhub.actions.core import keys
-from tests.long import LONG
+from memoryhub.actions.core.audit import keys
 from tests.redaction import walks, walks_further, walks_people
 from tests.redaction.walks import Walk
-from tests.tampering import undone
+from tests.support.long import LONG
+from tests.support.tampering import undone
 
 pytestmark = pytest.mark.django_db
 

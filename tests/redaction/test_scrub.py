@@ -16,7 +16,7 @@ from memoryhub.actions.erasure import sqlite_remains as database_remains
 from memoryhub.actions.erasure.sqlite_remains import NotScrubbed
 from memoryhub.models import Door, HubSettings, User
 from tests.api.harness import AT
-from tests.write_guard import tampering
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from memoryhub import chain, ids
 from memoryhub.actions.core import audit, proofs, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.erasure import erasure, redaction
@@ -14,12 +13,13 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion, Redaction
-from tests import older_entries
-from tests.fixtures import AT
-from tests.long import LONG
-from tests.tampering import Cell, cells, edited, undone
+from memoryhub.pure import chain, ids
+from tests.support import older_entries
+from tests.support.fixtures import AT
+from tests.support.long import LONG
+from tests.support.tampering import Cell, cells, edited, undone
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

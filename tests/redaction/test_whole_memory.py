@@ -7,15 +7,15 @@ from django.utils import timezone
 
 from memoryhub.actions import figures
 from memoryhub.actions.comments import comments
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import redaction, whole
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Door, Growth, HoldKind, Memory, MemoryStore, MemoryVersion, User
-from tests.fixtures import BY, signed_in
-from tests.long import LONG
 from tests.redaction import looking
+from tests.support.fixtures import BY, signed_in
+from tests.support.long import LONG
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
 

@@ -8,10 +8,11 @@ from typing import Any
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.utils import timezone
 
-from memoryhub import outgoing
 from memoryhub.actions.accounts import keys_and_roles, people, sign_in, withdrawals
-from memoryhub.actions.core import holds, hub_settings, tree
+from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import settings
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.findings import findings, rules, scans
 from memoryhub.actions.history import revert
@@ -25,7 +26,6 @@ from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
-from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
     Access,
@@ -47,12 +47,14 @@ from memoryhub.models import (
     User,
     Webhook,
 )
-from memoryhub.protocol.errors import ToolError
-from memoryhub.transfer.bundle import Refused
-from tests import older_entries
+from memoryhub.pure import outgoing
+from memoryhub.pure.limits import COLUMNS
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.transfer.bundle import Refused
 from tests.api.harness import Hub, new_secret, new_store
-from tests.fixtures import new_person
 from tests.mcp.messages import message, send
+from tests.support import older_entries
+from tests.support.fixtures import new_person
 
 NAMES = ("/a.md", "/b.md", "/notes/a.md", "/notes/deep/b.md", "/notes/deep/c.md")
 WORDS = ("hunter2", "anna@example.com", "line", "4111 1111 1111 1111", "nothing")
@@ -321,7 +323,7 @@ def _rules(walk: Walk) -> None:
 def _settings(walk: Walk) -> None:
     limit = walk.random.choice((None, 5, 500))
     if walk.random.random() < 0.5:
-        hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": limit}, walk.act())
+        settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": limit}, walk.act())
     else:
         wanted = stores.StoreSettings(name=f"Name {limit}", limits={"limit_versions": limit})
         stores.edit_store(MemoryStore.objects.get(pk=walk.store.pk), wanted, **walk.by())

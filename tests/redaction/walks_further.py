@@ -9,13 +9,14 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.findings import findings, unsettled
 from memoryhub.actions.history import apply_plan, revert
 from memoryhub.actions.history.apply_plan import Choice, Plan
-from memoryhub.actions.memories import curation, refusals, selection, selection_moves, selection_restore
-from memoryhub.actions.memories.selection import Chosen
+from memoryhub.actions.memories import curation, refusals, selection
+from memoryhub.actions.memories.selection import Chosen, moves, restore as selection_restore
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.review import decisions
 from memoryhub.actions.search import saved_views
-from memoryhub.actions.transfer import export_entries, exporting, forgetting, importing
-from memoryhub.actions.transfer.importing import Brought
+from memoryhub.actions.transfer import exporting, importing
+from memoryhub.actions.transfer.exporting import entries
+from memoryhub.actions.transfer.importing import Brought, forgetting
 from memoryhub.actions.verification import rotation
 from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
@@ -35,7 +36,7 @@ from memoryhub.models import (
     Webhook,
 )
 from memoryhub.models.memories import Directory
-from memoryhub.transfer import recognition
+from memoryhub.pure.transfer import recognition
 from tests.redaction import walks
 from tests.redaction.walks import Walk
 
@@ -126,8 +127,8 @@ def _delete_many(walk: Walk) -> None:
 
 def _move(walk: Walk) -> None:
     chosen, into = _chosen(walk), walk.random.choice(("", "/notes", "/notes/deep", "/new/place"))
-    plan = selection_moves.move_plan(walk.store.pk, chosen, into)
-    selection_moves.move(walk.store.pk, chosen, into, plan.digest, walk.act())
+    plan = moves.move_plan(walk.store.pk, chosen, into)
+    moves.move(walk.store.pk, chosen, into, plan.digest, walk.act())
 
 
 def _restore_many(walk: Walk) -> None:
@@ -151,9 +152,9 @@ def _exported(walk: Walk) -> bytes:
 def _export(walk: Walk) -> None:
     choice = walk.random.randrange(4)
     if choice == 0:
-        export_entries.export_audit([walk.store.pk], "q=x", "csv", **walk.by())
+        entries.export_audit([walk.store.pk], "q=x", "csv", **walk.by())
     elif choice == 1:
-        export_entries.export_table(walk.store.pk, "findings", "csv", walk.act())
+        entries.export_table(walk.store.pk, "findings", "csv", walk.act())
     elif choice == 2:
         curation.note_download(walk.store.pk, walk.memory().pk, walk.act())
     else:

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from memoryhub.actions.comments import addressee, comments, on_proposals
 from memoryhub.actions.comments.on_proposals import Draft
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.history import apply_plan, taking_out
 from memoryhub.actions.history.replay import content_of
 from memoryhub.actions.history.revert import NeedsChoice
@@ -31,10 +31,10 @@ from memoryhub.models import (
     Proposal,
     ProposalState,
 )
-from memoryhub.path_rules import Condition, Effect, Lines, PathRule, Verb
-from memoryhub.protocol.text import count_lines
-from memoryhub.text.hunks import hunks
-from memoryhub.transfer import recognition
+from memoryhub.pure.path_rules import Condition, Effect, Lines, PathRule, Verb
+from memoryhub.pure.protocol.text import count_lines
+from memoryhub.pure.text.hunks import hunks
+from memoryhub.pure.transfer import recognition
 from tests.redaction import walks, walks_further
 from tests.redaction.walks import Walk
 

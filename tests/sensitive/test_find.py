@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.sensitive import KINDS, Action, Group, Span, find, line_of, mask
+from memoryhub.pure.sensitive import KINDS, Action, Group, Span, find, line_of, mask
 from tests.sensitive.corpus import KEYS, Sample
 from tests.sensitive.corpus_code import CODE
 from tests.sensitive.corpus_fresh import FRESH, FRESH_HARMLESS

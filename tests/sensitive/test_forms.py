@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from memoryhub.sensitive import checks, find, mask
+from memoryhub.pure.sensitive import checks, find, mask
 from tests.sensitive.corpus import drawn
 
 SMALL, HEX, CAPITALS = (

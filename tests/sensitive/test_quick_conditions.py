@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from memoryhub import sensitive
-from memoryhub.sensitive import find, identity, keys, personal, poison
-from memoryhub.sensitive.text import SHORTEST_LONG_WORD, Text
-from tests.long import LONG, tried
+from memoryhub.pure import sensitive
+from memoryhub.pure.sensitive import find, identity, keys, personal, poison
+from memoryhub.pure.sensitive.text import SHORTEST_LONG_WORD, Text
 from tests.sensitive.test_find import FRESH, FRESH_HARMLESS, HARMLESS, SENSITIVE
+from tests.support.long import LONG, tried
 
-passwords = import_module("memoryhub.sensitive.passwords")  # the package has a function of this name
+passwords = import_module("memoryhub.pure.sensitive.passwords")  # the package has a function of this name
 LINES = [
     *HARMLESS,
     *FRESH_HARMLESS,

@@ -6,12 +6,12 @@ from time import process_time
 
 import pytest
 
-from memoryhub.sensitive import KINDS, find
-from tests.long import LONG as IN_FULL
+from memoryhub.pure.sensitive import KINDS, find
 from tests.sensitive.corpus import KEYS
 from tests.sensitive.corpus_code import CODE
 from tests.sensitive.corpus_notes import NOTES
 from tests.sensitive.corpus_poison import POISON
+from tests.support.long import LONG as IN_FULL
 
 REPEATED = (
     "a", "A", "0", "4", " ", "\n", ".", ":", "-", "_", "=", "@", "/", "%", "\\", "#", "<", "[", "{", "(",

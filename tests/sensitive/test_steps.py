@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryhub import sensitive
+from memoryhub.pure import sensitive
 
 MOST = 100_000
 """The bytes that a memory may have, unless an administrator changes it."""

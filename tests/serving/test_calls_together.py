@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 
 from tests.api.server import Agent, served
-from tests.long import LONG
 from tests.serving.clients import Desk
+from tests.support.long import LONG
 
 CLIENTS, TURNS = 12, 12 if LONG else 7
 

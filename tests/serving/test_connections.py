@@ -9,8 +9,8 @@ import pytest
 
 from memoryhub.serving.connections import group_of
 from tests.api.server import Server, served
-from tests.patience import wait_until
 from tests.serving.clients import Desk
+from tests.support.patience import wait_until
 
 MOST = 20
 PROXY, CROWD, NEIGHBOUR = "127.0.0.2", "127.0.0.3", "127.0.0.4"

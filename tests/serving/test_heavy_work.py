@@ -13,9 +13,9 @@ from memoryhub.api.app import ROUTERS
 from memoryhub.serving import heavy
 from memoryhub.serving.application import Application
 from tests.api.server import served
-from tests.asynchronous import run
-from tests.long import LONG
 from tests.serving.clients import Desk, asks_for_export, has_answer
+from tests.support.asynchronous import run
+from tests.support.long import LONG
 
 MANY = 60 if LONG else 24
 

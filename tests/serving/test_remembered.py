@@ -11,7 +11,8 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from memoryhub.actions.core import remembered, transactions
+from memoryhub.actions.core import transactions
+from memoryhub.actions.core.transactions import remembered
 from tests.api.server import Agent, served
 from tests.serving.clients import Desk
 

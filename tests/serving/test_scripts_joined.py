@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.api.server import served
-from tests.browser import press
+from tests.support.browser import press
 
 pytestmark = pytest.mark.browser
 

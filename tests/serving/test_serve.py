@@ -15,11 +15,11 @@ import httpx
 import pytest
 
 from memoryhub.serving.processes import STARTED_AFTER
-from tests import starts
 from tests.api.malformed import BLOCK
 from tests.api.server import ROOT, Server, served
-from tests.patience import wait_until
 from tests.serving.clients import Desk, write_lock
+from tests.support import starts
+from tests.support.patience import wait_until
 
 
 def get(server: Server, path: str) -> httpx.Response:

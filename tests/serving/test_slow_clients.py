@@ -16,8 +16,8 @@ import pytest
 
 from tests.api.malformed import BLOCK
 from tests.api.server import Server, served
-from tests.asynchronous import run
 from tests.serving.clients import Desk, answer_on, asks_for_export, assert_is_of_its_door
+from tests.support.asynchronous import run
 
 MANY = 200
 

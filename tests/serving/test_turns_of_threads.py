@@ -13,7 +13,7 @@ from memoryhub.models import Key, User
 from memoryhub.serving.answers import Answers
 from memoryhub.serving.django_side import DjangoSide
 from memoryhub.serving.pool import Pool
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 
 class Held:

@@ -16,8 +16,8 @@ from memoryhub.actions.core.transactions import _Job, is_open, writing
 from memoryhub.database import watch
 from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.models import BackgroundTask, MemoryStore
-from tests.long import some
 from tests.serving.watching import busy, for_ever, in_thread, stop_now, stopped
+from tests.support.long import some
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

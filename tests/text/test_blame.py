@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.text.blame import Version, blame, follow, texts_of_blame
-from memoryhub.text.carried import carried, followed
-from memoryhub.text.changed_lines import Work, changes, ended
-from memoryhub.text.matching import Area
-from tests.long import parts, tried
+from memoryhub.pure.text.blame import Version, blame, follow, texts_of_blame
+from memoryhub.pure.text.carried import carried, followed
+from memoryhub.pure.text.changed_lines import Work, changes, ended
+from memoryhub.pure.text.matching import Area
+from tests.support.long import parts, tried
 
 Line = tuple[str, int, int]
 """A line, the version that wrote it, and which line it was there."""

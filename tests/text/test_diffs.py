@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.text import diffs, matching
-from memoryhub.text.diffs import MATCHING_PAIRS, Diff, Gap, Row, Span, compare, counts, split, unified
+from memoryhub.pure.text import diffs, matching
+from memoryhub.pure.text.diffs import MATCHING_PAIRS, Diff, Gap, Row, Span, compare, counts, split, unified
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "# h", "a b", "a  b", "東京", "x\r", " \x0b\u2028"]), max_size=9)
 TEXTS = st.one_of(

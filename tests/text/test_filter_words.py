@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryhub.text.filter_words import Term, is_understood, quoted, understood, words_in
-from memoryhub.text.periods import period
+from memoryhub.pure.text.filter_words import Term, is_understood, quoted, understood, words_in
+from memoryhub.pure.text.periods import period
 
 KEYS = frozenset(("agent", "person", "path", "is", "when", "from", "to", "outcome"))
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)  # a Wednesday

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, strategies as st
 
-from memoryhub.text.folding import PIECE, begins, fold, joined, pieces, spans
+from memoryhub.pure.text.folding import PIECE, begins, fold, joined, pieces, spans
 
 # Letters whose folded form has another length, marks, parts of Hangul, full and half width, and a line feed.
 ALPHABET = (

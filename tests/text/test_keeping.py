@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memoryhub.text import keeping
+from memoryhub.pure.text import keeping
 
 NAME = "Finkenstein"
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from memoryhub.text.line_removal import removes_lines, without_lines
+from memoryhub.pure.text.line_removal import removes_lines, without_lines
 from tests.text.test_diffs import longest_common
 
 

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from memoryhub.text.blame import Version
-from memoryhub.text.carried import carried, followed
-from memoryhub.text.changed_lines import RUNS_KEPT, Work, changes
-from memoryhub.text.line_sets import LineSet, Moves
+from memoryhub.pure.text.blame import Version
+from memoryhub.pure.text.carried import carried, followed
+from memoryhub.pure.text.changed_lines import RUNS_KEPT, Work, changes
+from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -5,10 +5,10 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from memoryhub.text import merging
-from memoryhub.text.matching import Budget, Work
-from memoryhub.text.merging import Conflict, Merge, beside, joined, lines_of, mark_for, merge, overruled, unmarked
-from tests.durations import is_within
+from memoryhub.pure.text import merging
+from memoryhub.pure.text.matching import Budget, Work
+from memoryhub.pure.text.merging import Conflict, Merge, beside, joined, lines_of, mark_for, merge, overruled, unmarked
+from tests.support.durations import is_within
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "# h", "東京", "x\r", " \x0b\u2028"]), max_size=9)
 TEXTS = st.one_of(

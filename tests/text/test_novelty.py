@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from memoryhub import sensitive
-from memoryhub.sensitive import KINDS, Span
-from memoryhub.text import novelty
-from memoryhub.text.novelty import Novelty, apart, shifted
+from memoryhub.pure import sensitive
+from memoryhub.pure.sensitive import KINDS, Span
+from memoryhub.pure.text import novelty
+from memoryhub.pure.text.novelty import Novelty, apart, shifted
 
 CARDS = frozenset({"card"})
 CARD, OTHER = "4111 1111 1111 1111", "5500 0000 0000 0004"

@@ -5,8 +5,8 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.text import path_index
-from memoryhub.text.path_index import Entry, PathIndex, found, in_order, words_of
+from memoryhub.pure.text import path_index
+from memoryhub.pure.text.path_index import Entry, PathIndex, found, in_order, words_of
 
 NAMES = st.text(st.sampled_from("abAB.-_1２ｶﾞガ顧客 ß"), min_size=1, max_size=6)
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map(lambda names: "/" + "/".join(names))

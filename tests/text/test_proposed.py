@@ -5,9 +5,9 @@ import random
 import pytest
 
 from memoryhub.actions.proposals.plan import PLAN_WORK
-from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.merging import MATCHING_PAIRS, Conflict, lines_of, merge
-from memoryhub.text.proposed import Joined, OutOfWork, Wish, joined, onto
+from memoryhub.pure.text.matching import Work, cost_of_matching
+from memoryhub.pure.text.merging import MATCHING_PAIRS, Conflict, lines_of, merge
+from memoryhub.pure.text.proposed import Joined, OutOfWork, Wish, joined, onto
 from tests.text.cells import Row
 
 BASE = "one\ntwo\nthree\nfour\nfive\n"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from memoryhub.text.repeated import Lines, Repeated
+from memoryhub.pure.text.repeated import Lines, Repeated
 
 LINE = "- Refunds are paid within 14 days after the goods came back."
 

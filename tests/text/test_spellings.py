@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryhub.text.spellings import NearSpellings, Spellings, loose
+from memoryhub.pure.text.spellings import NearSpellings, Spellings, loose
 
 
 @pytest.mark.parametrize(

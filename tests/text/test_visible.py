@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, strategies as st
 
-from memoryhub.text import visible
-from memoryhub.text.visible import MOST_BOXES, Segment, has_hidden, segments, to_html, without_hidden
+from memoryhub.pure.text import visible
+from memoryhub.pure.text.visible import MOST_BOXES, Segment, has_hidden, segments, to_html, without_hidden
 
 PIECES = "ab <>&\"' \t\n\r\0\u200b\u200d\u202e\ufe0f\U000e0041\U0001f600葛\u3000\ud800"
 TEXTS = st.one_of(st.text(), st.text(alphabet=PIECES))

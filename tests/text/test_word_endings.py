@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from memoryhub.text.word_endings import forms, missing, texts_of
+from memoryhub.pure.text.word_endings import forms, missing, texts_of
 
 SAME = [
     ("refund", "refunds", "refunded", "refunding"),

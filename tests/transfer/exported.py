@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.transfer import exporting

@@ -18,8 +18,8 @@ from memoryhub.actions.proposals.plan import by_memory, proposal_plan
 from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Comment, Door, Key, Memory, MemoryStore, Proposal, ProposalState, ProposedChange, User
-from memoryhub.path_rules import Condition, Effect, Lines, PathRule, Verb
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import Condition, Effect, Lines, PathRule, Verb
+from memoryhub.pure.protocol.errors import ToolError
 from tests.transfer.exported import export, lines_of, of_type
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

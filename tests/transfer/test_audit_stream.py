@@ -13,19 +13,19 @@ import jsonschema_rs
 import pytest
 from django.test import Client
 
-from memoryhub import ocsf
-from memoryhub.actions.core import commands, tree
-from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Record, commands
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.stores import copies, delete
 from memoryhub.actions.transfer import streaming
 from memoryhub.background import audit_stream, stream_targets
 from memoryhub.background.audit_stream import AuditStream
 from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryStore, StreamCursor, User
+from memoryhub.pure import ocsf
 from tests.api.harness import AT
-from tests.fixtures import PASSWORD, signed_in
-from tests.long import tried
-from tests.test_metrics import in_the_audit, load
+from tests.operating.test_metrics import in_the_audit, load
+from tests.support.fixtures import PASSWORD, signed_in
+from tests.support.long import tried
 from tests.transfer.ocsf_schema import EVENT
 from tests.web.memories.pages import act
 

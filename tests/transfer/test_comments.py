@@ -14,11 +14,12 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import rules
 from memoryhub.actions.memories import curation
-from memoryhub.actions.transfer import import_items, importing
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import items as import_items
 from memoryhub.models import AuditEntry, Comment, Memory, MemoryStore, Notice, User
-from memoryhub.transfer import jsonl_read, jsonl_said
-from memoryhub.transfer.bundle import Refused
-from tests.fixtures import BY, new_person, signed_in
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.jsonl import read as jsonl_read, said
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
 from tests.transfer.exported import archive, export, lines_of, of_type
 from tests.web.memories.pages import act
@@ -122,7 +123,7 @@ def test_what_cannot_be_is_refused(talked: MemoryStore) -> None:
 
 
 def test_they_are_bounded(talked: MemoryStore) -> None:
-    assert (jsonl_said.MOST_COMMENTS, jsonl_said.LONGEST_COMMENT) == (comments.MOST, comments.LONGEST)
+    assert (said.MOST_COMMENTS, said.LONGEST_COMMENT) == (comments.MOST, comments.LONGEST)
     lines = lines_of(export(talked, "jsonl", governance=True))
     thread = of_type(lines, "thread")[0]
     thread["comments"] *= 250

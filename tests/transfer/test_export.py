@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from memoryhub import chain
-from memoryhub.actions.transfer import export_rows as exporting_rows, exporting
-from memoryhub.actions.transfer.exporting import NotDone, Wanted
+from memoryhub.actions.transfer import exporting
+from memoryhub.actions.transfer.exporting import NotDone, Wanted, rows as exporting_rows
 from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryStore, MemoryVersion, Redaction
-from memoryhub.transfer.jsonl_write import Counts
+from memoryhub.pure import chain
+from memoryhub.pure.transfer.jsonl.write import Counts
 from tests.actions.history.histories import ANNA, History, tree_now
 from tests.transfer.blaming import blamed, written
 from tests.transfer.exported import Repository, act, archive, export, grown, lines_of, of_type

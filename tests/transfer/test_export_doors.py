@@ -16,21 +16,23 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
-from memoryhub.actions.transfer import export_rows as exporting_rows, exporting
-from memoryhub.actions.transfer.exporting import Wanted
+from memoryhub.actions.transfer import exporting
+from memoryhub.actions.transfer.exporting import Wanted, rows as exporting_rows
 from memoryhub.management.commands.export_store import _opened
 from memoryhub.models import Access, AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
-from memoryhub.transfer import archive_write, git_write, jsonl_write
-from memoryhub.transfer.bundle import Author, BundledVersion
-from memoryhub.transfer.jsonl_write import Counts
-from memoryhub.transfer.written import About, WrittenVersion
+from memoryhub.pure.transfer.archive import write as archive_write
+from memoryhub.pure.transfer.bundle import Author, BundledVersion
+from memoryhub.pure.transfer.git import write as git_write
+from memoryhub.pure.transfer.jsonl import write as jsonl_write
+from memoryhub.pure.transfer.jsonl.write import Counts
+from memoryhub.pure.transfer.written import About, WrittenVersion
 from tests.api.harness import Answer, Hub
-from tests.fixtures import AT, BY, signed_in
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.write_guard import tampering
 from tests.transfer.exported import Repository, act, archive, export, lines_of, of_type
 from tests.web.findings.flagged import CARD, DIGITS, with_card
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import newest, page, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

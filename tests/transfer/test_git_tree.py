@@ -9,12 +9,12 @@ from memoryhub.actions.core.audit import Record
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import removal
 from memoryhub.models import MemoryStore, MemoryVersion
-from memoryhub.transfer.bundle import BundledVersion
-from memoryhub.transfer.git_tree import Tree
-from memoryhub.transfer.written import WrittenVersion
+from memoryhub.pure.transfer.bundle import BundledVersion
+from memoryhub.pure.transfer.git.tree import Tree
+from memoryhub.pure.transfer.written import WrittenVersion
 from tests.actions.history.histories import tree_now
 from tests.api.harness import AT
-from tests.long import some
+from tests.support.long import some
 from tests.transfer import trips
 from tests.transfer.exported import Repository, grown
 

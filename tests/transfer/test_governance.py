@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import sql_lists
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.proposed_texts import REMOVED
+from memoryhub.actions.core.sql import lists
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.findings import rules
 from memoryhub.actions.proposals import decide
@@ -31,11 +31,11 @@ from memoryhub.models import (
     ProposedChange,
     User,
 )
-from memoryhub.transfer.bundle import Refused
+from memoryhub.pure.transfer.bundle import Refused
 from tests.api.harness import JSON, Hub
 from tests.api.memory_calls import Api
-from tests.fixtures import BY, signed_in
-from tests.long import tried
+from tests.support.fixtures import BY, signed_in
+from tests.support.long import tried
 from tests.transfer import trips
 from tests.transfer.exported import archive, export, lines_of, of_type
 from tests.transfer.governed import NEW, A, B, governed, lived, told
@@ -110,7 +110,7 @@ def test_a_decision_of_another_hub_gives_nothing_here(source: Caller, store: Mem
         assert decide.take_back(target.pk, proposal.seq or 0, act(superuser)) is None
         client.post(url_of(target, number), {"decision": "reopen"})
     agent = Key.objects.for_store(store).get().agent_id
-    assert sql_lists.has_merged(store.pk, agent) and not sql_lists.has_merged(target.pk, agent)
+    assert lists.has_merged(store.pk, agent) and not lists.has_merged(target.pk, agent)
     assert not Comment.objects.of_store(target.pk).exclude(by=None, tells=False, agent=None).exists()
     entries = AuditEntry.objects.of_chain(target.pk)
     assert entries.filter(command="import_decision", ok=True).count() == 4

@@ -6,10 +6,11 @@ from django.urls import reverse
 
 from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, MemoryText, User
-from memoryhub.transfer import archive_read, recognition
-from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds
-from tests.fixtures import signed_in
+from memoryhub.pure.transfer import recognition
+from memoryhub.pure.transfer.archive import read as archive_read
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.reading import Bounds
+from tests.support.fixtures import signed_in
 from tests.transfer import hostile
 
 ALL = hostile.everything()

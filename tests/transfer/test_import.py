@@ -15,13 +15,14 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import rules
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
-from memoryhub.actions.transfer import forgetting, importing
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import forgetting
 from memoryhub.background import tasks
 from memoryhub.models import AuditEntry, Door, Finding, Import, ImportItem, Memory, MemoryStore, MemoryVersion
-from memoryhub.protocol.errors import ToolError
-from memoryhub.sensitive import Action
-from memoryhub.transfer import tree_read
-from memoryhub.transfer.bundle import Refused
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.sensitive import Action
+from memoryhub.pure.transfer import tree_read
+from memoryhub.pure.transfer.bundle import Refused
 from tests.transfer import hostile, trips
 from tests.transfer.hostile import archive, commit, written
 from tests.web.erasure.erasing import everywhere

@@ -13,10 +13,10 @@ from django.core.management import CommandError, call_command
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.transfer import api_source as import_api
+from memoryhub.actions.transfer.importing import api_source as import_api
 from memoryhub.models import Access, Memory, MemoryStore, MemoryVersion
-from memoryhub.transfer.bundle import Refused
-from tests.fixtures import BY, new_person
+from memoryhub.pure.transfer.bundle import Refused
+from tests.support.fixtures import BY, new_person
 from tests.transfer import trips
 
 pytestmark = [pytest.mark.django_db(transaction=True)]

@@ -16,7 +16,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.memories import curation
 from memoryhub.actions.transfer import importing
 from memoryhub.models import Memory, MemoryStore, Role, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.transfer import trips
 from tests.transfer.hostile import archive
 

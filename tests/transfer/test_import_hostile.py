@@ -10,16 +10,16 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.memories import curation, reading
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.memories.calls import find_caller
 from memoryhub.actions.retention import removal
 from memoryhub.actions.transfer import importing
 from memoryhub.management.commands import import_store
 from memoryhub.models import Access, Door, ImportItem, Memory, MemoryVersion
-from memoryhub.transfer import git_places, git_read
-from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds
-from tests.fixtures import BY
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.git import places as git_places, read as git_read
+from memoryhub.pure.transfer.reading import Bounds
+from tests.support.fixtures import BY
 from tests.transfer import trips
 
 SOMEBODY = "mem_" + "0" * 26

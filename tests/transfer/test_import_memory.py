@@ -13,13 +13,14 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.management import call_command
 from django.db.models import Sum
 
-from memoryhub import sensitive
 from memoryhub.actions.core import transactions
-from memoryhub.actions.transfer import forgetting, importing
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import forgetting
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, MemoryVersion
-from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
-from memoryhub.transfer.reading import Read
-from memoryhub.web.transfer.import_forms import UploadForm
+from memoryhub.pure import sensitive
+from memoryhub.pure.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
+from memoryhub.pure.transfer.reading import Read
+from memoryhub.web.transfer.imports.forms import UploadForm
 from tests.api.harness import new_hub
 from tests.transfer.trips import START, act, exported, new_store, require_verified, run
 

@@ -10,9 +10,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memoryhub.models import Memory, MemoryStore
-from memoryhub.transfer import git_places, git_read, recognition
-from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds
+from memoryhub.pure.transfer import recognition
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.git import places as git_places, read as git_read
+from memoryhub.pure.transfer.reading import Bounds
 from tests.transfer import trips
 from tests.transfer.hostile import archive, commit, written
 

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions.transfer import import_items, importing
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import items as import_items
 from memoryhub.models import ImportItem, MemoryVersion
-from memoryhub.transfer import jsonl_read, recognition
-from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds, Read
+from memoryhub.pure.transfer import recognition
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.jsonl import read as jsonl_read
+from memoryhub.pure.transfer.reading import Bounds, Read
 from tests.transfer import trips
 from tests.transfer.hostile import archive
 
@@ -104,9 +106,9 @@ def test_a_copy_of_what_is_no_text_is_no_memory() -> None:
 
 READING = """
 import resource, sys
-from memoryhub.transfer import recognition
-from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds
+from memoryhub.pure.transfer import recognition
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.reading import Bounds
 HEADER = b'{"type":"header","format":"memoryhub","version":1}\\n'
 data = eval(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

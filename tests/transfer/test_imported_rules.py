@@ -10,13 +10,13 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Actor
-from memoryhub.actions.core.protected_lines import ProtectedLines
+from memoryhub.actions.core.rules.protected_lines import ProtectedLines
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, Key, Memory, MemoryStore, Role, User
-from memoryhub.path_rules import Effect, Lines, PathRule
-from tests.fixtures import BY, new_person, signed_in
+from memoryhub.pure.path_rules import Effect, Lines, PathRule
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
 from tests.transfer.exported import export, lines_of, of_type
 from tests.transfer.governed import C, governed, rule, rules_for

@@ -8,9 +8,10 @@ import pytest
 from django.db import transaction
 
 from memoryhub.actions.core import sql
-from memoryhub.actions.transfer import importing, writes
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import writes
 from memoryhub.models import AuditEntry, Import, Memory, MemoryVersion
-from tests.fixtures import new_person
+from tests.support.fixtures import new_person
 from tests.transfer import trips
 from tests.transfer.hostile import archive
 

@@ -6,8 +6,9 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from memoryhub.transfer import git_names, obeyed_names
-from memoryhub.transfer.names import Names, safe_name
+from memoryhub.pure.transfer import obeyed_names
+from memoryhub.pure.transfer.git import names as git_names
+from memoryhub.pure.transfer.names import Names, safe_name
 
 HOSTILE = (
     ".git", ".GIT", ".Git ", ".git.", ".git . .", ".git::$INDEX_ALLOCATION", ".g\u200cit", "\ufeff.git", "git~1",

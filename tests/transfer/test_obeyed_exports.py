@@ -11,8 +11,8 @@ from django.core.management import call_command
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import delete
 from memoryhub.models import Memory, MemoryStore
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
 from tests.transfer import trips
 from tests.transfer.test_names import HARMLESS, HOSTILE
 

@@ -17,11 +17,11 @@ from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, ImportItem, Memory, MemoryStore, Proposal, ProposalState, ProposedChange, User
-from memoryhub.transfer.bundle import Refused
+from memoryhub.pure.transfer.bundle import Refused
 from tests.api.harness import Hub
 from tests.api.memory_calls import Api
-from tests.fixtures import BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import BY, signed_in
+from tests.support.in_turn import in_turn
 from tests.transfer import trips
 from tests.transfer.exported import export, lines_of, of_type
 from tests.web.history.versions import Caller

@@ -18,8 +18,8 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import exporting, importing
 from memoryhub.models import AuditEntry, Growth, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.transfer import reading, tree_read
-from tests.fixtures import BY, new_person, signed_in
+from memoryhub.pure.transfer import reading, tree_read
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
 
 FORMS = ("zip", "jsonl", "git")

@@ -12,8 +12,8 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.transfer import exporting, importing
 from memoryhub.actions.verification import verify
 from memoryhub.models import Door, Import, ImportItem, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.transfer import recognition
-from memoryhub.transfer.reading import Read
+from memoryhub.pure.transfer import recognition
+from memoryhub.pure.transfer.reading import Read
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 COMMAND = Actor.system("tests")

@@ -12,7 +12,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Door, Key, Memory, MemoryStore, Role, User
-from tests.fixtures import AT, BY, new_person
+from tests.support.fixtures import AT, BY, new_person
 
 TARGET = "/hostile-target"
 ELSEWHERE = "elsewhere.example"

@@ -12,12 +12,12 @@ from django.utils import timezone
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.conversation import guidance
 from memoryhub.demo.load import load
 from memoryhub.models import MemoryStore, User
-from tests.browser import sign_in_as
+from memoryhub.pure.conversation import guidance
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import events, started, worked
+from tests.support.browser import sign_in_as
 from tests.web.every_page import pages
 
 pytestmark = pytest.mark.browser

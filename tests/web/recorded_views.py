@@ -8,7 +8,7 @@ from django.test import Client
 from memoryhub.actions.memories import viewing
 from memoryhub.demo import story
 from memoryhub.models import AuditEntry, MemoryStore
-from tests.write_guard import arranging
+from tests.support.write_guard import arranging
 
 MARK = "\u0258\u0259\u0258"
 """Three letters that stand at the end of each line of a memory, and nowhere else."""

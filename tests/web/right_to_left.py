@@ -24,9 +24,9 @@ from memoryhub.models import (
     User,
     Webhook,
 )
+from tests.support.write_guard import tampering
 from tests.web.every_page import Page, pages
 from tests.web.test_browser_pages import NOW
-from tests.write_guard import tampering
 
 NAMED = (Agent, User, MemoryStore, Key, RetentionPolicy, SavedView, Session, Webhook, Import)
 PATHS = {

@@ -9,8 +9,8 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
-from tests.browser import press, sign_in_as
-from tests.fixtures import AT, PASSWORD
+from tests.support.browser import press, sign_in_as
+from tests.support.fixtures import AT, PASSWORD
 
 pytestmark = pytest.mark.browser
 

@@ -11,10 +11,10 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import Console, press, sign_in_as
-from tests.durations import is_within, quickest
-from tests.fixtures import signed_in
-from tests.long import LONG, some
+from tests.support.browser import Console, press, sign_in_as
+from tests.support.durations import is_within, quickest
+from tests.support.fixtures import signed_in
+from tests.support.long import LONG, some
 from tests.web import hostile
 from tests.web.memories.pages import act, write
 

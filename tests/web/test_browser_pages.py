@@ -11,13 +11,13 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.accounts import keys_and_roles, people
-from memoryhub.actions.core import background
-from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.hub import background
+from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.demo.load import load
 from memoryhub.models import Agent, MemoryStore, User
-from tests.browser import Console, axe, fits, press, sign_in_as
-from tests.fixtures import BY
-from tests.long import some
+from tests.support.browser import Console, axe, fits, press, sign_in_as
+from tests.support.fixtures import BY
+from tests.support.long import some
 from tests.web.every_page import pages
 
 pytestmark = pytest.mark.browser

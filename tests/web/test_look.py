@@ -14,7 +14,7 @@ from django.utils import timezone
 from memoryhub.models import User
 from memoryhub.templatetags import look
 from memoryhub.web.common.assets import JOINED, STYLES
-from tests.layers import ROOMS
+from tests.support.layers import ROOMS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATIC, TEMPLATES = ROOT / "static", ROOT / "templates"

@@ -11,7 +11,7 @@ from pytest_django import DjangoDbBlocker
 from memoryhub.demo.load import load
 from memoryhub.demo.story import SERVICE
 from memoryhub.models import Memory, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.bare_ids import BARE, bare_ids
 from tests.web.erasure.erasing import fields
 

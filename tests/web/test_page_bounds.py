@@ -15,15 +15,15 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.demo.load import load
 from memoryhub.models import Access, Memory, MemoryStore, MemoryVersion, Session, User
+from memoryhub.pure.text.diffs import REQUEST_WORK, compare
+from memoryhub.pure.text.matching import Budget, Work
 from memoryhub.templatetags import diff as diff_rows
 from memoryhub.templatetags.diff import MOST_OF_LINE
-from memoryhub.text.diffs import REQUEST_WORK, compare
-from memoryhub.text.matching import Budget, Work
 from memoryhub.web.history import changes
 from memoryhub.web.review import items as review_items
 from memoryhub.web.undo import rows as undo_rows
-from tests.fixtures import BY, signed_in
-from tests.long import some
+from tests.support.fixtures import BY, signed_in
+from tests.support.long import some
 from tests.web.every_page import Page, page, pages
 from tests.web.history.versions import Caller
 from tests.web.test_browser_pages import NOW

@@ -20,7 +20,7 @@ from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.transfer import streaming
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.erasure.erasing import find
 from tests.web.erasure.test_collected import archive, rows
 from tests.web.history.versions import Caller

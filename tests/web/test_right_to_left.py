@@ -13,9 +13,9 @@ from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.templatetags.visible import isolated, visible
 from memoryhub.web.search.highlight import marked_path
-from tests.browser import sign_in_as
-from tests.fixtures import signed_in
-from tests.long import some
+from tests.support.browser import sign_in_as
+from tests.support.fixtures import signed_in
+from tests.support.long import some
 from tests.web.bare_ids import bare_ids
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

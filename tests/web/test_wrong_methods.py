@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from memoryhub.models import MemoryStore, User
-from tests.fixtures import signed_in
-from tests.long import LONG, some
+from tests.support.fixtures import signed_in
+from tests.support.long import LONG, some
 
 pytestmark = pytest.mark.django_db
 

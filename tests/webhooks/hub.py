@@ -9,10 +9,10 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.webhooks import deliveries, manage, send
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import Delivery, Door, MemoryStore, Webhook
-from memoryhub.outgoing import Limits, Sender
-from memoryhub.webhook_rules.events import EVENTS
+from memoryhub.pure.outgoing import Limits, Sender
+from memoryhub.pure.webhook_rules.events import EVENTS
 from tests.api.harness import Hub
-from tests.fixtures import AT
+from tests.support.fixtures import AT
 
 FAST = Sender(limits=Limits(resolve=2, connect=2, whole=2))
 """So that what hangs does not hold up the tests."""

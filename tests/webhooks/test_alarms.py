@@ -10,9 +10,9 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.mail import alarms
 from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.models import Alarm, Delivery, Door, MemoryStore, User, Webhook
-from memoryhub.webhook_rules import chat
-from memoryhub.webhook_rules.events import EVENTS
-from tests.fixtures import AT, signed_in
+from memoryhub.pure.webhook_rules import chat
+from memoryhub.pure.webhook_rules.events import EVENTS
+from tests.support.fixtures import AT, signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

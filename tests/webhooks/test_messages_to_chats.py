@@ -10,10 +10,10 @@ from django.conf import settings
 
 from memoryhub.actions.webhooks import manage
 from memoryhub.models import Attempt, AuditEntry, MemoryStore, User, Webhook
-from memoryhub.webhook_rules import chat
-from memoryhub.webhook_rules.events import EVENTS
+from memoryhub.pure.webhook_rules import chat
+from memoryhub.pure.webhook_rules.events import EVENTS
 from tests.api.harness import Hub
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.webhooks.hub import World, act, write
 from tests.webhooks.receivers import Receiver
 
@@ -84,7 +84,7 @@ def test_each_chat_gets_its_own_form_and_a_name_mentions_no_one() -> None:
 def test_a_person_makes_one_without_a_secret_and_sees_what_is_sent(
     store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoryhub.outgoing.addresses_of", lambda host, port: ["93.184.216.34"])
+    monkeypatch.setattr("memoryhub.pure.outgoing.addresses_of", lambda host, port: ["93.184.216.34"])
     client, new = signed_in(alice), f"/stores/{store.id}/webhooks/new"
     fields = {"name": "Our chat", "url": SLACK, "events": ["review.needed"]}
     assert "It takes only messages" in client.post(new, fields).content.decode()

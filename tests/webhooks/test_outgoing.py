@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryhub import outgoing
-from memoryhub.outgoing import Answer, Limits, Refused, Sender
+from memoryhub.pure import outgoing
+from memoryhub.pure.outgoing import Answer, Limits, Refused, Sender
 from tests.webhooks import receivers
 from tests.webhooks.receivers import receiver, status
 

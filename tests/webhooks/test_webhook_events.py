@@ -4,9 +4,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from memoryhub.actions.core import commands
-from memoryhub.webhook_rules import events as webhook_events
-from memoryhub.webhook_rules.events import EVENTS, GROUPS, LISTED, OFFICIAL, Entry, Found, Made
+from memoryhub.actions.core.audit import commands
+from memoryhub.pure.webhook_rules import events as webhook_events
+from memoryhub.pure.webhook_rules.events import EVENTS, GROUPS, LISTED, OFFICIAL, Entry, Found, Made
 
 AT = datetime(2025, 11, 3, 9, 0, 0, 123456, tzinfo=UTC)
 KEY = b"key"

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memoryhub.webhook_rules import schedule, signing
-from memoryhub.webhook_rules.schedule import AFTER, HOLDS_UP, Next, after_failure
+from memoryhub.pure.webhook_rules import schedule, signing
+from memoryhub.pure.webhook_rules.schedule import AFTER, HOLDS_UP, Next, after_failure
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 

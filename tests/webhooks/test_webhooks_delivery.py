@@ -30,10 +30,10 @@ from memoryhub.models import (
     Webhook,
     WebhookCursor,
 )
-from memoryhub.outgoing import Answer
-from memoryhub.webhook_rules.events import GROUPS, OFFICIAL
+from memoryhub.pure.outgoing import Answer
+from memoryhub.pure.webhook_rules.events import GROUPS, OFFICIAL
 from tests.api.harness import Hub, new_hub
-from tests.fixtures import BY
+from tests.support.fixtures import BY
 from tests.webhooks.hub import World, act, states, webhook, write
 from tests.webhooks.receivers import Receiver, entries_told, status, told
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.actions.core import hub_clock
+from memoryhub.actions.core.hub import clock
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import manage, send as webhooks_sending
 from memoryhub.actions.webhooks.manage import IsPaused
@@ -17,13 +17,13 @@ from memoryhub.models import (
     AuditEntry,
     Webhook,
 )
-from memoryhub.outgoing import Limits, Sender
+from memoryhub.pure.outgoing import Limits, Sender
 from tests.api.harness import Hub, new_hub
-from tests.patience import wait_until
+from tests.support.patience import wait_until
+from tests.support.write_guard import arranging
 from tests.webhooks import receivers
 from tests.webhooks.hub import FAST, World, act, states, webhook, write
 from tests.webhooks.receivers import Receiver, entries_told, receiver, status, told
-from tests.write_guard import arranging
 
 DOWN = status(500)
 
@@ -103,18 +103,18 @@ def test_time_in_which_the_hub_was_stopped_or_its_clock_jumped_pauses_no_webhook
 ) -> None:
     hook = webhook(hub.store, there.url, ["memory.created"], at=world.now)
     world.now = timezone.now()
-    hub_clock.advance(world.now, timedelta())
+    clock.advance(world.now, timedelta())
     write(hub, "/a.md")
     there.answer = DOWN
     world.deliver()
     world.later(days=4)
-    hub_clock.advance(world.now, timedelta(seconds=1))
+    clock.advance(world.now, timedelta(seconds=1))
     world.deliver()
     hook.refresh_from_db()
     assert len(there.arrived) == 2 and hook.paused_at is None
     for _ in range(4):
         world.later(days=1)
-        hub_clock.advance(world.now, timedelta(days=1))
+        clock.advance(world.now, timedelta(days=1))
         world.deliver()
     hook.refresh_from_db()
     assert hook.paused_for == "failing"

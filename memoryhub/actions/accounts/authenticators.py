@@ -7,12 +7,12 @@ from datetime import datetime
 
 from django.conf import settings
 
-from memoryhub import ids, totp
 from memoryhub.actions.accounts import sign_in, tries
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Authenticator, AuthenticatorKind, Door, User
+from memoryhub.pure import ids, totp
 
 CODES = 10
 
@@ -119,7 +119,7 @@ def _digest(code: str) -> str:
 
 def _key() -> bytes:
     """Return the key that encrypts secrets of apps. It follows from SECRET_KEY, which is not in the database."""
-    return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.totp" + settings.SECRET_KEY.encode()).digest())
+    return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.pure.totp" + settings.SECRET_KEY.encode()).digest())
 
 
 def _cipher(secret: str) -> str:

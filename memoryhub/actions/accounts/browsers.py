@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from memoryhub import ids
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import BrowserSession, Door, User
 from memoryhub.models.browsers import BrowserSessionQuerySet
+from memoryhub.pure import ids
 
 SEEN_EVERY = timedelta(minutes=5)
 """A use of a browser is written down at most once in this time, or in a twentieth of the time that it may be idle."""

@@ -5,14 +5,14 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memoryhub import ids
 from memoryhub.actions.accounts import withdrawals
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.rules.roles import write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import calls
 from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User, Webhook
+from memoryhub.pure import ids
 
 KEY_PREFIX = "mh_"
 

@@ -8,16 +8,17 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from memoryhub import ids
 from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, second_person, sign_in, tries, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
-from memoryhub.actions.core import audit, outbox, tree
+from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.hub import outbox
+from memoryhub.actions.core.rules.roles import write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Door, Invitation, Key, MailChoice, MailKind, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.models.audit import ActorKind
+from memoryhub.pure import ids
 
 INVITATION_LASTS = timedelta(days=7)
 _NOBODY = Actor.system("")

@@ -6,8 +6,9 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 
 from memoryhub.actions.accounts import passwords, people, sign_in, tries
 from memoryhub.actions.accounts.people import InvitationSpent
-from memoryhub.actions.core import audit, outbox
+from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Door, MailKind, User
 from memoryhub.models.access import fold_email

@@ -16,11 +16,12 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub import chain, ids
-from memoryhub.actions.core import audit, outbox
+from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import ActRequest, ActRequestState, HubSettings, MailKind, Member, MemoryStore, Role, User
+from memoryhub.pure import chain, ids
 
 OPEN_FOR = timedelta(days=7)
 """How long a request can be decided and used."""

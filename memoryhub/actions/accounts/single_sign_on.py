@@ -18,9 +18,9 @@ from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.group_roles import Grant, is_administrator, known, roles_of
 from memoryhub.models import BrowserSession, Door, Identity, Invitation, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
+from memoryhub.pure.group_roles import Grant, is_administrator, known, roles_of
 
 ASKED_EVERY = timedelta(minutes=1)
 """The provider is asked at most once in this time about a person who uses the hub."""

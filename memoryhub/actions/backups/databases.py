@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
 
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.verification import verify
 from memoryhub.database import copies
 

@@ -18,15 +18,15 @@ from memoryhub.actions.backups import databases, encryption
 from memoryhub.actions.backups.databases import Failed, Verdict
 from memoryhub.actions.backups.encryption import Keys, NotOpened
 from memoryhub.actions.backups.targets import Target
-from memoryhub.actions.core import audit, keys as audit_keys
-from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.keys import key_name
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Record, keys as audit_keys
+from memoryhub.actions.core.audit.keys import key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoints
-from memoryhub.backups import archive, names, rotation
-from memoryhub.backups.archive import Damaged, Manifest
-from memoryhub.backups.names import Name
 from memoryhub.models import HubSettings
+from memoryhub.pure.backups import archive, names, rotation
+from memoryhub.pure.backups.archive import Damaged, Manifest
+from memoryhub.pure.backups.names import Name
 
 COMMAND = "back_up"
 WORK, LOCK = "backup.new", "backup.lock"

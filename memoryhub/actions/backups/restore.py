@@ -23,10 +23,11 @@ from memoryhub.actions.backups.encryption import NotOpened
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.verification import checkpoint_check, checkpoints
-from memoryhub.backups import archive
-from memoryhub.backups.archive import Damaged, Manifest
+from memoryhub.actions.verification import checkpoints
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.models import BackgroundTask
+from memoryhub.pure.backups import archive
+from memoryhub.pure.backups.archive import Damaged, Manifest
 
 COMMAND = "restore_backup"
 WORK = "restore.new"

@@ -15,12 +15,13 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from memoryhub.actions.backups.encryption import Keys
-from memoryhub.actions.core import audit, background
+from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.hub import background
+from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.core.transactions import writing
-from memoryhub.backups.rotation import Keep
 from memoryhub.models import HubSettings
+from memoryhub.pure.backups.rotation import Keep
 
 NO_KEYS = gettext_lazy(
     "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or an age public key in MEMORYHUB_BACKUP_RECIPIENT."

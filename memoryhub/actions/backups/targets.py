@@ -8,7 +8,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from memoryhub.actions.backups.databases import Failed
-from memoryhub.backups import s3
+from memoryhub.pure.backups import s3
 
 
 class Target(Protocol):

@@ -8,10 +8,10 @@ from django.conf import settings
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.sight import sight_in
+from memoryhub.actions.core.rules.sight import sight_in
 from memoryhub.actions.core.transactions import writing
-from memoryhub.conversation.options import SUMMARIZE
 from memoryhub.models import Access, ClaudeModel, HubSettings, Key, MemoryStore, Role, User
+from memoryhub.pure.conversation.options import SUMMARIZE
 
 USUAL = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-haiku-4-5", "claude-opus-4-5")
 """Models that the API is known to have."""

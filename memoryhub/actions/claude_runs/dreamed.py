@@ -11,18 +11,19 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.claude_runs import dreams, events, made, work
 from memoryhub.actions.claude_runs.made import Made, Proposed
-from memoryhub.actions.core import audit, path_rules, tree
+from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.plans import PlanChanged, TooMuch
+from memoryhub.actions.core.rules import path_rules
+from memoryhub.actions.core.rules.path_rules import Change
 from memoryhub.actions.core.tree import NoSuchStore, Tree
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.stores import copies
 from memoryhub.models import Agent, ClaudeRun, ClaudeRunState, Door, MemoryStore, Proposal
-from memoryhub.path_rules import Verb
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import Verb
+from memoryhub.pure.protocol.errors import ToolError
 
 _LONGEST_NAME = 200
 

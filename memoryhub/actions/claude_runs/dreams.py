@@ -7,17 +7,17 @@ from typing import Any
 
 from django.conf import settings
 
-from memoryhub import ids
 from memoryhub.actions.claude_runs import events, runs
 from memoryhub.actions.claude_runs.runs import NoSuchRun, NotNow, TooManyCopies
 from memoryhub.actions.core import audit, proposing, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import api_requests as asking
-from memoryhub.actions.memories.api_requests import Asked
-from memoryhub.conversation import guidance
-from memoryhub.conversation.options import Options
+from memoryhub.actions.memories.api import requests as asking
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.models import ClaudeModel, ClaudeRun, ClaudeRunState, Session
+from memoryhub.pure import ids
+from memoryhub.pure.conversation import guidance
+from memoryhub.pure.conversation.options import Options
 
 MOST_SESSIONS = 100
 ANSWER_TOKENS = 16_000

@@ -8,7 +8,6 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import F
 
-from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import configuration, runs
 from memoryhub.actions.claude_runs.runs import NotNow
@@ -30,6 +29,7 @@ from memoryhub.models import (
     MemoryStore,
     User,
 )
+from memoryhub.pure import ids
 
 AGENT = "Claude (evaluations)"
 PLACE = "/evaluation"

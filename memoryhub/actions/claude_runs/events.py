@@ -20,7 +20,7 @@ from typing import Any
 
 from django.db.models import F
 
-from memoryhub.actions.core.ruling import Ruling, ruling
+from memoryhub.actions.core.rules.ruling import Ruling, ruling
 from memoryhub.models import ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, HubSettings, MemoryStore
 
 Json = dict[str, Any]

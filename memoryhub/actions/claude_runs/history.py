@@ -9,11 +9,11 @@ from typing import Any
 from memoryhub.actions.claude_runs import transcripts
 from memoryhub.actions.claude_runs.transcripts import input_of
 from memoryhub.actions.memories import calls
-from memoryhub.conversation import guidance
-from memoryhub.conversation.messages import Said, messages
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun
-from memoryhub.protocol import results
-from memoryhub.protocol.kinds import is_no_error
+from memoryhub.pure.conversation import guidance
+from memoryhub.pure.conversation.messages import Said, messages
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.kinds import is_no_error
 
 Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
 """{id of a call: its input, its answer, whether that is an error}, as they were, for the calls of this process."""

@@ -7,9 +7,10 @@ from typing import Any
 
 from memoryhub.actions.claude_runs import events, work
 from memoryhub.actions.claude_runs.runs import CopyGone, NoSuchRun, NotNow
-from memoryhub.actions.core import audit, holds, proposing, tree
+from memoryhub.actions.core import audit, proposing, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.proposing import Wanted
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.proposals import decide
@@ -28,8 +29,8 @@ from memoryhub.models import (
     Session,
 )
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
 
 COMMAND = "propose_claude_run"
 LOST = "Retention has removed the version from which Claude went out, so this change is not proposed."

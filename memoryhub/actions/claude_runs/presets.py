@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from memoryhub import ids
 from memoryhub.actions.claude_runs import events
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.models import ClaudePreset
+from memoryhub.pure import ids
 
 MOST_PRESETS = 100
 """The most presets of a store."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.accounts.keys_and_roles import NameTaken
 from memoryhub.actions.claude_runs import events
@@ -12,8 +11,9 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import copies, delete
-from memoryhub.conversation.options import Options
 from memoryhub.models import Access, Agent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Key, MemoryStore, User
+from memoryhub.pure import ids
+from memoryhub.pure.conversation.options import Options
 
 MOST_COPIES = 10
 """The most throw-away copies of a store. For another one, the copy of the run that ended first is deleted."""

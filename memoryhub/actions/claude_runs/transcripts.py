@@ -9,7 +9,7 @@ from typing import Any
 
 from memoryhub.models import AuditEntry, Session
 from memoryhub.models.audit import ActorKind
-from memoryhub.text import keeping
+from memoryhub.pure.text import keeping
 
 MOST_CHARACTERS = 100_000
 """The most characters of all transcripts of a dream: about 30,000 tokens, of which each answer is made."""

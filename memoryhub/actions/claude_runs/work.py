@@ -14,7 +14,7 @@ from django.utils import timezone
 from memoryhub.actions.claude_runs import configuration, events
 from memoryhub.actions.core import sql
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.ruling import Ruling
+from memoryhub.actions.core.rules.ruling import Ruling
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.stores import delete
 from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Door

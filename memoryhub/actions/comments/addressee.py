@@ -8,8 +8,8 @@ from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Texts
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryVersion
 from memoryhub.models.audit import ActorKind
-from memoryhub.text import blame as origins_of
-from memoryhub.text.changed_lines import Work
+from memoryhub.pure.text import blame as origins_of
+from memoryhub.pure.text.changed_lines import Work
 
 NEWEST = 50
 """The most versions that are searched for the last one by an agent."""

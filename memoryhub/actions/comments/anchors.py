@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Texts
 from memoryhub.models import Comment, Memory, MemoryVersion
-from memoryhub.text.blame import Version
-from memoryhub.text.carried import followed
-from memoryhub.text.changed_lines import Work
+from memoryhub.pure.text.blame import Version
+from memoryhub.pure.text.carried import followed
+from memoryhub.pure.text.changed_lines import Work
 
 MOST_STEPS = 200
 """The most versions through which lines are followed one by one. With more between them, two texts are compared at

@@ -11,7 +11,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub import ids
 from memoryhub.actions.comments import addressee, notices
 from memoryhub.actions.comments.anchors import Lines
 from memoryhub.actions.core import audit, notes_to_agents, tree
@@ -19,8 +18,9 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Comment, Memory, MemoryVersion, Notice, Proposal
 from memoryhub.models.comments import CommentQuerySet
-from memoryhub.protocol import results
-from memoryhub.protocol.text import count_lines
+from memoryhub.pure import ids
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.text import count_lines
 
 LONGEST = 4_000
 """The most characters of a comment."""

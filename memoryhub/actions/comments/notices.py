@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Comment, MailKind, MemoryStore, Notice, User
 

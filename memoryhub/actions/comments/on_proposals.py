@@ -9,7 +9,7 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
-from memoryhub.protocol import results
+from memoryhub.pure.protocol import results
 
 MOST_AT_ONCE = 50
 """The most comments that are published together."""

@@ -10,12 +10,12 @@ from django.db.models import F, Q
 
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Comment, Memory, MemoryText, MemoryVersion
-from memoryhub.protocol import results
-from memoryhub.text.blame import Version
-from memoryhub.text.carried import followed
-from memoryhub.text.changed_lines import Work
-from memoryhub.text.line_sets import LineSet
-from memoryhub.text.matching import Budget
+from memoryhub.pure.protocol import results
+from memoryhub.pure.text.blame import Version
+from memoryhub.pure.text.carried import followed
+from memoryhub.pure.text.changed_lines import Work
+from memoryhub.pure.text.line_sets import LineSet
+from memoryhub.pure.text.matching import Budget
 
 LINES_SEARCHED, PAIRS_SEARCHED = 100_000, 50_000
 """The most work that a view spends on finding the lines of its notes again, where the text has changed."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 from django.utils.crypto import salted_hmac
 
 from memoryhub.models import Directory, Memory, MemoryVersion, Operation
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 
 MOST = 10_000
 """The most memories that one act changes."""

@@ -3,9 +3,9 @@
 import json
 from typing import NamedTuple
 
-from memoryhub import chain, compact_json
-from memoryhub.actions.core import keys
+from memoryhub.actions.core.audit import keys
 from memoryhub.models import AuditEntry
+from memoryhub.pure import chain, compact_json
 
 COLUMNS = ("salts", "commitments", "proof")
 """The columns that `read` needs."""

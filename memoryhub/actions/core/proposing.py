@@ -6,16 +6,17 @@ from typing import NamedTuple, NoReturn
 
 from django.db.models import Max
 
-from memoryhub import ids, path_rules
-from memoryhub.actions.core import disk_space, tree
-from memoryhub.actions.core.sight import day_of
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.hub import disk_space
+from memoryhub.actions.core.rules.sight import day_of
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryStore, Proposal, ProposalOrigin, ProposalState, ProposedChange
 from memoryhub.models.proposals import ProposalQuerySet
-from memoryhub.path_rules import PathRule
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ProposedByRule, ToolError
+from memoryhub.pure import ids, path_rules
+from memoryhub.pure.path_rules import PathRule
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ProposedByRule, ToolError
 
 MOST_OPEN = 1_000
 """The most open proposals of a store."""

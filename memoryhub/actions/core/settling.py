@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from memoryhub import sensitive
-from memoryhub.actions.core import audit, marks, sql
-from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record
+from memoryhub.actions.core import audit, sql
+from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record, marks
 from memoryhub.actions.core.plans import in_parts, named_ids
 from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
 from memoryhub.models.findings import FindingQuerySet
+from memoryhub.pure import sensitive
 
 TEXTS_AT_ONCE = 50
 """How many texts of versions are in memory at once while values are read from them."""

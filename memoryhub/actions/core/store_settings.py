@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from memoryhub.actions.core.limits import Limits
+from memoryhub.actions.core.rules.limits import Limits
 
 
 class Settings(NamedTuple):

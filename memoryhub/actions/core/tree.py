@@ -6,28 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memoryhub import chain, ids
-from memoryhub.actions.core import (
-    audit,
-    disk_space,
-    freezing,
-    limits,
-    protected_lines,
-    remembered,
-    settling,
-    sql,
-    store_settings,
-)
+from memoryhub.actions.core import audit, settling, sql, store_settings
 from memoryhub.actions.core.audit import Act, ChainHead, Version
-from memoryhub.actions.core.kept_calls import kept_of
-from memoryhub.actions.core.ruling import Looked, Ruling, ruling
-from memoryhub.actions.core.sight import Sight, sight_of
+from memoryhub.actions.core.audit.kept_calls import kept_of
+from memoryhub.actions.core.hub import disk_space
+from memoryhub.actions.core.rules import freezing, limits, protected_lines
+from memoryhub.actions.core.rules.ruling import Looked, Ruling, ruling
+from memoryhub.actions.core.rules.sight import Sight, sight_of
 from memoryhub.actions.core.stored import StoredMemory, with_its_findings
-from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.transactions import remembered, writing
 from memoryhub.models import Operation, ReviewState
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol import paths, results
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import chain, ids
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.protocol.errors import ToolError
 
 
 class NoSuchStore(Exception):

@@ -1,14 +1,15 @@
 """Redaction through the API."""
 
-from memoryhub.actions.core import audit, sql, sql_lists
+from memoryhub.actions.core import audit, sql
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.sql import lists
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redaction, sqlite_remains
 from memoryhub.actions.memories import reading
-from memoryhub.actions.memories.api_requests import Asked, on_store
-from memoryhub.actions.memories.api_versions import NoSuchVersion, VersionTold
+from memoryhub.actions.memories.api.requests import Asked, on_store
+from memoryhub.actions.memories.api.versions import NoSuchVersion, VersionTold
 from memoryhub.models import MemoryVersion
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 
 
 def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
@@ -29,7 +30,7 @@ def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
     on_store(store_id, asked, Record("redact"), work)
     sqlite_remains.scrub_small()
     sql.connect()
-    row = sql_lists.version(store_id, version_id, full=False)
+    row = lists.version(store_id, version_id, full=False)
     if row is None:
         raise NoSuchVersion(version_id)
     return VersionTold(*row)

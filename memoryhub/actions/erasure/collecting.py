@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
 
-from memoryhub import chain
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.erasure import elsewhere as around, places
 from memoryhub.actions.erasure.places import Terms
 from memoryhub.models import AuditEntry, MemoryText, MemoryVersion, SavedView
-from memoryhub.transfer.written import Told
+from memoryhub.pure import chain
+from memoryhub.pure.transfer.written import Told
 
 _OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 

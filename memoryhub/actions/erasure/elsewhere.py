@@ -31,7 +31,7 @@ from memoryhub.models import (
     User,
     Webhook,
 )
-from memoryhub.text.spellings import NearSpellings, Spellings
+from memoryhub.pure.text.spellings import NearSpellings, Spellings
 
 MOST_SPELLINGS = 100
 """The most spellings that can be chosen at once; after their erasure, another search finds the rest."""

@@ -10,21 +10,22 @@ from typing import Any
 
 from django.conf import settings
 
-from memoryhub import chain, ids
 from memoryhub.actions.claude_runs import runs as claude_runs
-from memoryhub.actions.core import audit, documents, holds, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record, documents
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.erasure import elsewhere as around, places, sqlite_remains
 from memoryhub.actions.erasure.elsewhere import Spelling, There
 from memoryhub.actions.erasure.masking import Erasing
 from memoryhub.actions.erasure.places import Terms
 from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditChain, AuditEntry, Hold, Memory, Receipt
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.text.spellings import SHORTEST, is_long_enough
+from memoryhub.pure import chain, ids
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.spellings import SHORTEST, is_long_enough
 
 LONGEST = 500
 COMPARED = ["case", "width", "accents", "Unicode form", "unseen characters", "spaces between words"]

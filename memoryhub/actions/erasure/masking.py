@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from memoryhub import ids
 from memoryhub.actions.core import tree
-from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.core.audit.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import places
@@ -24,8 +23,9 @@ from memoryhub.models import (
     SavedView,
     Session,
 )
-from memoryhub.path_rules import LONGEST_REASON, of_json
-from memoryhub.protocol import paths
+from memoryhub.pure import ids
+from memoryhub.pure.path_rules import LONGEST_REASON, of_json
+from memoryhub.pure.protocol import paths
 
 
 class Hit(Protocol):

@@ -39,8 +39,8 @@ from memoryhub.models import (
     Session,
 )
 from memoryhub.models.fields import PlainJSONField
-from memoryhub.path_rules import of_json
-from memoryhub.text import keeping
+from memoryhub.pure.path_rules import of_json
+from memoryhub.pure.text import keeping
 
 REDACTED = "[redacted]"
 

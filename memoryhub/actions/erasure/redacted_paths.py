@@ -9,11 +9,11 @@ from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
 from memoryhub.actions.core.audit import to_json
-from memoryhub.actions.core.evidence import Evidence, replace_field
+from memoryhub.actions.core.audit.evidence import Evidence, replace_field
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure.places import REDACTED, Terms
 from memoryhub.models import AuditEntry, Memory, MemoryVersion, ProposedChange
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 
 MASKED = f"/{REDACTED}"
 

@@ -7,18 +7,19 @@ from itertools import groupby
 from django.db.models import Q
 
 from memoryhub.actions.claude_runs import runs as claude_runs
-from memoryhub.actions.core import audit, holds, proofs, proposed_texts, settling, tree
+from memoryhub.actions.core import audit, proofs, proposed_texts, settling, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.core.audit.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redacted_paths, sqlite_remains
 from memoryhub.actions.erasure.places import REDACTED
 from memoryhub.actions.retention import removal
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryVersion, Operation
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.text import keeping
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text import keeping
 
 _TEXTS = ("file_text", "old_str", "new_str", "insert_text")
 _QUOTING = ("create", "str_replace", "insert")

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from django.db import Error
 
-from memoryhub import ids
 from memoryhub.actions.core.audit import Act
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.erasure import erasure, sqlite_remains
 from memoryhub.actions.erasure.erasure import FoundChanged, Held, Prepared
 from memoryhub.models import AuditChain, Receipt
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.errors import ToolError
 
 logger = logging.getLogger(__name__)
 

@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from memoryhub import ids
 from memoryhub.actions import figures
 from memoryhub.actions.claude_runs import runs as claude_runs
-from memoryhub.actions.core import audit, holds, proposed_texts, tree
+from memoryhub.actions.core import audit, proposed_texts, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.evidence import Evidence
+from memoryhub.actions.core.audit.evidence import Evidence
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redaction, sqlite_remains
 from memoryhub.actions.memories import commands
 from memoryhub.actions.retention import removal
 from memoryhub.models import Memory, MemoryVersion
-from memoryhub.protocol.commands import Delete
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.commands import Delete
+from memoryhub.pure.protocol.errors import ToolError
 
 
 def remove_memories(store_id: str, memories: Sequence[str], act: Act) -> int:

@@ -2,17 +2,17 @@
 
 from django.db import connection
 
-from memoryhub import sensitive
 from memoryhub.actions.core import sql, store_settings
-from memoryhub.actions.core.ruling import Looked, Spans, ruling
+from memoryhub.actions.core.rules.ruling import Looked, Spans, ruling
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.transactions import in_slices, require_own_thread
 from memoryhub.actions.findings import findings
-from memoryhub.protocol import text
-from memoryhub.protocol.commands import Command, Create, Insert, StrReplace
-from memoryhub.protocol.errors import ToolError
-from memoryhub.sensitive import TooMuch
-from memoryhub.text.novelty import Novelty
+from memoryhub.pure import sensitive
+from memoryhub.pure.protocol import text
+from memoryhub.pure.protocol.commands import Command, Create, Insert, StrReplace
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.sensitive import TooMuch
+from memoryhub.pure.text.novelty import Novelty
 
 LONG = 8_000
 """Characters from which on a text is long: a shorter one is screened in some milliseconds at most."""

@@ -7,20 +7,20 @@ from itertools import islice, zip_longest
 from math import inf
 from typing import Any, NamedTuple
 
-from memoryhub import ids, sensitive
 from memoryhub.actions.core import audit, sql, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.marks import fingerprint as fingerprint
+from memoryhub.actions.core.audit.marks import fingerprint as fingerprint
 from memoryhub.actions.core.plans import in_parts, named_ids
-from memoryhub.actions.core.ruling import Looked, Ruling, Spans
+from memoryhub.actions.core.rules.ruling import Looked, Ruling, Spans
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Finding, FindingState, MemoryVersion
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.sensitive import Action, Span, TooMuch
-from memoryhub.text.novelty import Novelty, apart, shifted
+from memoryhub.pure import ids, sensitive
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.sensitive import Action, Span, TooMuch
+from memoryhub.pure.text.novelty import Novelty, apart, shifted
 
 MOST = 1000
 """The most findings of one text: a hostile text could have tens of thousands."""

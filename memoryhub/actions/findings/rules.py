@@ -5,10 +5,10 @@ from typing import Any
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.ruling import actions_of
+from memoryhub.actions.core.rules.ruling import actions_of
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import HubSettings, MemoryStore
-from memoryhub.sensitive import KINDS, Action
+from memoryhub.pure.sensitive import KINDS, Action
 
 __all__ = ["UnknownRule", "actions_of", "save_rules"]
 

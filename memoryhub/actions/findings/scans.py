@@ -11,7 +11,6 @@ from typing import NamedTuple
 from django.db.models import Q
 from django.db.models.query import QuerySet
 
-from memoryhub import ids, sensitive
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.plans import named_ids
@@ -30,8 +29,9 @@ from memoryhub.models import (
     ScanState,
     User,
 )
-from memoryhub.sensitive import KINDS, Action, Span
-from memoryhub.text.novelty import Novelty
+from memoryhub.pure import ids, sensitive
+from memoryhub.pure.sensitive import KINDS, Action, Span
+from memoryhub.pure.text.novelty import Novelty
 
 STEP_VERSIONS = 200
 STEP_BYTES = 256 * 1024

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from memoryhub.actions.core import pace, settling, tree
+from memoryhub.actions.core import settling, tree
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import pace
 from memoryhub.models import Door, Finding, FindingState, Memory
 
 STEP = 100

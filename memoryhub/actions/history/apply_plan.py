@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memoryhub import ids
-from memoryhub.actions.core import audit, holds, plans, tree
+from memoryhub.actions.core import audit, plans, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import (
     MOST_NAMED,
@@ -17,6 +16,7 @@ from memoryhub.actions.core.plans import (
     TooMuch,
     named_ids,
 )
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
@@ -27,8 +27,9 @@ from memoryhub.actions.history.undo_plan import entry_versions, session_versions
 from memoryhub.actions.memories import selection
 from memoryhub.actions.review import decisions
 from memoryhub.models import Decision, Memory, MemoryVersion, Operation
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import ids
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
 
 __all__ = [
     "MOST_NAMED", "Change", "Choice", "Done", "Plan", "PlanChanged", "Problem", "State", "TooMuch", "entry_versions",

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from memoryhub.actions.history import undone
 from memoryhub.models import Memory, MemoryText, MemoryVersion, Operation
-from memoryhub.protocol.text import count_lines
-from memoryhub.text.blame import Version
+from memoryhub.pure.protocol.text import count_lines
+from memoryhub.pure.text.blame import Version
 
 MOST_VERSIONS = 2_000
 MOST_BYTES = 100_000_000

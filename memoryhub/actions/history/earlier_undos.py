@@ -13,7 +13,7 @@ from memoryhub.actions.core import plans
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.replay import MOST_STEPS, History, replayed
 from memoryhub.models import Memory, MemoryVersion
-from memoryhub.text.matching import Work
+from memoryhub.pure.text.matching import Work
 
 MOST_REPLAYED = 1_000
 """The most versions of one memory that are replayed in all: each undo costs a replay of the versions before it."""

@@ -6,8 +6,8 @@ from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row, Texts
 from memoryhub.models import Memory, MemoryVersion
-from memoryhub.text.blame import TextOf, Version, blame as origins_of, texts_of_blame
-from memoryhub.text.changed_lines import Work, changes, ended
+from memoryhub.pure.text.blame import TextOf, Version, blame as origins_of, texts_of_blame
+from memoryhub.pure.text.changed_lines import Work, changes, ended
 
 _NEW = ""
 """The id of the text that has no row yet."""

@@ -9,10 +9,10 @@ from itertools import zip_longest
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import NOWHERE, State
 from memoryhub.models import Memory, MemoryText, MemoryVersion
-from memoryhub.text.changed_lines import ended
-from memoryhub.text.diffs import counts_within
-from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.merging import merge, overruled
+from memoryhub.pure.text.changed_lines import ended
+from memoryhub.pure.text.diffs import counts_within
+from memoryhub.pure.text.matching import Work, cost_of_matching
+from memoryhub.pure.text.merging import merge, overruled
 
 _EMPTY = sha256(b"").hexdigest()
 

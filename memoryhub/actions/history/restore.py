@@ -6,7 +6,7 @@ from django.db.models import F, Q
 
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import Change, Choice, Plan, Problem, State, in_parts
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.models import Memory, MemoryVersion, Operation, Redaction
 from memoryhub.models.audit import LAST_SEQ
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from memoryhub import ids
 from memoryhub.actions.core import plans, tree
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.transactions import writing
@@ -12,6 +11,7 @@ from memoryhub.actions.history.apply_plan import Choice, Plan
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import ANSWERS
 from memoryhub.models import AuditEntry, MemoryVersion, ReviewState
+from memoryhub.pure import ids
 
 
 class NeedsChoice(Exception):

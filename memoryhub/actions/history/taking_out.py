@@ -13,7 +13,7 @@ from memoryhub.actions.history.emptied import emptied_by
 from memoryhub.actions.history.replay import content_of
 from memoryhub.actions.history.undo_plan import undo_plan
 from memoryhub.models import Finding, Memory
-from memoryhub.text.line_removal import without_lines
+from memoryhub.pure.text.line_removal import without_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import Change, Choice, Plan, Problem, State, in_parts
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.earlier_undos import with_earlier_undos
 from memoryhub.actions.history.replay import History, content_of, replayed
 from memoryhub.actions.history.restore import is_redacted, without_text
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
-from memoryhub.text.diffs import counts_within
-from memoryhub.text.matching import Work
+from memoryhub.pure.text.diffs import counts_within
+from memoryhub.pure.text.matching import Work
 
 PLAN_WORK = 2_000_000
 """The most work for all merges of one plan, in units of matching.Work: some seconds. A press makes the plan once more

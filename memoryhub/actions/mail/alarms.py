@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Q
 
-from memoryhub.actions.core import background, disk_space, outbox
+from memoryhub.actions.core.hub import background, disk_space, outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
 from memoryhub.actions.mail.moments import has_passed
 from memoryhub.actions.verification import runs
 from memoryhub.models import Alarm, AlarmState, MailKind, Pause, User, Webhook
-from memoryhub.webhook_rules.events import GROUPS
+from memoryhub.pure.webhook_rules.events import GROUPS
 
 LASTS = timedelta(minutes=5)
 """How long something must last before it is an alarm: many failures are over at the next try."""

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from memoryhub import ids
 from memoryhub.actions.comments import notices
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
 from memoryhub.actions.review import assignments
@@ -27,6 +26,7 @@ from memoryhub.models import (
     Review,
     User,
 )  # fmt: skip
+from memoryhub.pure import ids
 
 AT_ONCE = 200
 LONGEST_WAIT = timedelta(days=3)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.mail import choices
 from memoryhub.actions.mail.moments import has_passed

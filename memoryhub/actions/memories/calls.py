@@ -8,21 +8,22 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from memoryhub import compact_json, ids
-from memoryhub.actions.core import audit, keys, limits, notes_to_agents, remembered, sql, tree
-from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.limits import Usage
-from memoryhub.actions.core.ruling import Looked
-from memoryhub.actions.core.transactions import together, writing
+from memoryhub.actions.core import audit, notes_to_agents, sql, tree
+from memoryhub.actions.core.audit import Act, Actor, Record, keys
+from memoryhub.actions.core.rules import limits
+from memoryhub.actions.core.rules.limits import Usage
+from memoryhub.actions.core.rules.ruling import Looked
+from memoryhub.actions.core.transactions import remembered, together, writing
 from memoryhub.actions.findings import ahead
 from memoryhub.actions.memories import commands, input_masking, questions, refused_calls
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol import rendering, results
-from memoryhub.protocol.commands import WRITES, Command, View, parse
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.kinds import is_no_error
-from memoryhub.text import keeping
+from memoryhub.pure import compact_json, ids
+from memoryhub.pure.protocol import rendering, results
+from memoryhub.pure.protocol.commands import WRITES, Command, View, parse
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.kinds import is_no_error
+from memoryhub.pure.text import keeping
 
 _canonical = compact_json.writer(sort_keys=True)
 

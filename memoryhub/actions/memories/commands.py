@@ -8,18 +8,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from memoryhub.actions.core import holds, path_rules, proposing, sql, tree
+from memoryhub.actions.core import proposing, sql, tree
 from memoryhub.actions.core.audit import Record
-from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
+from memoryhub.actions.core.rules import holds, path_rules
+from memoryhub.actions.core.rules.path_rules import Change
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
-from memoryhub.path_rules import PathRule, Verb
-from memoryhub.protocol import paths, rendering, results, text
-from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import PathRule, Verb
+from memoryhub.pure.protocol import paths, rendering, results, text
+from memoryhub.pure.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
+from memoryhub.pure.protocol.errors import ToolError
 
 
 def view(store: Tree, command: View) -> Record:

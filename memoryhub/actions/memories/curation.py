@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from memoryhub.actions.core import audit, holds, path_rules, proposing, tree
+from memoryhub.actions.core import audit, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.path_rules import Change
 from memoryhub.actions.core.proposing import Wanted
+from memoryhub.actions.core.rules import holds, path_rules
+from memoryhub.actions.core.rules.path_rules import Change
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
@@ -20,10 +21,10 @@ from memoryhub.actions.memories import commands
 from memoryhub.actions.review import decisions
 from memoryhub.models import MemoryVersion
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import PathRule, Verb
-from memoryhub.protocol import paths, results
-from memoryhub.protocol.commands import Create, Delete, Insert, Rename, StrReplace, View, parse
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import PathRule, Verb
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.protocol.commands import Create, Delete, Insert, Rename, StrReplace, View, parse
+from memoryhub.pure.protocol.errors import ToolError
 
 
 class Conflict(Exception):

@@ -5,7 +5,7 @@ from typing import Any
 
 from memoryhub.actions.core import audit, sql
 from memoryhub.actions.core.audit import Record
-from memoryhub.actions.core.ruling import Ruling
+from memoryhub.actions.core.rules.ruling import Ruling
 from memoryhub.actions.core.tree import Tree
 
 TEXTS = ("new_str", "insert_text", "file_text")

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from memoryhub.actions.core import sql
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.sql import Question
-from memoryhub.protocol import paths
-from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
+from memoryhub.pure.protocol.errors import ToolError
 
 SESSION_EXACT_TO = timedelta(seconds=1)
 

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub import ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
-from memoryhub.actions.core.sight import Sight, sees, sight_in
+from memoryhub.actions.core.rules.sight import Sight, sees, sight_in
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import api, api_requests as asked_actions, input_masking
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories import api, input_masking
+from memoryhub.actions.memories.api import requests as asked_actions
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
-from memoryhub.protocol.commands import View
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.commands import View
 
 
 @dataclass(frozen=True, slots=True)

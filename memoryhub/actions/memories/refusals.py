@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from memoryhub import chain
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories.calls import Caller, note_key
 from memoryhub.models import Door, Key, RefusalWindow, Session
+from memoryhub.pure import chain
 
 MOST = 30
 """The most entries per minute for the refusals of one key; further refusals are counted in one entry."""

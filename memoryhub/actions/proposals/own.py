@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
-from memoryhub.actions.core.sight import sees, sight_in
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.rules.sight import sees, sight_in
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories.api_requests import Asked, on_store
+from memoryhub.actions.memories.api.requests import Asked, on_store
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import by_memory
 from memoryhub.models import AuditEntry, Comment, Proposal, ProposalState, ProposedChange

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.proposals.steps import Bases, bases_of, is_gone, is_removed, replaced_of, wishes_of
 from memoryhub.models import Memory, Proposal, ProposedChange
-from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.merging import Merge
-from memoryhub.text.proposed import Joined, OutOfWork, Wish, joined, onto
+from memoryhub.pure.text.matching import Work, cost_of_matching
+from memoryhub.pure.text.merging import Merge
+from memoryhub.pure.text.proposed import Joined, OutOfWork, Wish, joined, onto
 
 PLAN_WORK = 1_000_000
 """The most work for all merges of one plan, in units of matching.Work. A decision makes the plan while it holds the

@@ -19,9 +19,9 @@ from memoryhub.actions.proposals.steps import (
 )
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
 from memoryhub.models.memories import MemoryVersionQuerySet
-from memoryhub.text.hunks import had
-from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.proposed import OutOfWork, joined, onto
+from memoryhub.pure.text.hunks import had
+from memoryhub.pure.text.matching import Work, cost_of_matching
+from memoryhub.pure.text.proposed import OutOfWork, joined, onto
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from memoryhub.actions.core.plans import Change, Choice, Plan, PlanChanged, State
 from memoryhub.actions.proposals.plan import state_of
 from memoryhub.models import MemoryText
-from memoryhub.text.hunks import hunks, with_some
+from memoryhub.pure.text.hunks import hunks, with_some
 
 
 @dataclass(frozen=True, slots=True)

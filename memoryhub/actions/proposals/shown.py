@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
-from memoryhub.actions.core import remembered
 from memoryhub.actions.core.audit import Actor
-from memoryhub.actions.core.sight import sees, sight_in
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.rules.sight import sees, sight_in
+from memoryhub.actions.core.transactions import remembered
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.memories.calls import Viewed
 from memoryhub.actions.proposals.plan import by_memory
 from memoryhub.actions.proposals.steps import bases_of, is_gone, wishes_of
 from memoryhub.models import Proposal, ProposalState, ProposedChange
-from memoryhub.protocol import paths, results
-from memoryhub.text.hunks import hunks
-from memoryhub.text.matching import Work, cost_of_matching
-from memoryhub.text.merging import lines_of
-from memoryhub.text.proposed import OutOfWork, Wish, joined
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.text.hunks import hunks
+from memoryhub.pure.text.matching import Work, cost_of_matching
+from memoryhub.pure.text.merging import lines_of
+from memoryhub.pure.text.proposed import OutOfWork, Wish, joined
 
 MOST_NAMED = 20
 """The most changes that one passage names."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from memoryhub.actions.core.proposed_texts import REMOVED
 from memoryhub.models import MemoryVersion, Operation, ProposedChange
 from memoryhub.models.memories import MemoryVersionQuerySet
-from memoryhub.text.proposed import Joined, Wish
+from memoryhub.pure.text.proposed import Joined, Wish
 
 
 class Bases(NamedTuple):

@@ -12,10 +12,8 @@ from typing import Any
 
 from django.db.models import Min
 
-from memoryhub import chain
-from memoryhub.actions.core import documents
-from memoryhub.actions.core.audit import Act
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.audit import Act, documents
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.retention import policies as saved, rehearsal
 from memoryhub.models import (
     Agent,
@@ -28,7 +26,8 @@ from memoryhub.models import (
     MemoryVersion,
     Removal,
 )
-from memoryhub.retention_rules import Chooser, Policy
+from memoryhub.pure import chain
+from memoryhub.pure.retention_rules import Chooser, Policy
 
 RULES = (
     "expire_unread_days", "expire_unchanged_days", "expire_older_days", "grace_days", "trash_days", "keep_versions",

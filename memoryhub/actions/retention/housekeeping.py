@@ -6,8 +6,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import F, OuterRef, Q, Subquery
 
-from memoryhub.actions.core import pace
-from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.transactions import pace, writing
 from memoryhub.models import AuditChain, IdempotentCall
 
 KEPT_ENTRIES = 1_000
@@ -25,7 +24,7 @@ def forget_sessions(at: datetime, most: int = 1_000) -> None:
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
     """Delete at most `most` calls that are too old to be sent again, in one short transaction; return how many.
 
-    `clock` is the time of `hub_clock`, which a jump of the computer's clock moves only a little.
+    `clock` is the time of `core.hub.clock`, which a jump of the computer's clock moves only a little.
     """
     before = clock - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
     last = AuditChain.objects.filter(pk=OuterRef("store_id")).values("last_seq")

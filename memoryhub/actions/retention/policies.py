@@ -7,12 +7,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from memoryhub import ids, retention_rules
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import RetentionPolicy
-from memoryhub.retention_rules import BadPattern, Policy, patterns
+from memoryhub.pure import ids, retention_rules
+from memoryhub.pure.retention_rules import BadPattern, Policy, patterns
 
 MOST_DAYS = 36_500
 MOST_VERSIONS = 1_000_000

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db.models import Q
 
-from memoryhub import retention_rules
-from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.actions.core.rules.holds import Holds, holds_of
 from memoryhub.actions.retention import policies as saved
 from memoryhub.models import HUB, AuditChain, AuditEntry, Figures, Memory, MemoryVersion, Removal, ReviewState
 from memoryhub.models.memories import MemoryQuerySet
 from memoryhub.models.proposals import ProposedChange
-from memoryhub.retention_rules import Chooser, Facts, Policy, VersionFacts
+from memoryhub.pure import retention_rules
+from memoryhub.pure.retention_rules import Chooser, Facts, Policy, VersionFacts
 
 PAGE = 2_000
 APPROVED = (None, ReviewState.APPROVED, ReviewState.EDITED)

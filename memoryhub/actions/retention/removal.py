@@ -7,13 +7,12 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.models import F
 
-from memoryhub import chain
 from memoryhub.actions.comments import anchors
-from memoryhub.actions.core import audit, pace, proposed_texts, seals, settling, tree
-from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.evidence import Evidence, forget_answers
+from memoryhub.actions.core import audit, proposed_texts, settling, tree
+from memoryhub.actions.core.audit import Act, Record, seals
+from memoryhub.actions.core.audit.evidence import Evidence, forget_answers
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.transactions import pace, writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import (
     HUB,
@@ -37,6 +36,7 @@ from memoryhub.models import (
     Viewed,
 )
 from memoryhub.models.redaction import RedactionQuerySet
+from memoryhub.pure import chain
 
 MOST_ENTRIES = 1_000
 """The most entries that one transaction removes."""

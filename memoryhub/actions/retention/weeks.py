@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from memoryhub import retention_rules
 from memoryhub.actions.retention.rehearsal import APPROVED, PAGE, Row, Rules, facts_of, live
 from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Redaction
-from memoryhub.retention_rules import Policy, weeks as weeks_of
-from memoryhub.retention_rules.weeks import History, Weeks
+from memoryhub.pure import retention_rules
+from memoryhub.pure.retention_rules import Policy, weeks as weeks_of
+from memoryhub.pure.retention_rules.weeks import History, Weeks
 
 MOST_EVENTS = 200_000
 """The most reads, and the most versions, that the replay of the past uses; the newest ones are used."""

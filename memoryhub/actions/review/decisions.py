@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoryhub import ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
@@ -17,6 +16,7 @@ from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Proposal, R
 from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.models.review import CLAIM
+from memoryhub.pure import ids
 
 LOOK_BACK = 500
 """How many numbers back a memory's unreviewed versions are approved together with a version."""

@@ -1,7 +1,7 @@
 """The decisions about a version that an agent wrote: each verb with its state, words, icon and key.
 
 The buttons, keys and bulk form of the inbox and the badges of versions use this table. `web.review.acts` says what each
-verb does; `actions.core.commands` has the words of its entry.
+verb does; `actions.core.audit.commands` has the words of its entry.
 """
 
 from collections.abc import Callable

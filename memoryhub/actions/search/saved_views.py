@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 from django.db import IntegrityError, transaction
 
-from memoryhub import ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryStore, SavedView, User
+from memoryhub.pure import ids
 
 MOST_OWN = 200
 """The most views that a person may have."""

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Record
-from memoryhub.actions.core.sight import Sight, sees, sight_in
+from memoryhub.actions.core.rules.sight import Sight, sees, sight_in
 from memoryhub.actions.core.transactions import let_others
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import api_requests as asked_actions, input_masking
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories import input_masking
+from memoryhub.actions.memories.api import requests as asked_actions
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.models import Memory, MemoryText
-from memoryhub.protocol import paths
-from memoryhub.text import keeping
-from memoryhub.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found_lines, spans, window
-from memoryhub.text.word_endings import Forms, forms, missing, texts_of
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.text import keeping
+from memoryhub.pure.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found_lines, spans, window
+from memoryhub.pure.text.word_endings import Forms, forms, missing, texts_of
 
 COMMAND = "search"
 LONGEST_QUERY, MOST_WORDS = 500, 8

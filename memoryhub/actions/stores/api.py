@@ -10,13 +10,14 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.transactions import together, writing
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.memories import api_requests as asking, calls
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories import calls
+from memoryhub.actions.memories.api import requests as asking
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import MemoryStore
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
 
 MOST_PAIRS = 16
 """The most metadata pairs of a store."""

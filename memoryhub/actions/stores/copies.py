@@ -10,10 +10,9 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from memoryhub import ids, path_rules
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.rules.roles import write_role
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
@@ -28,6 +27,7 @@ from memoryhub.models import (
     StreamCursor,
     WebhookCursor,
 )
+from memoryhub.pure import ids, path_rules
 
 MOST_MEMORIES, MOST_BYTES = 50, 256 * 1024
 """The most memories and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""

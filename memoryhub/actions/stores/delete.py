@@ -6,9 +6,9 @@ A throw-away copy is deleted with all that its audit says of texts.
 from django.db import models
 from django.db.models import Q
 
-from memoryhub.actions.core import audit, pace, sql, tree
+from memoryhub.actions.core import audit, sql, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.transactions import pace, writing
 from memoryhub.actions.core.tree import NoSuchStore, Tree
 from memoryhub.actions.retention import removal
 from memoryhub.models import (
@@ -39,8 +39,8 @@ from memoryhub.models import (
     Webhook,
     WebhookCursor,
 )
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
 
 COMMAND = "delete_store"
 PIECE = 500

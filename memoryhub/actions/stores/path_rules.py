@@ -7,7 +7,7 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import PathRule, of_json, require_valid
+from memoryhub.pure.path_rules import PathRule, of_json, require_valid
 
 
 class RulesChanged(Exception):

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memoryhub import ids
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.rules.roles import write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
-from memoryhub.limits import COLUMNS
 from memoryhub.models import Directory, Door, MemoryStore, Role, User
+from memoryhub.pure import ids
+from memoryhub.pure.limits import COLUMNS
 
 ANSWERS = ("overwrite_on_create", "proposes_without_error", "shows_proposed", "mails_comments", "records_views")
 """The settings that are yes or no."""

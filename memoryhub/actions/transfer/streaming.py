@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Greatest
 
-from memoryhub import ocsf
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import viewing
 from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryStore, StreamCursor
-from memoryhub.protocol.kinds import kind_of
+from memoryhub.pure import ocsf
+from memoryhub.pure.protocol.kinds import kind_of
 
 ENTRIES = 500
 """The most entries of one batch."""

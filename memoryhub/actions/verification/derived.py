@@ -19,7 +19,7 @@ from memoryhub.models import (
     Operation,
     Redaction,
 )
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from memoryhub.models.audit import (
 )
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.models.review import ReviewQuerySet
-from memoryhub.protocol.kinds import Kind, beginnings_of
+from memoryhub.pure.protocol.kinds import Kind, beginnings_of
 
 MOST = 300
 """The most entries that a search checks for one page."""

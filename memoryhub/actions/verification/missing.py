@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from memoryhub import chain
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.verification import checkpoint_reading
-from memoryhub.actions.verification.checkpoint_lines import Checkpoint
+from memoryhub.actions.verification.checkpoints import reading
+from memoryhub.actions.verification.checkpoints.lines import Checkpoint
 from memoryhub.models import HUB, AuditChain, AuditEntry
+from memoryhub.pure import chain
 
 COMMAND = "accept_missing"
 
@@ -64,7 +64,7 @@ def find(path: Path) -> list[Missing]:
     """Return the chains for which unexplained checkpoints name entries that are missing or different."""
     explained = all_accepted()
     wrong: dict[str, tuple[int, int]] = {}
-    for placed in checkpoint_reading.Files(path):
+    for placed in reading.Files(path):
         one, seq = placed.checkpoint, placed.checkpoint.seq
         if not any(reason.explains(one) for reason in explained) and not _is_there(one):
             first, last = wrong.get(one.chain, (seq, seq))

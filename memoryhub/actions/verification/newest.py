@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from memoryhub.actions.core import keys, proofs
+from memoryhub.actions.core import proofs
+from memoryhub.actions.core.audit import keys
 from memoryhub.models import AuditChain, AuditEntry
 
 COUNT = 50

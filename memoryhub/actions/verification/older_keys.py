@@ -7,9 +7,10 @@ follows from all of them, so who holds an older key can change none of them, and
 from collections import Counter
 from collections.abc import Iterator
 
-from memoryhub import chain
-from memoryhub.actions.core import keys, proofs
+from memoryhub.actions.core import proofs
+from memoryhub.actions.core.audit import keys
 from memoryhub.models import AuditChain, AuditEntry
+from memoryhub.pure import chain
 
 
 def signature(chain_id: str, seq: int, entry_hash: str) -> str:

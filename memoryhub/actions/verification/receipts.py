@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from memoryhub import chain
-from memoryhub.actions.core import documents
+from memoryhub.actions.core.audit import documents
 from memoryhub.models import AuditChain, AuditEntry, Receipt
+from memoryhub.pure import chain
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from memoryhub import chain
-from memoryhub.actions.core.evidence import left_of, values_of
+from memoryhub.actions.core.audit.evidence import left_of, values_of
 from memoryhub.models import AuditEntry, MemoryVersion, Operation, Redaction
+from memoryhub.pure import chain
 
 
 @dataclass(slots=True)

@@ -11,15 +11,17 @@ from itertools import chain as joined
 from django.conf import settings
 from django.db import connection
 
-from memoryhub import chain
-from memoryhub.actions.core import audit, documents, installation, keys, proofs, seals, sql
-from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.keys import Known, Older
+from memoryhub.actions.core import audit, proofs, sql
+from memoryhub.actions.core.audit import Act, Record, documents, keys, seals
+from memoryhub.actions.core.audit.keys import Known, Older
+from memoryhub.actions.core.hub import installation
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import removal
-from memoryhub.actions.verification import checkpoint_check, older_keys, verify
+from memoryhub.actions.verification import older_keys, verify
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.actions.verification.start import newest_redactions, outlived
 from memoryhub.models import HUB, AuditChain, AuditEntry, Installation, MemoryVersion, Receipt
+from memoryhub.pure import chain
 
 COMMAND, PUT_BACK = "rotate_audit_key", "put_back_audit_key"
 LEAST = 32

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from django.db import DatabaseError, DataError, connection, models
 from django.db.models.functions import Cast
 
-from memoryhub import chain
 from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.verification import redactions
 from memoryhub.models import MemoryText, MemoryVersion, Operation, Redaction
+from memoryhub.pure import chain
 
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
 """The errors from reading a row that was changed into something that the hub never writes; see `reraise_refusal`."""

@@ -13,7 +13,8 @@ from django.conf import settings
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.verification import checkpoint_check, verify
+from memoryhub.actions.verification import verify
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.models import HUB, AuditEntry, Door
 
 COMMAND, ASKED = "verify_audit", "ask_verify_audit"

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.db.models import QuerySet
 
-from memoryhub import chain
-from memoryhub.actions.core import seals
+from memoryhub.actions.core.audit import seals
 from memoryhub.actions.retention import removal
 from memoryhub.actions.verification.rows import content_problems, readable
 from memoryhub.models import AuditChain, MemoryVersion, Redaction
+from memoryhub.pure import chain
 
 
 @dataclass(slots=True)

@@ -10,20 +10,14 @@ from pathlib import Path
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memoryhub import chain
-from memoryhub.actions.core import proofs, seals
-from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.core import proofs
+from memoryhub.actions.core.audit import seals, to_json
 from memoryhub.actions.core.proofs import Proof
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import delete
-from memoryhub.actions.verification import (
-    checkpoint_check,
-    missing,
-    receipts,
-    redactions,
-    review_states,
-)
+from memoryhub.actions.verification import missing, receipts, redactions, review_states
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.actions.verification.derived import derived_problems
 from memoryhub.actions.verification.older_keys import OlderKeys
 from memoryhub.actions.verification.redactions import Redacted
@@ -39,6 +33,7 @@ from memoryhub.actions.verification.rows import (
 from memoryhub.actions.verification.start import Start
 from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState, Seal
 from memoryhub.models.audit import ActorKind
+from memoryhub.pure import chain
 
 CHUNK = 500
 

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
-from memoryhub import ids
-from memoryhub.actions.core import keys
-from memoryhub.actions.core.audit import lock_hub
+from memoryhub.actions.core.audit import keys, lock_hub
 from memoryhub.actions.core.transactions import my_turn, together, writing
 from memoryhub.actions.webhooks import facts
 from memoryhub.models import (
@@ -28,8 +26,9 @@ from memoryhub.models import (
     Webhook,
     WebhookCursor,
 )
-from memoryhub.webhook_rules import events as webhook_events
-from memoryhub.webhook_rules.events import Event
+from memoryhub.pure import ids
+from memoryhub.pure.webhook_rules import events as webhook_events
+from memoryhub.pure.webhook_rules.events import Event
 
 ENTRIES = 250
 """The most entries that are read for one transaction."""

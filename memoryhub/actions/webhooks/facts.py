@@ -8,12 +8,12 @@ from typing import Any
 from django.db.models import Case, CharField, F, OuterRef, Subquery, When
 from django.db.models.functions import Substr
 
-from memoryhub.actions.core import commands
+from memoryhub.actions.core.audit import commands
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.models import AuditEntry, Decision, Finding, MemoryVersion, Proposal, ProposedChange, Review, ReviewState
-from memoryhub.protocol import results
-from memoryhub.webhook_rules import events as webhook_events
-from memoryhub.webhook_rules.events import Entry, Found, Made
+from memoryhub.pure.protocol import results
+from memoryhub.pure.webhook_rules import events as webhook_events
+from memoryhub.pure.webhook_rules.events import Entry, Found, Made
 
 _TELLING = [
     *(command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING),

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from memoryhub import chain, ids, outgoing
-from memoryhub.actions.core import audit, keys, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record, keys
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import deliveries as webhooks_reading
 from memoryhub.models import HUB, Delivery, DeliveryState, Pause, Webhook
 from memoryhub.models.audit import ActorKind
-from memoryhub.webhook_rules import chat, events as webhook_events, schedule, signing
+from memoryhub.pure import chain, ids, outgoing
+from memoryhub.pure.webhook_rules import chat, events as webhook_events, schedule, signing
 
 Tell = Callable[[Record], int]
 

@@ -10,14 +10,15 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, F, Q
 
-from memoryhub import sensitive
-from memoryhub.actions.core import hub_clock, tree
+from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record, to_json
+from memoryhub.actions.core.hub import clock as hub_clock
 from memoryhub.actions.core.transactions import is_open, my_turn, together, writing
 from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.models import Attempt, Delivery, DeliveryState, Door, MemoryStore, Pause, Webhook
-from memoryhub.outgoing import Answer, Sender
-from memoryhub.webhook_rules import chat, schedule, signing
+from memoryhub.pure import sensitive
+from memoryhub.pure.outgoing import Answer, Sender
+from memoryhub.pure.webhook_rules import chat, schedule, signing
 
 KEPT = timedelta(days=30)
 """The time for which the log of deliveries is kept."""

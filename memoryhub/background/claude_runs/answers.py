@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub.conversation.messages import about_tokens
+from memoryhub.pure.conversation.messages import about_tokens
 
 logger = logging.getLogger(__name__)
 

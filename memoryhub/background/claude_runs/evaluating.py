@@ -17,18 +17,18 @@ from memoryhub.actions.claude_runs.runs import TooManyCopies
 from memoryhub.actions.claude_runs.work import LostRun, OverBudget
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.erasure import whole
 from memoryhub.actions.memories.calls import Caller, NotRun
 from memoryhub.actions.stores import delete
 from memoryhub.background.claude_runs.answers import Answer, Api, Failed, total_of
-from memoryhub.conversation.evaluations import SUITE, Case, Outcome, Session
-from memoryhub.conversation.messages import block_of, result_of
-from memoryhub.conversation.options import Options
 from memoryhub.models import ClaudeEvaluation, ClaudeRunState, Door, Memory
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.conversation.evaluations import SUITE, Case, Outcome, Session
+from memoryhub.pure.conversation.messages import block_of, result_of
+from memoryhub.pure.conversation.options import Options
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
 
 logger = logging.getLogger(__name__)
 

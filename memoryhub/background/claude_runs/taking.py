@@ -16,9 +16,9 @@ from memoryhub.background.claude_runs import evaluating
 from memoryhub.background.claude_runs.answers import Api, Failed
 from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.background.runner import Report
-from memoryhub.conversation.options import SUMMARIZE
 from memoryhub.database import connections
 from memoryhub.models import ClaudeModel
+from memoryhub.pure.conversation.options import SUMMARIZE
 
 FIRST_MODELS = 5.0
 """Seconds after the start of a process until the API is asked which models it has: a start imports no SDK."""

@@ -18,14 +18,14 @@ from memoryhub import tool
 from memoryhub.actions.claude_runs import dreamed, history, made, work
 from memoryhub.actions.claude_runs.runs import CopyGone
 from memoryhub.actions.claude_runs.work import LostRun, OverBudget, Part
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.memories.calls import AuditFull, Caller, KeyRevoked, NotRun, TokenReused
 from memoryhub.actions.stores import copies
 from memoryhub.background.claude_runs.answers import Answer, Api, Begun, Block, Failed, Tick, context_of, total_of
-from memoryhub.conversation.messages import about_tokens, block_of
-from memoryhub.conversation.options import TOOL, Options, betas
 from memoryhub.models import Access, Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState
+from memoryhub.pure.conversation.messages import about_tokens, block_of
+from memoryhub.pure.conversation.options import TOOL, Options, betas
 
 logger = logging.getLogger(__name__)
 

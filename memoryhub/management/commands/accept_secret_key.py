@@ -6,10 +6,10 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions.core import installation
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import installation
 from memoryhub.models import Door
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 
 class Command(HubCommand):

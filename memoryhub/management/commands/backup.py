@@ -11,9 +11,9 @@ from memoryhub.actions.backups import make, schedule
 from memoryhub.actions.backups.databases import Failed
 from memoryhub.actions.backups.targets import target as target_of
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.backups.rotation import Keep
 from memoryhub.models import Door
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
+from memoryhub.pure.backups.rotation import Keep
 
 
 class Command(HubCommand):

@@ -9,7 +9,7 @@ from django.utils import timezone
 from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.stores import stores
 from memoryhub.models import Door
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 
 class Command(HubCommand):

@@ -18,8 +18,8 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.background.claude_runs import evaluating
 from memoryhub.models import ClaudeEvaluation, ClaudeRunState, Door
-from memoryhub.protocol.errors import ToolError
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
+from memoryhub.pure.protocol.errors import ToolError
 
 ENDS = {
     "erased": "The copy on which the model worked was deleted, because something was erased or removed in the memory "

@@ -9,12 +9,12 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import figures
-from memoryhub.actions.core import pace
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import pace
 from memoryhub.actions.retention import rehearsal, runs
 from memoryhub.actions.retention.rehearsal import Item, Totals
 from memoryhub.models import Door, MemoryStore, RunState
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 
 class Command(HubCommand):

@@ -13,12 +13,12 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.verification import checkpoints
 from memoryhub.models import Door
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 PIPE = "-"
 STEP = 1000

@@ -11,19 +11,19 @@ from urllib.parse import urlsplit
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions.core import pace
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import pace
 from memoryhub.actions.core.tree import NoSuchStore
-from memoryhub.actions.transfer import api_source, importing, sources
-from memoryhub.actions.transfer.importing import Brought
-from memoryhub.actions.transfer.preview import RULES, TAKE
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import Brought, api_source, sources
+from memoryhub.actions.transfer.importing.preview import RULES, TAKE
 from memoryhub.models import Door, Import, ImportItem, ImportState
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.plain import for_api, without_root
-from memoryhub.starting import HubCommand
-from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds
-from memoryhub.transfer.tree_read import NEVER, Exclude
+from memoryhub.operating.starting import HubCommand
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.plain import for_api, without_root
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.pure.transfer.reading import Bounds
+from memoryhub.pure.transfer.tree_read import NEVER, Exclude
 
 ASK, CHOICES = "ask", {"skip": "skip", "replace": "take", "beside": "beside"}
 WIDTH = 40

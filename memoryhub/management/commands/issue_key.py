@@ -10,7 +10,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles as access
 from memoryhub.actions.core.audit import Actor
 from memoryhub.models import Access, Agent, Door, MemoryStore
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 LONGEST_NAME = 100
 MOST_DAYS = 36_500

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from memoryhub.demo.load import load
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 
 class Command(HubCommand):

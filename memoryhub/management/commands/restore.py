@@ -12,12 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from memoryhub import checks, private_files, starting
+from memoryhub import checks
 from memoryhub.actions.backups import restore, schedule, targets
 from memoryhub.actions.backups.databases import Failed
 from memoryhub.actions.backups.restore import Unpacked
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door
+from memoryhub.operating import private_files, starting
 
 
 class Command(BaseCommand):

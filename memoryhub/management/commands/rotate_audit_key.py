@@ -10,13 +10,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub import starting
-from memoryhub.actions.core import installation, keys
-from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor, keys
+from memoryhub.actions.core.hub import installation
 from memoryhub.actions.verification import checkpoints, rotation
 from memoryhub.actions.verification.rotation import NotRotated
 from memoryhub.models import Door
-from memoryhub.starting import HubCommand
+from memoryhub.operating import starting
+from memoryhub.operating.starting import HubCommand
 
 VARIABLE = "MEMORYHUB_AUDIT_KEY"
 

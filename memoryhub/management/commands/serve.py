@@ -14,11 +14,11 @@ from django.utils import timezone
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
-from memoryhub import starting
 from memoryhub.actions.accounts import people
 from memoryhub.actions.core import sql
 from memoryhub.actions.verification import checkpoints
 from memoryhub.background.runner import sentence
+from memoryhub.operating import starting
 from memoryhub.serving import answers, listening, options, steps
 from memoryhub.serving.connections import room_for_connections
 from memoryhub.serving.processes import KILLED_AFTER, Server

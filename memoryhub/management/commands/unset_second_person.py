@@ -7,7 +7,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import second_person
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door
-from memoryhub.starting import HubCommand
+from memoryhub.operating.starting import HubCommand
 
 
 class Command(HubCommand):

@@ -12,16 +12,10 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.verification import (
-    checkpoint_check,
-    checkpoints as checkpoint_files,
-    missing,
-    older_keys,
-    runs,
-    verify,
-)
+from memoryhub.actions.verification import checkpoints as checkpoint_files, missing, older_keys, runs, verify
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.models import AuditEntry, Door
-from memoryhub.starting import HubCommand, require_own_secrets
+from memoryhub.operating.starting import HubCommand, require_own_secrets
 
 LONGEST_REASON = 1_000
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from memoryhub.actions.core import documents
-from memoryhub.actions.core.documents import Verdict
-from memoryhub.starting import HubCommand
+from memoryhub.actions.core.audit import documents
+from memoryhub.actions.core.audit.documents import Verdict
+from memoryhub.operating.starting import HubCommand
 
 
 class Command(HubCommand):

@@ -20,11 +20,11 @@ from memoryhub.models import Invitation, Key, Member, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, told_of, webhooks_of
-from memoryhub.web.common.access import by, person, superuser_only
-from memoryhub.web.common.fresh import proof
+from memoryhub.web.common.guards.access import by, person, superuser_only
+from memoryhub.web.common.guards.fresh import proof
+from memoryhub.web.common.guards.second import counted, guard
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, see_other
-from memoryhub.web.common.second import counted, guard
 
 
 @superuser_only

@@ -6,8 +6,8 @@ from pathlib import Path
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from memoryhub import breached
 from memoryhub.models import User
+from memoryhub.pure import breached
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memoryhub.actions.accounts import browsers as actions
 from memoryhub.models import Authenticator, BrowserSession, User
 from memoryhub.models.browsers import BrowserSessionQuerySet
-from memoryhub.web.common.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, see_other
 

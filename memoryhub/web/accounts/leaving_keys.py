@@ -15,8 +15,8 @@ from memoryhub.models import HUB, AuditEntry, Key, Role, User, Webhook
 from memoryhub.models.access import KeyQuerySet
 from memoryhub.models.webhooks import WebhookQuerySet
 from memoryhub.web.agents.rows import KeyRow, key_rows
-from memoryhub.web.common import removed_history
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import removed_history
 
 MOST_KEYS = 500
 

@@ -18,7 +18,7 @@ from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.models import User
 from memoryhub.web.accounts import theme
 from memoryhub.web.accounts.forms import ChangePasswordForm, ProfileForm, time_zones
-from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import not_now, see_other
 

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.contrib.auth import login, logout
 from django.utils import timezone
 
-from memoryhub import proxies
 from memoryhub.actions.accounts import browsers, sign_in as sign_ins
 from memoryhub.models import User
 from memoryhub.models.access import fold_email
-from memoryhub.web.common.fresh import LONG_AGO, can_prove
+from memoryhub.pure import proxies
+from memoryhub.web.common.guards.fresh import LONG_AGO, can_prove
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address
 

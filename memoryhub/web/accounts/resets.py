@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.accounts import people, resets
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.web.accounts.forms import ForgottenForm, NewPasswordForm
 from memoryhub.web.accounts.sign_in import entered
 from memoryhub.web.common.request import Request

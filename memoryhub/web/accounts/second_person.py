@@ -19,11 +19,11 @@ from memoryhub.actions.accounts import second_person as actions
 from memoryhub.actions.accounts.second_person import ACTS, Content
 from memoryhub.models import ActRequest, ActRequestState, MemoryStore, User
 from memoryhub.templatetags.visible import visible
-from memoryhub.web.common.access import act, person, signed_in, superuser_only
-from memoryhub.web.common.fresh import proof
+from memoryhub.web.common.guards.access import act, person, signed_in, superuser_only
+from memoryhub.web.common.guards.fresh import proof
+from memoryhub.web.common.guards.second import LONGEST, guard
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
-from memoryhub.web.common.second import LONGEST, guard
 
 SHOWN = 50
 """How many ended requests are listed."""

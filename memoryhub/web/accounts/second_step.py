@@ -12,19 +12,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub import totp
 from memoryhub.actions.accounts import authenticators as actions, sign_in as sign_ins
 from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.actions.core.audit import Actor
 from memoryhub.models import Authenticator, AuthenticatorKind, User
-from memoryhub.web.accounts import passkey_hosts
+from memoryhub.pure import totp
 from memoryhub.web.accounts.forms import CodeForm
+from memoryhub.web.accounts.passkeys import hosts
 from memoryhub.web.accounts.sign_in import SECOND_STEP, SECONDS_OF_STEP, welcome
-from memoryhub.web.common.access import by, person, signed_in, superuser_only
-from memoryhub.web.common.fresh import is_fresh, proof
+from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.guards.fresh import is_fresh, proof
+from memoryhub.web.common.guards.second import guard
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
-from memoryhub.web.common.second import guard
 
 APP, SECONDS_OF_APP = "memoryhub.app", 3600
 
@@ -69,7 +69,7 @@ def page(request: Request) -> HttpResponse:
         "codes": Authenticator.objects.of(user).of_kind(AuthenticatorKind.RECOVERY).count(),
         "passkeys": Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY),
         "is_fresh": is_fresh(request),
-        "are_on": passkey_hosts.are_on(),
+        "are_on": hosts.are_on(),
     }
     return render(request, "accounts/second_step.html", shown)
 

@@ -18,11 +18,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoryhub.actions.accounts import authenticators, people, sign_in as sign_ins
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.models import Invitation, User
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts import known_device, passkey_hosts, provider, theme
+from memoryhub.web.accounts import known_device, provider, theme
 from memoryhub.web.accounts.forms import CodeForm, JoinForm, NewPasswordForm, SignInForm
+from memoryhub.web.accounts.passkeys import hosts
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
 
@@ -59,7 +60,7 @@ def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
     return {
         "form": form, "sends_mail": outbox.is_on(), "provider": provider.name() if provider.is_on() else "",
         "has_form": not is_only or is_local, "is_only": settings.MEMORYHUB_OIDC_ONLY,
-        "with_passkeys": passkey_hosts.are_on(),
+        "with_passkeys": hosts.are_on(),
     }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from memoryhub.models import BrowserSession, User
 from memoryhub.web.accounts import provider
 from memoryhub.web.accounts.provider import Refused, Said, Tokens, Unreachable
 from memoryhub.web.accounts.sign_in import welcome
-from memoryhub.web.common.fresh import LONG_AGO, can_prove
+from memoryhub.web.common.guards.fresh import LONG_AGO, can_prove
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, own_address
 

@@ -5,7 +5,6 @@ from django.urls import path
 from memoryhub.web.accounts import (
     administrators,
     browsers,
-    passkeys,
     people,
     profile,
     resets,
@@ -15,6 +14,7 @@ from memoryhub.web.accounts import (
     single_sign_on,
     theme,
 )
+from memoryhub.web.accounts.passkeys import passkeys
 
 urlpatterns = [
     path("sign-in", sign_in.sign_in, name="sign_in"),

@@ -18,7 +18,7 @@ from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents.forms import AgentForm
 from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows
 from memoryhub.web.agents.snippets import snippets
-from memoryhub.web.common.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, see_other
 from memoryhub.web.path_rules.naming import rules_naming

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models import Access, Agent, MemoryStore, User
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text.visible import without_hidden
 from memoryhub.web.agents.rows import short_id
 from memoryhub.web.common.forms import StoresField, one_line, printable
 

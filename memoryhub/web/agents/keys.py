@@ -21,11 +21,11 @@ from memoryhub.web.agents.clients import clients
 from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
 from memoryhub.web.agents.rows import key_rows
 from memoryhub.web.agents.snippets import snippets
-from memoryhub.web.common.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.acts import act_words
+from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.guards.second import guard
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, spend_form
-from memoryhub.web.common.second import guard
 from memoryhub.web.path_rules.naming import rules_naming
 from memoryhub.web.search.keys import ending_of
 

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub.conversation.options import Json, Options
+from memoryhub.pure.conversation.options import Json, Options
 
 MODEL = "claude-sonnet-5-5"
 ASKED = "Look at your memory. What do you know?"

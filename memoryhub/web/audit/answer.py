@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memoryhub import chain
 from memoryhub.actions.core import proofs
 from memoryhub.actions.memories import calls
 from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion, Redaction
-from memoryhub.text import keeping
+from memoryhub.pure import chain
+from memoryhub.pure.text import keeping
 from memoryhub.web.audit.masking import Entries, Mask
 
 UNKNOWN = "/[redacted]"

@@ -18,12 +18,13 @@ from memoryhub.web.audit.queries import FURTHER, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
 from memoryhub.web.audit.unknown_authors import Unknown, unknown_author
 from memoryhub.web.audit.verified import context_for
-from memoryhub.web.common import pages, removed_history
-from memoryhub.web.common.access import in_store, person, signed_in
-from memoryhub.web.common.filter_bar import bar_of
+from memoryhub.web.common import pages
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.filters.bar import bar_of
+from memoryhub.web.common.guards.access import in_store, person, signed_in
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import removed_history
 
 
 @require_GET

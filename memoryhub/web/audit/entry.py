@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from memoryhub.actions.search import search
-from memoryhub.chain import COMMITTED
 from memoryhub.models import (
     AuditChain,
     AuditEntry,
@@ -27,11 +26,12 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.kinds import proposal_in
-from memoryhub.protocol.paths import ROOT
-from memoryhub.text import keeping
-from memoryhub.text.diffs import REQUEST_WORK, Diff
-from memoryhub.text.matching import Work
+from memoryhub.pure.chain import COMMITTED
+from memoryhub.pure.protocol.kinds import proposal_in
+from memoryhub.pure.protocol.paths import ROOT
+from memoryhub.pure.text import keeping
+from memoryhub.pure.text.diffs import REQUEST_WORK, Diff
+from memoryhub.pure.text.matching import Work
 from memoryhub.web.audit import rows
 from memoryhub.web.audit.answer import Answer, answer_of, fits, is_redacted
 from memoryhub.web.audit.decisions import decisions_of
@@ -40,13 +40,13 @@ from memoryhub.web.audit.merges import merged_with
 from memoryhub.web.audit.names import names_in
 from memoryhub.web.audit.ruled import ruled
 from memoryhub.web.audit.sentences import told_of, words_of
-from memoryhub.web.common import masking
-from memoryhub.web.common.access import person, signed_in
-from memoryhub.web.common.comparisons import Sides, sides
-from memoryhub.web.common.removed_history import first_seq, start_of, starts_at
+from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows, shows_versions
+from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions import text_before, text_of
+from memoryhub.web.common.versions.comparisons import Sides, sides
+from memoryhub.web.common.versions.removed_history import first_seq, start_of, starts_at
 
 MOST_VERSIONS = 100
 MOST_DIFFS = 5

@@ -10,18 +10,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memoryhub import chain
-from memoryhub.actions.transfer.export_entries import export_audit as note_export
+from memoryhub.actions.transfer.exporting.entries import export_audit as note_export
 from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.kinds import Kind, kind_of
+from memoryhub.pure import chain
+from memoryhub.pure.protocol.kinds import Kind, kind_of
 from memoryhub.web.audit.answer import answers_of
 from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.masking import Entries, not_curated
 from memoryhub.web.audit.queries import Search, all_entries, heads
 from memoryhub.web.audit.rows import chain_names, visible_chains
-from memoryhub.web.common.access import by, person, signed_in
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.guards.access import by, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download, session_names
 

@@ -9,19 +9,19 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from memoryhub import ids
 from memoryhub.actions.accounts.keys_and_roles import fold_name
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.verification.entries import ANY_SESSION
 from memoryhub.models import Agent, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.access import fold_email
-from memoryhub.protocol.kinds import Kind
-from memoryhub.text.filter_words import NOT, WRITING, Term
-from memoryhub.text.periods import ago, is_date, period
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.kinds import Kind
+from memoryhub.pure.text.filter_words import NOT, WRITING, Term
+from memoryhub.pure.text.periods import ago, is_date, period
 from memoryhub.web.audit.queries import Search
-from memoryhub.web.common.error_kinds import WORDS as ERRORS
-from memoryhub.web.common.filter_keys import ACTIVE, base, shown
+from memoryhub.web.common.errors.kinds import WORDS as ERRORS
 from memoryhub.web.common.filters import KeyValues, Malformed
+from memoryhub.web.common.filters.keys import ACTIVE, base, shown
 
 KEYS = (
     "store", "agent", "key", "person", "session", "call", "command", "path", "outcome", "error", "door", "when", "from",

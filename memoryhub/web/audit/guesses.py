@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.models import User
-from memoryhub.protocol.kinds import Kind, beginnings_of
-from memoryhub.text.filter_words import Term, Word, quoted, understood, words_in
-from memoryhub.text.folding import fold
+from memoryhub.pure.protocol.kinds import Kind, beginnings_of
+from memoryhub.pure.text.filter_words import Term, Word, quoted, understood, words_in
+from memoryhub.pure.text.folding import fold
 from memoryhub.web.audit.filters import Filter
 from memoryhub.web.common.acts import act_words
-from memoryhub.web.common.error_kinds import WORDS as ERRORS
-from memoryhub.web.common.filter_keys import KEYS, base
-from memoryhub.web.common.filter_names import names_for
+from memoryhub.web.common.errors.kinds import WORDS as ERRORS
 from memoryhub.web.common.filters import LONGEST
+from memoryhub.web.common.filters.keys import KEYS, base
+from memoryhub.web.common.filters.names import names_for
 
 MOST = 4
 SHORTEST = 6

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from memoryhub import sensitive
 from memoryhub.actions.findings.rules import actions_of
 from memoryhub.models import AuditEntry, HubSettings, Member, Memory, MemoryStore, Role, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.sensitive import Action
-from memoryhub.web.common import masking
-from memoryhub.web.common.masking import MASKED, Cover
+from memoryhub.pure import sensitive
+from memoryhub.pure.sensitive import Action
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.texts.masking import MASKED, Cover
 
 Mask = Callable[[str], str]
 _HALF = 64

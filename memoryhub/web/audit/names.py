@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db.models import Model
 
-from memoryhub import ids as ids_of
 from memoryhub.models import (
     Agent,
     Import,
@@ -16,6 +15,7 @@ from memoryhub.models import (
     Session,
     User,
 )
+from memoryhub.pure import ids as ids_of
 
 Told = Mapping[str, Any]
 

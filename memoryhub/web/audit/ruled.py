@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 
 from memoryhub.models import AuditEntry, MemoryStore
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import Decision, Verb
-from memoryhub.protocol.kinds import Kind, kind_of
-from memoryhub.protocol.paths import ROOT
-from memoryhub.protocol.results import BY_RULE
+from memoryhub.pure.path_rules import Decision, Verb
+from memoryhub.pure.protocol.kinds import Kind, kind_of
+from memoryhub.pure.protocol.paths import ROOT
+from memoryhub.pure.protocol.results import BY_RULE
 from memoryhub.web.path_rules.rules import SEE, Asked, decision_now
 
 _VERBS = {

@@ -7,17 +7,17 @@ from typing import Any
 
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import ids as ids_of
-from memoryhub.actions.core.command import Command
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.command import Command
+from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.models import (
     AuditEntry,
     Door,
     Pause,
 )
-from memoryhub.text import keeping
+from memoryhub.pure import ids as ids_of
+from memoryhub.pure.text import keeping
 from memoryhub.web.audit import page_names, settings_changed as changed
-from memoryhub.web.common import kinds
+from memoryhub.web.common.texts import kinds
 from memoryhub.web.retention import sentences as retention
 
 Told = Mapping[str, Any]

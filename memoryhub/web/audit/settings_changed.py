@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from memoryhub.limits import COLUMNS
-from memoryhub.web.common import kinds
+from memoryhub.pure.limits import COLUMNS
+from memoryhub.web.common.texts import kinds
 
 Told = Mapping[str, Any]
 

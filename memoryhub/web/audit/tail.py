@@ -14,8 +14,8 @@ from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.queries import heads
 from memoryhub.web.audit.rows import rows_of, visible_chains
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.guards.access import in_store, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of
 

@@ -6,11 +6,11 @@ from difflib import get_close_matches
 
 from django.db.models import Q
 
-from memoryhub import ids
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.verification.entries import ANY_SESSION
 from memoryhub.models import Agent, Session, User
 from memoryhub.models.access import fold_email
+from memoryhub.pure import ids
 
 MOST = 500
 """How many names are compared with one that is not known."""

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.verification import runs
 from memoryhub.models import User
 from memoryhub.web.audit.sentences import told_of
-from memoryhub.web.common.access import act, person, superuser_only
+from memoryhub.web.common.guards.access import act, person, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 

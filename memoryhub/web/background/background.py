@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.backups import schedule
-from memoryhub.actions.core import background, disk_space
+from memoryhub.actions.core.hub import background, disk_space
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.verification import runs
 from memoryhub.models import BackgroundTask
 from memoryhub.web.background.backups import facts
-from memoryhub.web.common.access import act, superuser_only
+from memoryhub.web.common.guards.access import act, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 

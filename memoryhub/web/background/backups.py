@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.backups import schedule
 from memoryhub.actions.backups.schedule import Plan, State
-from memoryhub.web.common.access import act, superuser_only
+from memoryhub.web.common.guards.access import act, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 

@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 
 from memoryhub.actions.claude_runs import configuration
 from memoryhub.models import ClaudeRun, MemoryStore, Role
-from memoryhub.web.common.access import View, in_store, person
+from memoryhub.web.common.guards.access import View, in_store, person
 from memoryhub.web.common.request import Request
 
 

@@ -12,19 +12,20 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from memoryhub.conversation.options import Options
 from memoryhub.models import ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore, MemoryVersion, User
-from memoryhub.text.diffs import REQUEST_WORK, Diff, shortened
-from memoryhub.text.matching import Work
+from memoryhub.pure.conversation.options import Options
+from memoryhub.pure.text.diffs import REQUEST_WORK, Diff, shortened
+from memoryhub.pure.text.matching import Work
 from memoryhub.web.claude_runs import rows
 from memoryhub.web.claude_runs.access import run_of, who_may_run
 from memoryhub.web.claude_runs.forms import StartForm
 from memoryhub.web.claude_runs.rows import Item, Listed
-from memoryhub.web.common import masking, pages
-from memoryhub.web.common.access import person
+from memoryhub.web.common import pages
+from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.pictures import number
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores
+from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions import text_of
 
 MOST_OTHERS = 30

@@ -11,17 +11,17 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from memoryhub import charts
 from memoryhub.actions.claude_runs import configuration, evaluations
 from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.actions.claude_runs.runs import NotNow
-from memoryhub.conversation.evaluations import SUITE
 from memoryhub.models import ClaudeEvaluation, ClaudeRunState, MemoryStore
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import charts
+from memoryhub.pure.conversation.evaluations import SUITE
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.claude_runs import words
 from memoryhub.web.claude_runs.access import who_may_run
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, person
+from memoryhub.web.common.guards.access import act, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Series, number
 from memoryhub.web.common.request import Request

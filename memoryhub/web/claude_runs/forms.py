@@ -11,8 +11,9 @@ from django.utils.translation import gettext, gettext_lazy as _
 from memoryhub.actions.claude_runs import configuration
 from memoryhub.actions.claude_runs.runs import LONGEST_TEXT, Asked
 from memoryhub.actions.core.proposing import MOST_CHANGES
-from memoryhub.conversation import guidance
-from memoryhub.conversation.options import (
+from memoryhub.models import AuditEntry, ClaudeModel, ClaudeRun
+from memoryhub.pure.conversation import guidance
+from memoryhub.pure.conversation.options import (
     CLEAR_THINKING,
     CLEAR_TOOL_USES,
     COMPACT,
@@ -20,7 +21,6 @@ from memoryhub.conversation.options import (
     TOOL_USES,
     Options,
 )
-from memoryhub.models import AuditEntry, ClaudeModel, ClaudeRun
 
 STORE, COPY, PROPOSAL = "store", "copy", "proposal"
 """Where a run works: in the store, on a copy of it, or on a copy of which a proposal is made."""

@@ -8,15 +8,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from memoryhub.actions.claude_runs import configuration, presets, runs
-from memoryhub.conversation import guidance
 from memoryhub.models import ClaudePreset, ClaudeRun, MemoryStore
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.conversation import guidance
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.claude_runs import rows
 from memoryhub.web.claude_runs.access import run_of, who_may_run
 from memoryhub.web.claude_runs.forms import StartForm, initial_of, tidying
 from memoryhub.web.claude_runs.presets import content_of, preset_of
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, person
+from memoryhub.web.common.guards.access import act, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people

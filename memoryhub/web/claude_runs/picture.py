@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts
 from memoryhub.models import ClaudeEvent, ClaudeEventKind, ClaudeRun
+from memoryhub.pure import charts
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Series, number
 
 SENT, WRITTEN, CLEARED = 9, 10, 15

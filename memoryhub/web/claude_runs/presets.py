@@ -15,15 +15,15 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.claude_runs import presets
 from memoryhub.models import ClaudePreset, MemoryStore
-from memoryhub.text import diffs
-from memoryhub.text.diffs import Diff
+from memoryhub.pure.text import diffs
+from memoryhub.pure.text.diffs import Diff
 from memoryhub.web.agents.clients import PLACEHOLDER
 from memoryhub.web.agents.set_up import SetUp, set_up
 from memoryhub.web.claude_runs.access import who_may_run
 from memoryhub.web.claude_runs.forms import StartForm, conversation_of
 from memoryhub.web.claude_runs.rows import masking_of
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act
+from memoryhub.web.common.guards.access import act
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 

@@ -7,15 +7,15 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from memoryhub import sensitive
 from memoryhub.actions.claude_runs import events as stored
 from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.models import Agent, AuditEntry, ClaudeEvent, ClaudeEventKind, ClaudeRun, MemoryStore, User
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import sensitive
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.claude_runs import words
-from memoryhub.web.common import markdown
-from memoryhub.web.common.masking import MASKED
 from memoryhub.web.common.pictures import number
+from memoryhub.web.common.texts import markdown
+from memoryhub.web.common.texts.masking import MASKED
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.sessions.calls import calls_with, in_calls
 from memoryhub.web.sessions.story import Told, words_of

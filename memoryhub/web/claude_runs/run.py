@@ -10,15 +10,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub.actions.claude_runs import configuration, made, runs
-from memoryhub.conversation.options import Options
 from memoryhub.models import Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, MemoryStore, Session
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.conversation.options import Options
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.claude_runs import rows
 from memoryhub.web.claude_runs.access import run_of, who_may_run
 from memoryhub.web.claude_runs.forms import MessageForm
 from memoryhub.web.claude_runs.picture import picture_of
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, person
+from memoryhub.web.common.guards.access import act, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores

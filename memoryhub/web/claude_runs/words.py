@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.claude_runs.problems import problem_words
-from memoryhub.conversation.options import CLEAR_THINKING, CLEAR_TOOL_USES
 from memoryhub.models import ClaudeEvaluation, ClaudeRun, ClaudeRunState
+from memoryhub.pure.conversation.options import CLEAR_THINKING, CLEAR_TOOL_USES
 from memoryhub.web.common.pictures import number
 
 TONES: Mapping[str, str] = {

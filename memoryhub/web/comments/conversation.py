@@ -12,12 +12,13 @@ from memoryhub.actions.comments import notices
 from memoryhub.models import Comment, Memory, MemoryStore, MemoryVersion, Proposal, ProposedChange, Role
 from memoryhub.web.comments import on_proposal, threads
 from memoryhub.web.comments.threads import Thread
-from memoryhub.web.common import addresses, masking
-from memoryhub.web.common.access import in_store, person
+from memoryhub.web.common import addresses
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_versions
-from memoryhub.web.common.text_lines import Lines, numbered_lines
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.texts.lines import Lines, numbered_lines
 from memoryhub.web.common.versions import memory_of
 
 MOST_QUOTED = 20

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.actions.comments import comments
 from memoryhub.actions.comments.comments import LONGEST_NOTE, MOST, MOST_NOTES
 from memoryhub.actions.comments.on_proposals import NoSuchPlace
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.tool_errors import for_people
 
 _WORDS: dict[type[Exception], tuple[str | Promise, int]] = {

@@ -15,7 +15,7 @@ from memoryhub.actions.comments.comments import LONGEST, LONGEST_NOTE
 from memoryhub.models import Agent, Comment, Memory, MemoryStore, Role
 from memoryhub.web.comments import notes
 from memoryhub.web.comments.notes import Note
-from memoryhub.web.common.access import person
+from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 

@@ -13,7 +13,7 @@ from memoryhub.models import Comment, MemoryStore, Role
 from memoryhub.web.comments import conversation, threads
 from memoryhub.web.comments.conversation import page_context
 from memoryhub.web.comments.refusals import REFUSALS, why
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of, version_of

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext
 
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
 
 
 def act_words(command: str | None) -> str:

@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from memoryhub.models import MemoryStore, Role
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.tool_errors import for_people
 
 LONGEST_NOTE = 1000

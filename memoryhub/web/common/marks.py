@@ -8,10 +8,10 @@ from django.db.models import OuterRef, Subquery
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.actions.core.rules.holds import Holds, holds_of
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.models import Comment, Finding, FindingState, HoldKind, Memory, MemoryVersion
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 
 
 @dataclass(frozen=True, slots=True)

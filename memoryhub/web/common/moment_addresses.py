@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.http import QueryDict
 from django.urls import reverse
 
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 from memoryhub.web.common.addresses import Crumb
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
-from memoryhub.proxies import client_of
+from memoryhub.pure.proxies import client_of
 from memoryhub.web.common.request import Request
 
 M = TypeVar("M", bound=Model)

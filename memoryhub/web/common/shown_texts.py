@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from memoryhub.actions.memories import viewing
 from memoryhub.models import MemoryStore, MemoryVersion
-from memoryhub.text.diffs import Diff
-from memoryhub.web.common.access import act, missing_if_deleted
+from memoryhub.pure.text.diffs import Diff
+from memoryhub.web.common.guards.access import act, missing_if_deleted
 from memoryhub.web.common.request import Request
 
 Place = tuple[str, str | None]

@@ -7,11 +7,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.core.tree import NoSuchStore
-from memoryhub.protocol import paths, results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.plain import without_root
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.plain import without_root
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text.visible import without_hidden
 
 
 def for_people(error: ToolError) -> str:

@@ -8,8 +8,8 @@ from statistics import median
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts, ids
 from memoryhub.models import Decision, MemoryStore, MemoryVersion, Review
+from memoryhub.pure import charts, ids
 from memoryhub.web.common.pictures import Cell, Mark, Picture, Series, number
 from memoryhub.web.dashboards.charts import column_labels, day_cell, ticks_of
 from memoryhub.web.dashboards.links import Links

@@ -7,15 +7,15 @@ from datetime import date, timedelta
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts
-from memoryhub.actions.core.commands import COMMANDS as COMMANDS_IN_WORDS
+from memoryhub.actions.core.audit.commands import COMMANDS as COMMANDS_IN_WORDS
 from memoryhub.actions.figures import Delta
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models.figures import OK
-from memoryhub.protocol.kinds import Kind
+from memoryhub.pure import charts
+from memoryhub.pure.protocol.kinds import Kind
+from memoryhub.pure.text.filter_words import WRITING
 from memoryhub.templatetags.look import size
-from memoryhub.text.filter_words import WRITING
-from memoryhub.web.common.error_kinds import WORDS
+from memoryhub.web.common.errors.kinds import WORDS
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Row, Series, number
 from memoryhub.web.dashboards.figures import ERROR, PROPOSED, READ, Figures
 from memoryhub.web.dashboards.links import Links, days

@@ -14,7 +14,7 @@ from memoryhub.actions.figures import Counted, Delta
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Activity, Growth
 from memoryhub.models.figures import ALL, OK
-from memoryhub.protocol.kinds import Kind
+from memoryhub.pure.protocol.kinds import Kind
 
 READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, time
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts, ids
 from memoryhub.models import Finding, FindingState, MemoryStore
-from memoryhub.sensitive import Group
-from memoryhub.web.common.kinds import GROUPS, SEVERITY, group_of
+from memoryhub.pure import charts, ids
+from memoryhub.pure.sensitive import Group
 from memoryhub.web.common.pictures import Cell, Mark, Picture, Series, number
+from memoryhub.web.common.texts.kinds import GROUPS, SEVERITY, group_of
 from memoryhub.web.dashboards.charts import column_labels, day_cell, ticks_of
 from memoryhub.web.dashboards.links import Links
 from memoryhub.web.dashboards.period import Column, place

@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from memoryhub import ids
-from memoryhub.web.common.filter_keys import ACTIVE
+from memoryhub.pure import ids
+from memoryhub.web.common.filters.keys import ACTIVE
 from memoryhub.web.dashboards.period import Column
 
 

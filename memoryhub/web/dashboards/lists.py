@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts
 from memoryhub.actions import figures
 from memoryhub.models import AuditEntry, Figures, Memory, MemoryStore, MemoryVersion
+from memoryhub.pure import charts
 from memoryhub.templatetags.look import size
-from memoryhub.web.common.filter_keys import VERSION
+from memoryhub.web.common.filters.keys import VERSION
 from memoryhub.web.common.pictures import Cell, Picture, Row, number
 
 MOST = 1_000

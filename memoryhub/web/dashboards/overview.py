@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from memoryhub import ids
-from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.actions.transfer.exporting.entries import export_table
 from memoryhub.models import Agent, AuditChain, MemoryStore, RetentionPolicy, Role, User
+from memoryhub.pure import ids
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.web.common.guards.access import act, in_store, person, signed_in
 from memoryhub.web.common.pictures import Picture
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import download

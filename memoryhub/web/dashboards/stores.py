@@ -9,11 +9,11 @@ from itertools import islice
 
 from django.db.models import Max, OuterRef, Subquery
 
-from memoryhub import charts, ids
 from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion, Proposal, ProposalState
+from memoryhub.pure import charts, ids
 from memoryhub.web.audit.filters import NO_FILTER
 from memoryhub.web.audit.rows import Row as Act, rows_of, words_by_entry
-from memoryhub.web.common.filter_keys import VERSION
+from memoryhub.web.common.filters.keys import VERSION
 from memoryhub.web.dashboards.figures import ERROR, Newer, ended, newer
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.lists import MOST, at_most, review_url

@@ -7,12 +7,12 @@ from datetime import date, datetime, timedelta
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Key, MemoryStore, RefusedCalls
+from memoryhub.pure import charts
+from memoryhub.pure.text.filter_words import WRITING
 from memoryhub.templatetags.look import size
-from memoryhub.text.filter_words import WRITING
-from memoryhub.web.common.filter_keys import VERSION
+from memoryhub.web.common.filters.keys import VERSION
 from memoryhub.web.common.pictures import number
 from memoryhub.web.dashboards import stores as dashboards_stores
 from memoryhub.web.dashboards.figures import READ, Figures

@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import tree_map
 from memoryhub.models import Directory, Memory, MemoryStore, MemoryVersion, ReviewState
-from memoryhub.protocol import paths
+from memoryhub.pure import tree_map
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.tree_map import Area, Node
 from memoryhub.templatetags.look import size
-from memoryhub.tree_map import Area, Node
 from memoryhub.web.common import addresses
 from memoryhub.web.common.pictures import Cell, Picture, number
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from django.core import signing
 
-from memoryhub import ids
 from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
 from memoryhub.actions.erasure.erasure import Found
 from memoryhub.models import User
+from memoryhub.pure import ids
 
 _SALT = "memoryhub.erase."
 

@@ -14,23 +14,23 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub import chain
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.erasure import collecting
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row
-from memoryhub.actions.transfer.export_entries import handed_out
+from memoryhub.actions.transfer.exporting.entries import handed_out
 from memoryhub.models import Memory, MemoryStore, User
-from memoryhub.transfer import archive_write
-from memoryhub.transfer.names import Names
-from memoryhub.transfer.written import Told, line
-from memoryhub.web.common.removed_history import first_seq
+from memoryhub.pure import chain
+from memoryhub.pure.transfer.archive import write
+from memoryhub.pure.transfer.names import Names
+from memoryhub.pure.transfer.written import Told, line
 from memoryhub.web.common.tables import attachment
+from memoryhub.web.common.versions.removed_history import first_seq
 from memoryhub.web.erasure import preview
 from memoryhub.web.erasure.asked import Asked
 from memoryhub.web.sessions.copied import was_copied
-from memoryhub.web.sessions.readers_query import Seen, Wanted, older_page
+from memoryhub.web.sessions.readers.query import Seen, Wanted, older_page
 
 MOST = 500
 """The most places and reads of a store that the report lists. The other files have all."""
@@ -84,7 +84,7 @@ def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Cal
         seq = collecting.begin(id, found.terms, found.places, act())
         parts.append(Part(stores[id], found.terms, names.of(f"/stores/{name}"), seq))
     unsearched = [stores[id] for id in asked.large if id in stores]
-    body = archive_write.files(_files(parts, asked, user, at, unsearched), at)
+    body = write.files(_files(parts, asked, user, at, unsearched), at)
     return attachment(body, "stored-about-a-person.zip", "application/zip")
 
 

@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS
 from memoryhub.models import Hold, MemoryStore, Role, User
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common.access import in_store, person
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows

@@ -11,8 +11,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.erasure.places import REDACTED
-from memoryhub.text.folding import fold
-from memoryhub.text.spellings import SHORTEST, is_long_enough
+from memoryhub.pure.text.folding import fold
+from memoryhub.pure.text.spellings import SHORTEST, is_long_enough
 from memoryhub.web.common.forms import LONGEST_NOTE
 
 MOST, LONGEST = 20, 500

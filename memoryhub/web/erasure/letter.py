@@ -14,12 +14,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions.core import documents
+from memoryhub.actions.core.audit import documents
 from memoryhub.actions.erasure import several
 from memoryhub.actions.erasure.several import How, Outcome
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Receipt, User
 from memoryhub.web.audit.sentences import told_of
-from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.erasure.asked import Asked
 

@@ -5,11 +5,11 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memoryhub.actions.core import documents
-from memoryhub.actions.core.documents import Verdict
-from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.actions.core.audit import documents
+from memoryhub.actions.core.audit.documents import Verdict
+from memoryhub.actions.transfer.exporting.entries import export_table
 from memoryhub.models import MemoryStore, Receipt, Role
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import attachment

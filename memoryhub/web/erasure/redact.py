@@ -9,16 +9,16 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import redacted_paths, redaction
 from memoryhub.models import Hold, Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common.access import act, in_store
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.guards.access import act, in_store
+from memoryhub.web.common.guards.second import guard, note_of
 from memoryhub.web.common.pages import entries, see_other
-from memoryhub.web.common.redaction_marks import Mark, mark_of
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.second import guard, note_of
+from memoryhub.web.common.texts.redaction_marks import Mark, mark_of
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.history.versions import page_context

@@ -9,16 +9,16 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.accounts.second_person import Words
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import whole
 from memoryhub.models import Memory, MemoryStore, Role
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
-from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.guards.access import act, in_store
+from memoryhub.web.common.guards.second import counted, guard, note_of
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.second import counted, guard, note_of
 
 MOST = 200
 """The most memories that are removed at once: the trash lists fewer on a page."""

@@ -12,13 +12,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
-from memoryhub import ids
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.findings.findings import decide
 from memoryhub.models import Finding, FindingState, MemoryStore, Role
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.guards.access import act, in_store, person, signed_in
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import why_not

@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub.models import FindingState
-from memoryhub.sensitive import KINDS, Group
-from memoryhub.text.filter_words import NOT
+from memoryhub.pure.sensitive import KINDS, Group
+from memoryhub.pure.text.filter_words import NOT
 from memoryhub.web.audit import filters
-from memoryhub.web.common.filter_keys import base
 from memoryhub.web.common.filters import KeyValues, Malformed
+from memoryhub.web.common.filters.keys import base
 
 KEYS = ("kind", "group", "store", "path")
 

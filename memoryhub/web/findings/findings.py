@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 
 from memoryhub.models import FindingState, MemoryStore, Role
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store, person, signed_in
-from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.filters.bar import bar_of
+from memoryhub.web.common.guards.access import in_store, person, signed_in
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores

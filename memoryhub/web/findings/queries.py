@@ -15,11 +15,11 @@ from django.db.models import Count, OuterRef, Subquery
 
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore
 from memoryhub.models.findings import FindingQuerySet
-from memoryhub.sensitive import KINDS, Group
+from memoryhub.pure.sensitive import KINDS, Group
 from memoryhub.web.audit.filters import is_at
 from memoryhub.web.common.filters import has_words
-from memoryhub.web.common.kinds import SEVERITY, group_of
 from memoryhub.web.common.paging import BadPlace
+from memoryhub.web.common.texts.kinds import SEVERITY, group_of
 from memoryhub.web.findings.filters import Wanted
 
 PAGE = 20

@@ -17,18 +17,19 @@ from memoryhub.actions.history.replay import content_of
 from memoryhub.actions.history.taking_out import TakeOut
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, ReviewState, Role, User
-from memoryhub.protocol.errors import ToolError
-from memoryhub.sensitive import Group
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.sensitive import Group
+from memoryhub.pure.text.diffs import Diff
+from memoryhub.pure.text.line_removal import without_numbers
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text.diffs import Diff
-from memoryhub.text.line_removal import without_numbers
-from memoryhub.web.common import closing, masking
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import May, next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
+from memoryhub.web.common.texts import masking
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.common.undo_banner import tell_done
+from memoryhub.web.common.versions import closing
+from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.findings.rows import Item, items_of
 from memoryhub.web.history.versions import page_context
 from memoryhub.web.sessions.spread import carriers

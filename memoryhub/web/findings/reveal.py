@@ -6,11 +6,11 @@ from django.views.decorators.http import require_POST
 
 from memoryhub.actions.findings import findings
 from memoryhub.models import AuditEntry, MemoryStore, Role
-from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import LONGEST_NOTE
-from memoryhub.web.common.masking import cover_of, values_in
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.text_lines import numbered_lines
+from memoryhub.web.common.texts.lines import numbered_lines
+from memoryhub.web.common.texts.masking import cover_of, values_in
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.history.versions import page_context
 

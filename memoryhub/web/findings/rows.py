@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from memoryhub.actions.core.holds import holds_of
+from memoryhub.actions.core.rules.holds import holds_of
 from memoryhub.models import (
     AuditEntry,
     Finding,
@@ -25,11 +25,13 @@ from memoryhub.models import (
     Session,
     User,
 )
-from memoryhub.sensitive import Group
+from memoryhub.pure.sensitive import Group
 from memoryhub.web.audit.sentences import told_of
-from memoryhub.web.common import kinds, origins, pages
-from memoryhub.web.common.highlights import excerpt
-from memoryhub.web.common.origins import Origin
+from memoryhub.web.common import pages
+from memoryhub.web.common.texts import kinds
+from memoryhub.web.common.texts.highlights import excerpt
+from memoryhub.web.common.versions import origins
+from memoryhub.web.common.versions.origins import Origin
 from memoryhub.web.review.items import roles_in
 
 MOST_BYTES = 2_000_000

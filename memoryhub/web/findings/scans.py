@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoryhub.actions.findings import scans as actions
 from memoryhub.models import MemoryStore, Role, Scan, ScanState
-from memoryhub.sensitive import KINDS, Group
-from memoryhub.web.common.access import act, in_store, person
-from memoryhub.web.common.kinds import GROUPS, KIND_WORDS
+from memoryhub.pure.sensitive import KINDS, Group
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import context, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.texts.kinds import GROUPS, KIND_WORDS
 
 PAGE = 20
 

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_GET
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import since_approved
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.text.diffs import Diff
-from memoryhub.web.common import masking, origins
-from memoryhub.web.common.access import in_store, person
-from memoryhub.web.common.comparisons import sides
+from memoryhub.pure.text.diffs import Diff
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.pages import came_from, entries
-from memoryhub.web.common.removed_history import no_version, older_than
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_diff
-from memoryhub.web.common.versions import memory_of, text_of
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.versions import memory_of, origins, text_of
+from memoryhub.web.common.versions.comparisons import sides
+from memoryhub.web.common.versions.removed_history import no_version, older_than
 from memoryhub.web.history.versions import page_context
 
 MODES = ("unified", "split")

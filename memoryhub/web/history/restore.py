@@ -10,19 +10,19 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.diffs import Diff
 from memoryhub.templatetags.visible import visible
-from memoryhub.text.diffs import Diff
-from memoryhub.web.common import masking
-from memoryhub.web.common.access import act, in_store
-from memoryhub.web.common.comparisons import sides
 from memoryhub.web.common.forms import NoteForm, PathField
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_diff
+from memoryhub.web.common.texts import masking
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.common.versions import memory_of, text_of, version_of
+from memoryhub.web.common.versions.comparisons import sides
+from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.history.versions import page_context
 from memoryhub.web.memories.overrides import said_of_masked
 

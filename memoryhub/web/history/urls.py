@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from memoryhub.web.history import blame, changes, compare, moment_memory, moments, restore, versions, viewed
+from memoryhub.web.history import blame, changes, compare, moments, restore, versions, viewed
+from memoryhub.web.history.moments import memory
 
 urlpatterns = [
     path("stores/<slug:store_id>/memories/<slug:memory_id>/versions", versions.versions, name="versions"),
@@ -15,7 +16,7 @@ urlpatterns = [
     path("stores/<slug:store_id>/at/<int:seq>/tree/<path:path>", moments.moment, name="moment_directory"),
     path(
         "stores/<slug:store_id>/at/<int:seq>/memories/<slug:memory_id>",
-        moment_memory.moment_memory,
+        memory.moment_memory,
         name="moment_memory",
     ),
     path("stores/<slug:store_id>/changes", changes.changes, name="changes"),

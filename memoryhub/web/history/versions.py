@@ -11,24 +11,33 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Review, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
-from memoryhub.protocol import paths
-from memoryhub.text.diffs import REQUEST_WORK, counts_within
-from memoryhub.text.matching import Work
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.text.diffs import REQUEST_WORK, counts_within
+from memoryhub.pure.text.matching import Work
 from memoryhub.web.audit.merges import MergedWith, Proposed, merged_with, proposed_in
 from memoryhub.web.audit.rows import by_actor
 from memoryhub.web.comments.threads import beside, for_forms
-from memoryhub.web.common import addresses, masking, origins, removed_history as removed
-from memoryhub.web.common.access import in_store
-from memoryhub.web.common.comparisons import sides
-from memoryhub.web.common.decided import decided
-from memoryhub.web.common.origins import Origin
+from memoryhub.web.common import addresses
+from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.pages import context, entries
-from memoryhub.web.common.redaction_marks import Mark, mark_of
-from memoryhub.web.common.removed_history import Gap, newer_than, older_than
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_versions
-from memoryhub.web.common.text_lines import numbered_lines, shown_lines
-from memoryhub.web.common.versions import memory_of, number_of, text_before, text_of, version_of
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.texts.lines import numbered_lines, shown_lines
+from memoryhub.web.common.texts.redaction_marks import Mark, mark_of
+from memoryhub.web.common.versions import (
+    memory_of,
+    number_of,
+    origins,
+    removed_history as removed,
+    text_before,
+    text_of,
+    version_of,
+)
+from memoryhub.web.common.versions.comparisons import sides
+from memoryhub.web.common.versions.decided import decided
+from memoryhub.web.common.versions.origins import Origin
+from memoryhub.web.common.versions.removed_history import Gap, newer_than, older_than
 from memoryhub.web.memories import branches
 from memoryhub.web.memories.facts import last_with_text
 

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST
 
 from memoryhub.actions.review import viewed
 from memoryhub.models import MemoryStore, Role
-from memoryhub.web.common.access import in_store, person
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.pages import came_from, next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import version_of

@@ -14,10 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.mail import choices
 from memoryhub.models import Digest, MailKind, MemoryStore, User
-from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 

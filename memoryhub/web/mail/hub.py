@@ -8,9 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.models import Mail, MailKind
-from memoryhub.web.common.access import person, superuser_only
+from memoryhub.web.common.guards.access import person, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 

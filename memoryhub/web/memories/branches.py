@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from memoryhub.models import Directory, Memory, MemoryStore
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 from memoryhub.web.common import addresses
 from memoryhub.web.common.marks import marks_of, of_store
 from memoryhub.web.memories import listing

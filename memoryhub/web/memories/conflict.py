@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.memories.curation import Conflict
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
-from memoryhub.text import diffs, merging
-from memoryhub.text.matching import Work
-from memoryhub.web.common import pages, text_lines
-from memoryhub.web.common.comparisons import NOWHERE, Sides, sides
+from memoryhub.pure.text import diffs, merging
+from memoryhub.pure.text.matching import Work
+from memoryhub.web.common import pages
+from memoryhub.web.common.texts import lines
+from memoryhub.web.common.versions.comparisons import NOWHERE, Sides, sides
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm
 
 SHOWN = 100
@@ -130,7 +131,7 @@ def _room(
 ) -> Room:
     content = theirs.content if theirs else None
     before, work = opened.content if opened else None, Work(diffs.REQUEST_WORK)
-    text = text_lines.from_textarea(str(form["text"].value()), str(form["newlines"].value()))
+    text = lines.from_textarea(str(form["text"].value()), str(form["newlines"].value()))
     return Room(
         form=form,
         opened=opened,
@@ -170,11 +171,11 @@ def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
     text uses the changed kind.
     """
     texts = [mine if base is None else base, mine, theirs]
-    shown = [text_lines.to_textarea(text) for text in texts]
+    shown = [lines.to_textarea(text) for text in texts]
     if all(editable.sign is None for editable in shown):
         before, own, other = (editable.newlines for editable in shown)
         return [editable.text for editable in shown], other if own == before else own
-    sign = text_lines.to_textarea("\r\r" + "".join(texts)).newlines
+    sign = lines.to_textarea("\r\r" + "".join(texts)).newlines
     return [text.replace("\r", sign) for text in texts], sign
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.http import Http404
 
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion
-from memoryhub.web.common import origins, pages, writers
-from memoryhub.web.common.origins import Origin
+from memoryhub.web.common import pages
+from memoryhub.web.common.versions import origins, writers
+from memoryhub.web.common.versions.origins import Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.memories.curation import Merged
 from memoryhub.models import Memory
-from memoryhub.web.common import text_lines
 from memoryhub.web.common.forms import LONGEST_NOTE, NoteForm, PathField
+from memoryhub.web.common.texts import lines
 
 
 class ReasonForm(NoteForm):
@@ -21,20 +21,20 @@ class ReasonForm(NoteForm):
 
 
 class TextForm(ReasonForm):
-    """A text and its kind of line endings (see `text_lines.Editable`)."""
+    """A text and its kind of line endings (see `texts.lines.Editable`)."""
 
     text = forms.CharField(
         label=_("Text"), required=False, strip=False,
         widget=forms.Textarea(attrs={"rows": 24, "data-editor": True, "spellcheck": "false"}),
     )  # fmt: skip
-    newlines = forms.CharField(widget=forms.HiddenInput, initial=text_lines.LF, required=False)
+    newlines = forms.CharField(widget=forms.HiddenInput, initial=lines.LF, required=False)
 
     field_order = ("path", "text", "override", "note")
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
         try:
-            given["content"] = text_lines.from_textarea(given.get("text", ""), given.get("newlines", ""))
+            given["content"] = lines.from_textarea(given.get("text", ""), given.get("newlines", ""))
         except ValueError:
             self.add_error(
                 "newlines", gettext("This form does not come from a page of this hub. Reload the page and try again.")
@@ -44,8 +44,8 @@ class TextForm(ReasonForm):
     @property
     def sign(self) -> str | None:
         """Return the sign that replaces each CR in the textarea, or None if there is none."""
-        newlines = str(self["newlines"].value() or text_lines.LF)
-        return text_lines.Editable("", newlines).sign
+        newlines = str(self["newlines"].value() or lines.LF)
+        return lines.Editable("", newlines).sign
 
 
 class NewMemoryForm(TextForm):
@@ -78,7 +78,7 @@ class EditForm(TextForm):
 
     @classmethod
     def of(cls, memory: Memory, content: str, review: str = "") -> "EditForm":
-        editable = text_lines.to_textarea(content)
+        editable = lines.to_textarea(content)
         return cls(
             initial={
                 "text": editable.text,

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.core import sql
 from memoryhub.actions.erasure.redacted_paths import MASKED
-from memoryhub.charts import Scale
 from memoryhub.models import AuditChain, AuditEntry, Finding, FindingState, Memory, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
+from memoryhub.pure.charts import Scale
 from memoryhub.web.common import moment_addresses as addresses
 from memoryhub.web.common.pictures import Cell, number
 

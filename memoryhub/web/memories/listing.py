@@ -8,10 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.models import Directory, Memory
-from memoryhub.protocol import paths
-from memoryhub.web.common import addresses, origins
+from memoryhub.pure.protocol import paths
+from memoryhub.web.common import addresses
 from memoryhub.web.common.marks import UNMARKED, Marks, OfStore, marks_of, of_store
-from memoryhub.web.common.origins import Origin
+from memoryhub.web.common.versions import origins
+from memoryhub.web.common.versions.origins import Origin
 
 SIZE = 200
 _DIRECTORY, _MEMORY = "d/", "m/"

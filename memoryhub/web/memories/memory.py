@@ -15,26 +15,21 @@ from memoryhub.actions.core.plans import NOWHERE
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text import visible
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text import visible
 from memoryhub.web.comments import threads
-from memoryhub.web.common import (
-    addresses,
-    closing,
-    markdown,
-    masking,
-    pages,
-    text_lines,
-)
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common import addresses, pages
 from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows, shows_versions
+from memoryhub.web.common.texts import lines, markdown, masking
 from memoryhub.web.common.tool_errors import for_people, is_about_text
-from memoryhub.web.common.undo_banner import tell_done
+from memoryhub.web.common.versions import closing
+from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.memories import branches, conflict as memories_conflict, facts, life_line
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm, RenameForm
 from memoryhub.web.memories.overrides import ask_reason, said_of_masked
@@ -54,13 +49,13 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     shown: dict[str, Any] = {"view": view, "content": content, "seen": seen, "facts": facts.of(memory)}
     shown["life"] = life_line.of(memory)
     first = _number(request.GET.get("from", ""))
-    numbers = text_lines.shown_lines(content if view == LINES else None, first)
+    numbers = lines.shown_lines(content if view == LINES else None, first)
     talks = threads.beside(request, store, memory, (memory.head_id, memory.head.number), numbers)
     shown |= {"talks": talks, **threads.for_forms(request, store)}
     if content is not None and view == RENDERED:
         shown["rendered"] = markdown.render(content)
     elif content is not None:
-        shown["lines"] = text_lines.numbered_lines(content, first, seen.signs, below=talks.below)
+        shown["lines"] = lines.numbered_lines(content, first, seen.signs, below=talks.below)
     shown["has_hidden"] = content is not None and visible.has_hidden(content)
     shown["limits"] = limits_at(store, memory.path) if memory.is_live else []
     if not memory.is_live:

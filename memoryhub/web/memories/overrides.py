@@ -8,10 +8,10 @@ from django import forms
 from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
-from memoryhub import sensitive
 from memoryhub.actions.findings.findings import NeedsReason
-from memoryhub.sensitive import Span
-from memoryhub.web.common import highlights, kinds as findings_words
+from memoryhub.pure import sensitive
+from memoryhub.pure.sensitive import Span
+from memoryhub.web.common.texts import highlights, kinds as findings_words
 
 SHOWN = 50
 """The most findings listed one by one."""

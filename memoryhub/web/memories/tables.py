@@ -9,18 +9,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.accounts.keys_and_roles import fold_name
-from memoryhub.actions.core.holds import holds_of
 from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.rules.holds import holds_of
 from memoryhub.actions.retention import policies
-from memoryhub.actions.transfer.export_entries import export_table
-from memoryhub.chain import moment
+from memoryhub.actions.transfer.exporting.entries import export_table
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Review, Role
-from memoryhub.web.common import masking
-from memoryhub.web.common.access import act, in_store, person, signed_in
-from memoryhub.web.common.decided import decided
+from memoryhub.pure.chain import moment
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.guards.access import act, in_store, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download, session_names
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.versions.decided import decided
 from memoryhub.web.memories import life_line, trash as trash_page
 from memoryhub.web.retention import due
 from memoryhub.web.retention.due import Kept

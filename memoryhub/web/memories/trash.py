@@ -16,13 +16,14 @@ from memoryhub.models.memories import MemoryQuerySet
 from memoryhub.web.audit import filters as audit
 from memoryhub.web.audit.filters import is_at, is_excluded, named, resolved
 from memoryhub.web.audit.queries import Search
-from memoryhub.web.common import masking, pages
-from memoryhub.web.common.access import in_store, person
-from memoryhub.web.common.filter_bar import bar_of
+from memoryhub.web.common import pages
 from memoryhub.web.common.filters import KeyValues, Malformed, has_words
+from memoryhub.web.common.filters.bar import bar_of
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
+from memoryhub.web.common.texts import masking
 
 SIZE = 100
 MOST_READ = 1000

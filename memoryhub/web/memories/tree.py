@@ -9,16 +9,16 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memoryhub.actions.findings.findings import NeedsReason
 from memoryhub.actions.memories import curation
 from memoryhub.models import Directory, Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.agents import snippets
 from memoryhub.web.common import addresses, pages
-from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.common.undo_banner import tell_done
+from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.memories import branches, facts, listing as tree_pages
 from memoryhub.web.memories.forms import RenameForm
 from memoryhub.web.memories.overrides import ask_reason

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from memoryhub.actions.core.sight import day_of
+from memoryhub.actions.core.rules.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import Effect, PathRule, PathRules, Verb
+from memoryhub.pure.path_rules import Effect, PathRule, PathRules, Verb
 from memoryhub.web.path_rules.sentences import names_in, sentence
 
 

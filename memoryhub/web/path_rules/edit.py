@@ -13,11 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.core.sight import day_of
+from memoryhub.actions.core.rules.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.stores.path_rules import RulesChanged
 from memoryhub.models import Memory, MemoryStore, Role
-from memoryhub.path_rules import (
+from memoryhub.pure.path_rules import (
     MOST_RULES,
     Effect,
     PathRule,
@@ -27,10 +27,10 @@ from memoryhub.path_rules import (
     condition_of,
     names_one_memory,
 )
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import LONGEST_NOTE, NoteForm
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people

@@ -9,9 +9,9 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub import retention_rules
 from memoryhub.models import MemoryStore
-from memoryhub.path_rules import (
+from memoryhub.pure import retention_rules
+from memoryhub.pure.path_rules import (
     LINES,
     LONGEST_REASON,
     MOST_A_SESSION,
@@ -25,7 +25,7 @@ from memoryhub.path_rules import (
     condition_of,
     names_one_memory,
 )
-from memoryhub.retention_rules import BadPattern
+from memoryhub.pure.retention_rules import BadPattern
 from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices, condition
 from memoryhub.web.retention import sentences as retention_words
 

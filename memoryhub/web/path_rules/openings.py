@@ -7,8 +7,8 @@ from datetime import date, datetime
 from django.db.models import OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from memoryhub.actions.core.path_rules import MOST_AT_ONCE
-from memoryhub.actions.core.sight import day_of
+from memoryhub.actions.core.rules.path_rules import MOST_AT_ONCE
+from memoryhub.actions.core.rules.sight import day_of
 from memoryhub.models import Proposal, ProposedChange
 from memoryhub.web.path_rules.past import Entry
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Subquery
 
-from memoryhub.actions.core import path_rules
-from memoryhub.actions.core.path_rules import MOST_AT_ONCE
-from memoryhub.actions.core.protected_lines import ProtectedLines
+from memoryhub.actions.core.rules import path_rules
+from memoryhub.actions.core.rules.path_rules import MOST_AT_ONCE
+from memoryhub.actions.core.rules.protected_lines import ProtectedLines
 from memoryhub.models import Memory, MemoryVersion, Operation
-from memoryhub.path_rules import NONE_MET, Condition, Lines, Met, Verb
-from memoryhub.text.line_removal import removes_lines
+from memoryhub.pure.path_rules import NONE_MET, Condition, Lines, Met, Verb
+from memoryhub.pure.text.line_removal import removes_lines
 
 MOST_COMPARED = 2_000
 """The most versions whose texts are compared with the texts before them, the newest ones."""

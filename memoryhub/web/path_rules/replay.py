@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import Decision, Doer, Effect, PathRules, Verb
-from memoryhub.path_rules.many import ManyPaths, TooMuchWork
-from memoryhub.protocol import results
-from memoryhub.web.common import removed_history
+from memoryhub.pure.path_rules import Decision, Doer, Effect, PathRules, Verb
+from memoryhub.pure.path_rules.many import ManyPaths, TooMuchWork
+from memoryhub.pure.protocol import results
+from memoryhub.web.common.versions import removed_history
 from memoryhub.web.path_rules.openings import Openings
 from memoryhub.web.path_rules.past import Entry, Made, Past
 

@@ -15,16 +15,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub import ids
-from memoryhub.actions.core.path_rules import WORDS, of_agent, of_memories
-from memoryhub.actions.core.protected_lines import ProtectedLines
-from memoryhub.actions.core.sight import day_of
+from memoryhub.actions.core.rules.path_rules import WORDS, of_agent, of_memories
+from memoryhub.actions.core.rules.protected_lines import ProtectedLines
+from memoryhub.actions.core.rules.sight import day_of
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, Role
-from memoryhub.path_rules import Condition, Decision, Doer, Lines, Met, PathRule, PathRules, Verb, of_json
-from memoryhub.protocol import results
+from memoryhub.pure import ids
+from memoryhub.pure.path_rules import Condition, Decision, Doer, Lines, Met, PathRule, PathRules, Verb, of_json
+from memoryhub.pure.protocol import results
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
 

@@ -6,9 +6,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from memoryhub.models import Agent, Key, MemoryStore, User
-from memoryhub.path_rules import Condition, Effect, Lines, Mismatch, PathRule, Verb
+from memoryhub.pure.path_rules import Condition, Effect, Lines, Mismatch, PathRule, Verb
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text.visible import without_hidden
 
 VERBS = {
     Verb.CREATE: gettext_lazy("create"),

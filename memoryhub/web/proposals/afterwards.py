@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from memoryhub.actions.history.undone import undoing
 from memoryhub.models import MemoryStore, Proposal, ProposalState
 from memoryhub.web.common import pages
-from memoryhub.web.common.undone import Undone
+from memoryhub.web.common.versions.undone import Undone
 
 MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
 

@@ -6,8 +6,8 @@ from django.db.models import Q
 
 from memoryhub.actions.review import assignments
 from memoryhub.models.proposals import ProposalQuerySet
-from memoryhub.text.filter_words import MINE, UNASSIGNED
-from memoryhub.web.common.mark_filter import MarkFilter
+from memoryhub.pure.text.filter_words import MINE, UNASSIGNED
+from memoryhub.web.common.filters.marks import MarkFilter
 
 
 def assigned_as(found: ProposalQuerySet, stores: Collection[str], marks: MarkFilter) -> ProposalQuerySet:

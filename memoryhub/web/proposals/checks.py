@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memoryhub.actions.core import limits
-from memoryhub.actions.core.limits import Limits
 from memoryhub.actions.core.plans import Plan
+from memoryhub.actions.core.rules import limits
+from memoryhub.actions.core.rules.limits import Limits
 from memoryhub.models import HubSettings, MemoryStore, Proposal, ProposalState, ProposedChange
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.path_rules.rules import rules_before
 from memoryhub.web.path_rules.sentences import names_in, sentence

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from memoryhub.actions.proposals.selected import Parts
-from memoryhub.web.common import text_lines
-from memoryhub.web.common.text_lines import Editable
+from memoryhub.web.common.texts import lines
+from memoryhub.web.common.texts.lines import Editable
 from memoryhub.web.proposals.hunks import left_out_of
 
 TEXT, NEWLINES = "text-", "newlines-"
@@ -30,7 +30,7 @@ def parts_of(post: QueryDict) -> Parts:
     for name, value in post.items():
         memory = name.removeprefix(TEXT)
         if name.startswith(TEXT) and memory != post.get(DISCARD):
-            texts[memory] = text_lines.from_textarea(str(value), post.get(NEWLINES + memory, text_lines.LF))
+            texts[memory] = lines.from_textarea(str(value), post.get(NEWLINES + memory, lines.LF))
             if "\0" in texts[memory]:
                 raise ValueError(memory)
     return Parts(left_out_of(post), texts)
@@ -38,4 +38,4 @@ def parts_of(post: QueryDict) -> Parts:
 
 def editors(texts: Mapping[str, str], opened: str = "") -> dict[str, Editor]:
     """Return the editors of some texts by memory; `opened` is the memory whose editor has just been opened."""
-    return {memory: Editor(memory, text_lines.to_textarea(text), memory == opened) for memory, text in texts.items()}
+    return {memory: Editor(memory, lines.to_textarea(text), memory == opened) for memory, text in texts.items()}

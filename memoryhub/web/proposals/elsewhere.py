@@ -18,9 +18,9 @@ from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.selected import offered
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import Memory, MemoryStore, MemoryText, Proposal
-from memoryhub.text.repeated import Lines, Repeated
+from memoryhub.pure.text.repeated import Lines, Repeated
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of
 

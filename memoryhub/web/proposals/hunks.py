@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.core.plans import Change
 from memoryhub.actions.proposals.selected import may_select, offered
-from memoryhub.text.diffs import Diff
-from memoryhub.web.common.comparisons import Heads
+from memoryhub.pure.text.diffs import Diff
+from memoryhub.web.common.versions.comparisons import Heads
 
 MOST_TICKS = 200
 """The most ticks of a page. A memory whose hunks have no ticks is merged or left out as a whole."""

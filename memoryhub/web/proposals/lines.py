@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.comments.on_proposals import Draft, Place
 from memoryhub.models import Comment, MemoryStore
-from memoryhub.text.diffs import Gap, unified
+from memoryhub.pure.text.diffs import Gap, unified
 from memoryhub.web.comments.threads import Thread, for_forms
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request

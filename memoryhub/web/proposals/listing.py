@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import MemoryStore, Proposal, ProposalState, Role
-from memoryhub.text.filter_words import MINE, UNASSIGNED
+from memoryhub.pure.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store, person
-from memoryhub.web.common.mark_filter import MarkFilter
+from memoryhub.web.common.filters.marks import MarkFilter
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of

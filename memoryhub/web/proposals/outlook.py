@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from memoryhub.actions.core.plans import Plan, in_parts
 from memoryhub.actions.proposals.plan import PLAN_WORK, proposal_plan
 from memoryhub.models import Finding, MemoryStore
-from memoryhub.protocol import paths
-from memoryhub.text.matching import Work
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.text.matching import Work
 from memoryhub.web.proposals import preview
 from memoryhub.web.proposals.preview import Row as Changed
 from memoryhub.web.proposals.rows import Row

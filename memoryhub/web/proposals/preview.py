@@ -9,15 +9,15 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.core.plans import Change, Choice, Plan, Problem, State
 from memoryhub.actions.core.proposing import MOST_CHANGES
-from memoryhub.actions.core.ruling import Ruling, ruling
+from memoryhub.actions.core.rules.ruling import Ruling, ruling
 from memoryhub.actions.findings.findings import fingerprint, recorded
 from memoryhub.actions.proposals.selected import offered
 from memoryhub.models import HubSettings, MemoryStore
-from memoryhub.sensitive import Action, Span, line_of
-from memoryhub.text.diffs import Diff
-from memoryhub.text.novelty import Novelty
-from memoryhub.web.common import kinds, masking
-from memoryhub.web.common.comparisons import Heads, Lined
+from memoryhub.pure.sensitive import Action, Span, line_of
+from memoryhub.pure.text.diffs import Diff
+from memoryhub.pure.text.novelty import Novelty
+from memoryhub.web.common.texts import kinds, masking
+from memoryhub.web.common.versions.comparisons import Heads, Lined
 from memoryhub.web.proposals.editing import Editor
 from memoryhub.web.proposals.rows import Outline
 from memoryhub.web.undo import rows as plan_rows

@@ -26,18 +26,19 @@ from memoryhub.actions.proposals.selected import WHOLE, Parts, selected, to_edit
 from memoryhub.actions.review.decisions import claim_proposal
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, Proposal, ProposalState, Role
-from memoryhub.path_rules import of_json
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.path_rules import of_json
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.comments.on_proposal import of_proposal
 from memoryhub.web.comments.refusals import REFUSALS, why
 from memoryhub.web.comments.threads import for_forms
-from memoryhub.web.common import pages, undo_banner
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common import pages
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import May, came_from, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import in_words
-from memoryhub.web.common.undone import Undone
+from memoryhub.web.common.versions import undo_banner
+from memoryhub.web.common.versions.undone import Undone
 from memoryhub.web.proposals import preview
 from memoryhub.web.proposals.afterwards import MERGED, undone_of
 from memoryhub.web.proposals.checks import checked

@@ -18,17 +18,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
-from memoryhub import ids
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.plans import PlanChanged
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import MemoryStore, Proposal, ProposalState, Role
-from memoryhub.path_rules import of_json
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import ids
+from memoryhub.pure.path_rules import of_json
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from posixpath import commonpath, dirname
 from urllib.parse import urlencode
 
-from memoryhub.path_rules import Effect, PathRule, Verb
+from memoryhub.pure.path_rules import Effect, PathRule, Verb
 from memoryhub.web.proposals.rows import Row
 
 _VERBS = {

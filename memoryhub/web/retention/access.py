@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 
 from memoryhub.models import MemoryStore, RetentionPolicy, Role, Run
-from memoryhub.web.common.access import View, missing_if_deleted, person
+from memoryhub.web.common.guards.access import View, missing_if_deleted, person
 from memoryhub.web.common.request import Request
 
 

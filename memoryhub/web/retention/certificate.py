@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.retention import certificate, policies
 from memoryhub.models import MemoryStore, RetentionPolicy, Role
-from memoryhub.retention_rules import DEFAULT_GRACE_DAYS
+from memoryhub.pure.retention_rules import DEFAULT_GRACE_DAYS
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import attachment
 from memoryhub.web.retention import sentences

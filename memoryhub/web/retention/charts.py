@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts
 from memoryhub.actions.retention import weeks
-from memoryhub.retention_rules import Policy
-from memoryhub.retention_rules.weeks import Weeks
+from memoryhub.pure import charts
+from memoryhub.pure.retention_rules import Policy
+from memoryhub.pure.retention_rules.weeks import Weeks
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, number
 
 WEEKS = 12

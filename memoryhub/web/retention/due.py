@@ -6,13 +6,13 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from memoryhub import retention_rules
-from memoryhub.actions.core import holds
-from memoryhub.actions.core.holds import Holds
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.core.rules.holds import Holds
 from memoryhub.actions.retention import policies, rehearsal
 from memoryhub.models import Directory, Hold, HoldKind, Memory
-from memoryhub.protocol import paths
-from memoryhub.retention_rules import Due, Facts, Policy
+from memoryhub.pure import retention_rules
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.retention_rules import Due, Facts, Policy
 from memoryhub.web.retention import sentences
 
 MOST = 6

@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub import retention_rules
-from memoryhub.actions.core.holds import holds_of
+from memoryhub.actions.core.rules.holds import holds_of
 from memoryhub.actions.retention import policies
 from memoryhub.models import Directory, Memory, MemoryStore, Role
-from memoryhub.retention_rules import Policy
+from memoryhub.pure import retention_rules
+from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.retention import sentences as retention_words
 from memoryhub.web.retention.due import fate_of, kept_by, over

@@ -9,9 +9,9 @@ from django import forms
 from django.forms import BoundField
 from django.utils.translation import gettext, gettext_lazy as _
 
-from memoryhub import retention_rules
 from memoryhub.actions.retention.policies import MOST_DAYS, MOST_VERSIONS, PolicySettings
-from memoryhub.retention_rules import BadPattern
+from memoryhub.pure import retention_rules
+from memoryhub.pure.retention_rules import BadPattern
 from memoryhub.web.retention import sentences
 
 RULES = (

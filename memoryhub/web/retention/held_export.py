@@ -5,10 +5,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.transfer import held
+from memoryhub.actions.transfer.exporting import held
 from memoryhub.models import Hold, MemoryStore, Role
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import attachment
 from memoryhub.web.retention.holds import row_of

@@ -9,7 +9,7 @@ from django.urls import reverse
 from memoryhub.actions.retention import policies, rehearsal, weeks as week_by_week
 from memoryhub.actions.retention.rehearsal import Item, Totals
 from memoryhub.models import Memory, MemoryStore
-from memoryhub.retention_rules import Policy
+from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common.pictures import Picture
 from memoryhub.web.retention import sentences
 from memoryhub.web.retention.charts import coming, past

@@ -21,13 +21,13 @@ from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import MemoryStore, RetentionPolicy, Role
-from memoryhub.retention_rules import DEFAULT_GRACE_DAYS, Policy
+from memoryhub.pure.retention_rules import DEFAULT_GRACE_DAYS, Policy
 from memoryhub.templatetags.visible import visible
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store, superuser_only
+from memoryhub.web.common.guards.access import act, in_store, superuser_only
+from memoryhub.web.common.guards.second import guard
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.second import guard
 from memoryhub.web.retention import sentences
 from memoryhub.web.retention.access import of_policy
 from memoryhub.web.retention.explain import about_pattern

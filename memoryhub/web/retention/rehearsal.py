@@ -13,12 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.actions.retention import policies, rehearsal
 from memoryhub.actions.retention.rehearsal import Item
-from memoryhub.actions.transfer.export_entries import export_table
-from memoryhub.chain import moment
+from memoryhub.actions.transfer.exporting.entries import export_table
 from memoryhub.models import Memory, MemoryStore, RetentionPolicy, Role
-from memoryhub.retention_rules import Policy
+from memoryhub.pure.chain import moment
+from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
 from memoryhub.web.retention import rows

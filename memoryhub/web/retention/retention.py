@@ -15,12 +15,13 @@ from django.views.decorators.http import require_safe
 from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import HubSettings, Memory, MemoryStore, RetentionPolicy, Role, Run, RunItem
-from memoryhub.retention_rules import DEFAULT_GRACE_DAYS
+from memoryhub.pure.retention_rules import DEFAULT_GRACE_DAYS
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store, person, superuser_only
+from memoryhub.web.common.guards.access import in_store, person, superuser_only
 from memoryhub.web.common.request import Request
-from memoryhub.web.retention import rows as retention_rows, runs_rows, sentences as retention_words
+from memoryhub.web.retention import rows as retention_rows, sentences as retention_words
 from memoryhub.web.retention.forms import query
+from memoryhub.web.retention.runs import rows as runs_rows
 
 EVERY = timedelta(hours=1)
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import retention_rules
-from memoryhub.retention_rules import BadPattern, Candidate, Policy
+from memoryhub.pure import retention_rules
+from memoryhub.pure.retention_rules import BadPattern, Candidate, Policy
 
 
 def days(count: int) -> str:

@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
-from memoryhub import ids
 from memoryhub.actions.review import assignments
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import MemoryStore, Proposal, User
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.pure import ids
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import version_of

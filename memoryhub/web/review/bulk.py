@@ -12,15 +12,15 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
-from memoryhub import ids
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import OF_SEVERAL, VERBS, Verb
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.guards.access import act, person, signed_in
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request

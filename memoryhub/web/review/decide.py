@@ -18,17 +18,17 @@ from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
 from memoryhub.models import MemoryStore, MemoryVersion, Proposal
 from memoryhub.models.audit import LAST_SEQ
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.findings import open_findings
 from memoryhub.templatetags.visible import visible
-from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.tool_errors import for_people, in_words
-from memoryhub.web.common.undo_banner import flag_link
 from memoryhub.web.common.versions import version_of
+from memoryhub.web.common.versions.undo_banner import flag_link
 from memoryhub.web.review import acts
 from memoryhub.web.review.items import Item, in_diffs, items_of
 from memoryhub.web.review.queries import Row

@@ -26,12 +26,12 @@ from memoryhub.actions.proposals import decide
 from memoryhub.actions.review.verbs import ANSWERS, VERBS, WHO, Verb
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, Role, User
 from memoryhub.models.audit import LAST_SEQ
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.audit.filters import NO_FILTER
 from memoryhub.web.audit.queries import Page, Search, older_page
 from memoryhub.web.audit.rows import Row, rows_of
 from memoryhub.web.audit.sentences import told_of
-from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common.guards.access import act, person, signed_in
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request

@@ -7,14 +7,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from memoryhub import ids
 from memoryhub.models import Memory
-from memoryhub.text.filter_words import MINE, NOT, UNASSIGNED, UNREVIEWED
+from memoryhub.pure import ids
+from memoryhub.pure.text.filter_words import MINE, NOT, UNASSIGNED, UNREVIEWED
 from memoryhub.web.audit import filters
 from memoryhub.web.audit.queries import Search
-from memoryhub.web.common.filter_keys import PROPOSAL, VERSION
 from memoryhub.web.common.filters import KeyValues, Malformed
-from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter, mark_filter
+from memoryhub.web.common.filters.keys import PROPOSAL, VERSION
+from memoryhub.web.common.filters.marks import NO_MARKS, MarkFilter, mark_filter
 
 KEYS = ("store", "agent", "session", "memory", "path", "what", "is", "assigned", "when", "from", "to")
 SESSION, MEMORY = "session", "memory"

@@ -10,13 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from memoryhub import ids
 from memoryhub.actions.review import assignments, decisions
 from memoryhub.actions.review.verbs import FLAG, UNFLAG, WHO
 from memoryhub.models import MemoryStore, MemoryVersion, Review
+from memoryhub.pure import ids
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_GET, require_safe
 
 from memoryhub.actions.review import assignments
 from memoryhub.models import MemoryStore, User
-from memoryhub.text.filter_words import MINE, UNASSIGNED
-from memoryhub.web.common.access import person, signed_in
-from memoryhub.web.common.filter_bar import bar_of
+from memoryhub.pure.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.filters.bar import bar_of
+from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores

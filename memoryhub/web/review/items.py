@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.actions.core.rules.holds import Holds, holds_of
 from memoryhub.actions.review.assignments import reviewers, standing
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import Since, since_approved
@@ -28,13 +28,13 @@ from memoryhub.models import (
     Session,
     User,
 )
-from memoryhub.text.diffs import REQUEST_WORK, Diff, shortened
-from memoryhub.text.matching import Work
-from memoryhub.web.common import masking
-from memoryhub.web.common.comparisons import Sides, sides
-from memoryhub.web.common.decided import decided
+from memoryhub.pure.text.diffs import REQUEST_WORK, Diff, shortened
+from memoryhub.pure.text.matching import Work
 from memoryhub.web.common.marks import UNMARKED, Marks, found_in, kept_by
+from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions import text_before, text_of
+from memoryhub.web.common.versions.comparisons import Sides, sides
+from memoryhub.web.common.versions.decided import decided
 from memoryhub.web.review.queries import Row
 from memoryhub.web.sessions.read_before import Read, Reads
 

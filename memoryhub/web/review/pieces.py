@@ -19,14 +19,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from memoryhub import ids
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import Verb
 from memoryhub.models import MemoryStore
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common.access import act, person
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.web.common.guards.access import act, person
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.pictures import number
 from memoryhub.web.common.request import Request

@@ -8,7 +8,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 
-from memoryhub import ids
+from memoryhub.pure import ids
 from memoryhub.web.common.pages import next_of
 from memoryhub.web.common.request import Request
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from memoryhub import ids
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange, Role, User
 from memoryhub.models.proposals import ProposalQuerySet
+from memoryhub.pure import ids
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
 from memoryhub.web.common.paging import BadPlace

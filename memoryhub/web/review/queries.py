@@ -14,10 +14,10 @@ from typing import NamedTuple, Protocol
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
-from memoryhub import ids
 from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion
 from memoryhub.models.memories import MemoryVersionQuerySet
-from memoryhub.text.filter_words import MINE
+from memoryhub.pure import ids
+from memoryhub.pure.text.filter_words import MINE
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
 from memoryhub.web.common.paging import BadPlace

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from django.db.models import OuterRef, Subquery
 
 from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion
-from memoryhub.web.common.kinds import SEVERITY, group_of
+from memoryhub.web.common.texts.kinds import SEVERITY, group_of
 from memoryhub.web.review.filters import Wanted
 from memoryhub.web.review.proposed import Proposals
 from memoryhub.web.review.queries import Row, matching

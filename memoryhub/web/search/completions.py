@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import HUB, Directory, MemoryStore, User
-from memoryhub.text.filter_words import NOT, PHRASES, quoted
-from memoryhub.text.folding import fold
-from memoryhub.text.path_index import words_of
-from memoryhub.web.common.access import person, signed_in
-from memoryhub.web.common.filter_keys import KEYS, shown
+from memoryhub.pure.text.filter_words import NOT, PHRASES, quoted
+from memoryhub.pure.text.folding import fold
+from memoryhub.pure.text.path_index import words_of
 from memoryhub.web.common.filters import LONGEST
+from memoryhub.web.common.filters.keys import KEYS, shown
+from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.search import names
 

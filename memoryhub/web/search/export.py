@@ -12,17 +12,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.core.tree import NoSuchStore
-from memoryhub.actions.transfer.export_entries import FOUND, export_table
-from memoryhub.chain import moment
+from memoryhub.actions.transfer.exporting.entries import FOUND, export_table
 from memoryhub.models import AuditEntry, MemoryStore
-from memoryhub.text.folding import found_lines
-from memoryhub.text.word_endings import texts_of
+from memoryhub.pure.chain import moment
+from memoryhub.pure.text.folding import found_lines
+from memoryhub.pure.text.word_endings import texts_of
 from memoryhub.web.audit.masking import not_curated
-from memoryhub.web.common import masking, pages
-from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common import pages
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.guards.access import act, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
+from memoryhub.web.common.texts import masking
 from memoryhub.web.search.candidates import OLD
 from memoryhub.web.search.filters import Query
 from memoryhub.web.search.scan import Hit, Place, scan

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from memoryhub.models import User
-from memoryhub.text.filter_words import NOT, Word
-from memoryhub.text.folding import fold
-from memoryhub.text.word_endings import Forms, forms
-from memoryhub.web.common.filter_keys import KEYS as EVERY
+from memoryhub.pure.text.filter_words import NOT, Word
+from memoryhub.pure.text.folding import fold
+from memoryhub.pure.text.word_endings import Forms, forms
 from memoryhub.web.common.filters import KeyValues, Malformed
-from memoryhub.web.common.mark_filter import mark_filter
+from memoryhub.web.common.filters.keys import KEYS as EVERY
+from memoryhub.web.common.filters.marks import mark_filter
 
 LONGEST = 500
 MOST_WORDS = 8

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.pure.text import visible
+from memoryhub.pure.text.folding import Span, spans
 from memoryhub.templatetags.visible import is_right_to_left
-from memoryhub.text import visible
-from memoryhub.text.folding import Span, spans
 
 _OF_PATH = re.compile("/|[^/]+")
 _NAMES = re.compile(" · |(?:(?! · ).)+", re.DOTALL)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from memoryhub.models import Agent, MemoryStore, Session, User
-from memoryhub.text.folding import fold
-from memoryhub.web.common.filter_names import people_visible_to
+from memoryhub.pure.text.folding import fold
+from memoryhub.web.common.filters.names import people_visible_to
 
 MOST_NAMES = 1000
 MOST_SESSIONS = 1000

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from memoryhub.text.filter_words import Term
-from memoryhub.text.spellings import NearSpellings
+from memoryhub.pure.text.filter_words import Term
+from memoryhub.pure.text.spellings import NearSpellings
 from memoryhub.web.search.filters import Query
 from memoryhub.web.search.scan import Place, Wanted, scan
 

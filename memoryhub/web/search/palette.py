@@ -14,17 +14,17 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub import ids
 from memoryhub.models import IdempotentCall, Key, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.text.path_index import words_of
-from memoryhub.text.spellings import is_long_enough
-from memoryhub.text.visible import without_hidden
+from memoryhub.pure import ids
+from memoryhub.pure.text.path_index import words_of
+from memoryhub.pure.text.spellings import is_long_enough
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.web.audit.filters import CALL
-from memoryhub.web.common.access import person, signed_in
-from memoryhub.web.common.erasers import who_erases
+from memoryhub.web.common.guards.access import person, signed_in
+from memoryhub.web.common.guards.erasers import who_erases
 from memoryhub.web.common.request import Request
-from memoryhub.web.search import finder_cache, keys, names, places
-from memoryhub.web.search.finder import MOST, rows_of, typed
+from memoryhub.web.search import keys, names, places
+from memoryhub.web.search.finder import MOST, cache, rows_of, typed
 from memoryhub.web.search.highlight import marked_names
 
 FEW = 6
@@ -193,9 +193,9 @@ def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
     """Yield groups with the paths of the store; if few paths match, also with the paths of other stores."""
     found = 0
-    seq = finder_cache.last_seq(user, store_id) if store_id else None
+    seq = cache.last_seq(user, store_id) if store_id else None
     if seq is not None:
-        entries = finder_cache.paths_of(store_id, seq).find(query, limit)
+        entries = cache.paths_of(store_id, seq).find(query, limit)
         found = len(entries)
         if entries:
             yield Group(_("Paths"), rows_of(store_id, entries, words))
@@ -204,8 +204,8 @@ def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: i
     until = time.perf_counter() + OTHERS_SECONDS
     others = MemoryStore.objects.visible_to(user).exclude(pk=store_id).by_name()
     for store in others.only("id", "name")[:OTHERS]:
-        seq = finder_cache.last_seq(user, store.id)
-        entries = finder_cache.paths_of(store.id, seq).find(query, limit - found) if seq is not None else []
+        seq = cache.last_seq(user, store.id)
+        entries = cache.paths_of(store.id, seq).find(query, limit - found) if seq is not None else []
         found += len(entries)
         if entries:
             label = _("Paths of %(store)s") % {"store": without_hidden(store.name)}

@@ -9,11 +9,12 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore
-from memoryhub.text.folding import chosen_lines, found_lines, spans, window
-from memoryhub.web.common import masking, pages
+from memoryhub.pure.text.folding import chosen_lines, found_lines, spans, window
+from memoryhub.web.common import pages
 from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
-from memoryhub.web.common.masking import Cover
-from memoryhub.web.common.text_lines import LINES as LINES_OF_A_PAGE
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.texts.lines import LINES as LINES_OF_A_PAGE
+from memoryhub.web.common.texts.masking import Cover
 from memoryhub.web.search.candidates import OLD
 from memoryhub.web.search.highlight import marked, marked_path, with_marks
 from memoryhub.web.search.scan import Hit

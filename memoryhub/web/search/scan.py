@@ -15,13 +15,13 @@ from django.core import signing
 from django.utils import timezone
 
 from memoryhub.models import AuditEntry, MemoryText
-from memoryhub.text.folding import fold
-from memoryhub.text.word_endings import Forms, missing
+from memoryhub.pure.text.folding import fold
+from memoryhub.pure.text.word_endings import Forms, missing
 from memoryhub.web.audit.filters import is_excluded
 from memoryhub.web.audit.queries import Search
-from memoryhub.web.common import masking
-from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter
+from memoryhub.web.common.filters.marks import NO_MARKS, MarkFilter
 from memoryhub.web.common.paging import BadPlace
+from memoryhub.web.common.texts import masking
 from memoryhub.web.search import candidates as search_rows
 from memoryhub.web.search.candidates import LIVE, OLD, TRASH, Key, Row
 

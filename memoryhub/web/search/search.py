@@ -14,17 +14,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import Directory, MemoryStore, User
-from memoryhub.text.spellings import is_long_enough
-from memoryhub.text.word_endings import texts_of
+from memoryhub.pure.text.spellings import is_long_enough
+from memoryhub.pure.text.word_endings import texts_of
 from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.audit.unknown_authors import Unknown, unknown_author
-from memoryhub.web.common.access import person, signed_in
-from memoryhub.web.common.erasers import who_erases
-from memoryhub.web.common.filter_bar import bar_of
-from memoryhub.web.common.filter_keys import base
 from memoryhub.web.common.filters import Malformed
-from memoryhub.web.common.mark_filter import mark_filter
+from memoryhub.web.common.filters.bar import bar_of
+from memoryhub.web.common.filters.keys import base
+from memoryhub.web.common.filters.marks import mark_filter
+from memoryhub.web.common.guards.access import person, signed_in
+from memoryhub.web.common.guards.erasers import who_erases
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows, shows_of_stores

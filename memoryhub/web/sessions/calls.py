@@ -12,16 +12,16 @@ from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Review, Session, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.kinds import proposal_in
-from memoryhub.protocol.results import PROPOSED
-from memoryhub.text.diffs import shortened
+from memoryhub.pure.protocol.kinds import proposal_in
+from memoryhub.pure.protocol.results import PROPOSED
+from memoryhub.pure.text.diffs import shortened
 from memoryhub.web.audit.entry import Change, call_of, changes_of, in_input, of_changes
 from memoryhub.web.audit.masking import Entries, memories_there
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from memoryhub.web.audit.rows import error_of, memory_url
-from memoryhub.web.common import removed_history
-from memoryhub.web.common.decided import decided
 from memoryhub.web.common.tool_errors import of_call
+from memoryhub.web.common.versions import removed_history
+from memoryhub.web.common.versions.decided import decided
 from memoryhub.web.sessions.passages import Passage, passages
 
 PAGE = 50

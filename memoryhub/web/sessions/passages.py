@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.models import MemoryText, MemoryVersion
-from memoryhub.sensitive import Span
-from memoryhub.text import visible
-from memoryhub.web.common import masking
-from memoryhub.web.common.highlights import by_line, marked
+from memoryhub.pure.sensitive import Span
+from memoryhub.pure.text import visible
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.texts.highlights import by_line, marked
 
 MOST_LINES = 8
 LONGEST = 300

@@ -15,12 +15,13 @@ from django.views.decorators.http import require_GET
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.web.common import pages, removed_history
-from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common import pages
+from memoryhub.web.common.guards.access import in_store, person, signed_in
 from memoryhub.web.common.marks import UNMARKED, Marks
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores
+from memoryhub.web.common.versions import removed_history
 from memoryhub.web.sessions import known
 from memoryhub.web.sessions.before import sessions_before
 from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, in_calls, is_proposal, stores_of

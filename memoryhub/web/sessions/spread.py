@@ -7,11 +7,11 @@ from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import History, Texts
 from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.text import blame as lines_of
-from memoryhub.text.line_sets import LineSet
+from memoryhub.pure.text import blame as lines_of
+from memoryhub.pure.text.line_sets import LineSet
 from memoryhub.web.sessions.copied import was_copied
-from memoryhub.web.sessions.readers_groups import Write, by_reader, groups
-from memoryhub.web.sessions.readers_query import Entry, Wanted, older_page
+from memoryhub.web.sessions.readers.groups import Write, by_reader, groups
+from memoryhub.web.sessions.readers.query import Entry, Wanted, older_page
 
 MOST_VERSIONS = 50
 MOST_READS = 50

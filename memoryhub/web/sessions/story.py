@@ -10,8 +10,8 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, Session
-from memoryhub.web.common import kinds
 from memoryhub.web.common.acts import act_words
+from memoryhub.web.common.texts import kinds
 from memoryhub.web.sessions.calls import Call, Calls
 from memoryhub.web.sessions.known import Known, Piece, known_before
 

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from memoryhub.web.sessions import readers, session
+from memoryhub.web.sessions import session
+from memoryhub.web.sessions.readers import readers
 
 urlpatterns = [
     path("stores/<slug:store_id>/memories/<slug:memory_id>/readers", readers.readers, name="readers"),

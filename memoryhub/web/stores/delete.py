@@ -16,13 +16,13 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.stores import delete as deleting
 from memoryhub.models import Hold, KeyStore, Member, Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import NameTypedForm, NoteForm
+from memoryhub.web.common.guards.access import act, in_store, person
+from memoryhub.web.common.guards.second import guard, note_of
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.second import guard, note_of
 from memoryhub.web.common.tool_errors import for_people
 
 MOST_COUNTED = 10_000

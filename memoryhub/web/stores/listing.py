@@ -12,8 +12,8 @@ from django.http import QueryDict
 from memoryhub.models import AuditEntry, Member, MemoryStore, MemoryVersion, Role, User
 from memoryhub.models.stores import MemoryStoreQuerySet
 from memoryhub.web.dashboards.stores import Facts, facts_of
-from memoryhub.web.stores import usage
-from memoryhub.web.stores.usage import Meter
+from memoryhub.web.stores.limits import usage
+from memoryhub.web.stores.limits.usage import Meter
 
 SIZE = 25
 ACTIVE, ARCHIVED, ALL = "active", "archived", "all"

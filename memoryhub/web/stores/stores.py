@@ -11,16 +11,17 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.stores import stores
 from memoryhub.models import MemoryStore, Role
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import by, in_store, person, signed_in, superuser_only
 from memoryhub.web.common.forms import NameTypedForm
+from memoryhub.web.common.guards.access import by, in_store, person, signed_in, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.stores import listing as stores_listing, usage
+from memoryhub.web.stores import listing as stores_listing
 from memoryhub.web.stores.forms import GENERAL, StoreForm
+from memoryhub.web.stores.limits import usage
 
 
 @require_safe

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from memoryhub.web.stores import delete, limits, members, members_keys, stores
+from memoryhub.web.stores import delete, limits, members, stores
+from memoryhub.web.stores.members import keys
 
 urlpatterns = [
     path("stores/<slug:store_id>/members", members.members, name="members"),
@@ -14,7 +15,7 @@ urlpatterns = [
         members.withdraw,
         name="withdraw_store_invitation",
     ),
-    path("stores/<slug:store_id>/keys", members_keys.store_keys, name="store_keys"),
+    path("stores/<slug:store_id>/keys", keys.store_keys, name="store_keys"),
     path("stores", stores.listing, name="stores"),
     path("stores/new", stores.new, name="new_store"),
     path("stores/<slug:store_id>/settings", stores.edit, name="edit_store"),

@@ -11,7 +11,6 @@ from django.db.models import OuterRef, Q, Subquery
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import ids
 from memoryhub.models import (
     AuditEntry,
     Import,
@@ -30,6 +29,7 @@ from memoryhub.models import (
 )
 from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryQuerySet
+from memoryhub.pure import ids
 from memoryhub.web.background.background import rows as background_rows
 from memoryhub.web.review.items import roles_in
 

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from memoryhub import ids
 from memoryhub.actions.comments import notices
 from memoryhub.actions.review import assignments
 from memoryhub.models import Comment, Memory, MemoryStore, Notice, Proposal, Review, User
+from memoryhub.pure import ids
 
 SIZE = 8
 LONGEST = 280

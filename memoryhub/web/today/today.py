@@ -12,13 +12,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.models import MemoryStore, MemoryVersion
 from memoryhub.web.accounts import second_person
-from memoryhub.web.common.access import person, signed_in, superuser_only
+from memoryhub.web.common.guards.access import person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import SeeOther, asked
 from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.findings.rows import in_rows
 from memoryhub.web.review.inbox import visible_stores
-from memoryhub.web.stores import usage
+from memoryhub.web.stores.limits import usage
 from memoryhub.web.today import changed, dangerous, for_you, waiting
 from memoryhub.web.today.first_steps import Step, first_steps
 

@@ -13,8 +13,8 @@ from django.urls import reverse
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.actions.verification.entries import ANY_SESSION
 from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Role, Session, User
-from memoryhub.text.filter_words import NOT
-from memoryhub.web.common.filter_keys import VERSION
+from memoryhub.pure.text.filter_words import NOT
+from memoryhub.web.common.filters.keys import VERSION
 from memoryhub.web.proposals.rows import Row as Heading
 from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.proposed import oldest_open

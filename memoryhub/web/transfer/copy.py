@@ -12,16 +12,16 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.hub.disk_space import DiskFull
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.actions.transfer import exporting, importing, sources
+from memoryhub.actions.transfer import exporting, importing
 from memoryhub.actions.transfer.exporting import NotDone, Wanted
-from memoryhub.actions.transfer.importing import Brought
+from memoryhub.actions.transfer.importing import Brought, sources
 from memoryhub.models import Import, ImportState, MemoryStore, Role
-from memoryhub.transfer.bundle import Refused
-from memoryhub.web.common.access import act, by, in_store, person, superuser_only
+from memoryhub.pure.transfer.bundle import Refused
+from memoryhub.web.common.guards.access import act, by, in_store, person, superuser_only
 from memoryhub.web.common.pages import context, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form, spend_form

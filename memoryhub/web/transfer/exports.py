@@ -12,13 +12,14 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
 from memoryhub.models import AuditChain, Comment, Directory, MemoryStore, Proposal, Role
-from memoryhub.protocol import paths
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common import addresses, masking
-from memoryhub.web.common.access import act, in_store
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.web.common import addresses
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import attachment
+from memoryhub.web.common.texts import masking
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.findings.findings import NeedsReason
 from memoryhub.models import AuditEntry, Key, MemoryStore, Role
 from memoryhub.models.audit import ActorKind
+from memoryhub.pure.text import keeping
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
-from memoryhub.text import keeping
-from memoryhub.text.visible import without_hidden
 from memoryhub.web.audit.entry import call_of, in_input
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.memories.overrides import ask_reason

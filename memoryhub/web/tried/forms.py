@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy as _
 
-from memoryhub import strict_json
-from memoryhub.protocol import paths
+from memoryhub.pure import strict_json
+from memoryhub.pure.protocol import paths
 from memoryhub.web.memories.forms import ReasonForm
 
 JSON = "json"

@@ -6,26 +6,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memoryhub import ids
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.trial import without_effect
+from memoryhub.actions.core.transactions.trial import without_effect
 from memoryhub.actions.memories import calls, curation, trials
 from memoryhub.actions.memories.calls import NotRun
 from memoryhub.machines.errors import Problem
 from memoryhub.machines.requests import stopwatch
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryText, MemoryVersion, Proposal, ProposedChange
-from memoryhub.protocol.commands import View
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.kinds import proposal_in
-from memoryhub.text.diffs import REQUEST_WORK, Diff
-from memoryhub.text.matching import Work
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.commands import View
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.kinds import proposal_in
+from memoryhub.pure.text.diffs import REQUEST_WORK, Diff
+from memoryhub.pure.text.matching import Work
 from memoryhub.tool import ToolUse, execute
 from memoryhub.web.audit.answer import answer_of
 from memoryhub.web.audit.entry import Call, Change, call_of, changes_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.names import names_in
 from memoryhub.web.audit.sentences import told_of, words_of
-from memoryhub.web.common import masking
+from memoryhub.web.common.texts import masking
 
 MOST_VERSIONS = 100
 TOOL_USE = "toolu_"

@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from memoryhub.actions.core.audit import Actor
-from memoryhub.actions.core.sight import sees, sight_in
+from memoryhub.actions.core.rules.sight import sees, sight_in
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
-from memoryhub.path_rules import Verb
-from memoryhub.protocol import paths
-from memoryhub.protocol.commands import WRITES
-from memoryhub.protocol.errors import ToolError
-from memoryhub.protocol.kinds import Kind, kind_of
+from memoryhub.pure.path_rules import Verb
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.commands import WRITES
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.protocol.kinds import Kind, kind_of
 
 MOST_LOOKED_AT = 20
 """How many versions of the memories of a call are searched for one that others made."""

@@ -10,18 +10,18 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from memoryhub import ids
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.trial import without_effect
+from memoryhub.actions.core.transactions.trial import without_effect
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.memories import calls, trials
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.models import Access, AuditEntry, Door, Key, MemoryStore, MemoryVersion, Session
 from memoryhub.models.audit import LAST_SEQ, ActorKind
-from memoryhub.protocol.results import COMMANDS, PROPOSED
-from memoryhub.text import diffs, keeping
-from memoryhub.text.diffs import Diff
+from memoryhub.pure import ids
+from memoryhub.pure.protocol.results import COMMANDS, PROPOSED
+from memoryhub.pure.text import diffs, keeping
+from memoryhub.pure.text.diffs import Diff
 from memoryhub.web.audit.answer import answer_of, is_redacted
 from memoryhub.web.audit.entry import Call, call_of
 from memoryhub.web.audit.masking import Entries

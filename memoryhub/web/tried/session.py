@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.core.plans import TooMuch
 from memoryhub.models import AuditEntry, Key, MemoryStore, Role, Session
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.tool_errors import in_words

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.history.apply_plan import Plan
 from memoryhub.models import MemoryStore, User
-from memoryhub.web.common import closing
-from memoryhub.web.common.access import person
+from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
+from memoryhub.web.common.versions import closing
 from memoryhub.web.undo import rows
 from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
 from memoryhub.web.undo.graph import drawn

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _, ngettext
 
-from memoryhub import charts
+from memoryhub.pure import charts
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.undo.spread import Reader, Source, Spread, Written
 

@@ -9,10 +9,11 @@ from django.http import QueryDict
 
 from memoryhub.actions.history.apply_plan import Change, Choice, Plan, State
 from memoryhub.models import AuditEntry, MemoryStore, MemoryText, MemoryVersion
-from memoryhub.text.diffs import REQUEST_WORK, Diff
-from memoryhub.text.matching import Work
-from memoryhub.web.common import masking, pages
-from memoryhub.web.common.comparisons import Sides
+from memoryhub.pure.text.diffs import REQUEST_WORK, Diff
+from memoryhub.pure.text.matching import Work
+from memoryhub.web.common import pages
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.versions.comparisons import Sides
 from memoryhub.web.undo.form import MOST_ASKED, Given, Option, Words, effects_of, options, undo_words
 
 MOST_DIFFS = 50

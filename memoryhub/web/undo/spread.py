@@ -11,15 +11,15 @@ from memoryhub.actions.history.blame import Row, Texts
 from memoryhub.actions.memories import viewing
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, MemoryVersion, ReviewState, User
 from memoryhub.models.audit import ActorKind
-from memoryhub.sensitive import KINDS, Group as FindingGroup
-from memoryhub.text import blame as lines_of
-from memoryhub.text.carried import carried
-from memoryhub.text.changed_lines import Work
-from memoryhub.text.line_sets import LineSet
-from memoryhub.web.common import removed_history
+from memoryhub.pure.sensitive import KINDS, Group as FindingGroup
+from memoryhub.pure.text import blame as lines_of
+from memoryhub.pure.text.carried import carried
+from memoryhub.pure.text.changed_lines import Work
+from memoryhub.pure.text.line_sets import LineSet
+from memoryhub.web.common.versions import removed_history
 from memoryhub.web.sessions.copied import was_copied
-from memoryhub.web.sessions.readers_groups import Group, Write, by_reader, groups
-from memoryhub.web.sessions.readers_query import Entry, Seen, Wanted, older_page
+from memoryhub.web.sessions.readers.groups import Group, Write, by_reader, groups
+from memoryhub.web.sessions.readers.query import Entry, Seen, Wanted, older_page
 
 MOST_MEMORIES = 12
 MOST_VERSIONS = 50

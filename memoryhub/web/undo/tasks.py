@@ -12,13 +12,13 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Done, Plan
 from memoryhub.actions.transfer import importing
-from memoryhub.actions.transfer.preview import AFTER_MEMORIES
+from memoryhub.actions.transfer.importing.preview import AFTER_MEMORIES
 from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, Session, User
 from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
-from memoryhub.web.common.removed_history import Lost, lost_of
 from memoryhub.web.common.versions import memory_of, version_of
-from memoryhub.web.history import past
+from memoryhub.web.common.versions.removed_history import Lost, lost_of
+from memoryhub.web.history.moments import past
 from memoryhub.web.undo.spread import Spread, Ticks, spread_of
 
 Apply = Callable[[Mapping[str, Choice], str, Act, Ticks], Done]

@@ -14,14 +14,15 @@ from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done, Plan, PlanChanged, TooMuch
 from memoryhub.actions.review import decisions
 from memoryhub.models import Directory, MemoryStore, Role
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common import pages, undo_banner
-from memoryhub.web.common.access import act, in_store
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.web.common import pages
+from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.moment_addresses import Scope, of_restore
 from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
-from memoryhub.web.history import moment_choice
+from memoryhub.web.common.versions import undo_banner
+from memoryhub.web.history.moments import choice
 from memoryhub.web.undo import tasks
 from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, to_flag_words, undone_words
 from memoryhub.web.undo.tasks import Task
@@ -34,7 +35,7 @@ MOST_DIRECTORIES = 200
 @in_store(Role.VIEWER)
 def restore_moment(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
     """Restore the store, the directory `path` or the memory `memory` to its state after an entry."""
-    return _answer(request, store, tasks.to_moment(store, seq, moment_choice.scope_of(store, request.GET)))
+    return _answer(request, store, tasks.to_moment(store, seq, choice.scope_of(store, request.GET)))
 
 
 @require_http_methods(METHODS)

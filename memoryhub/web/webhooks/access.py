@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memoryhub.models import MemoryStore, Role, Webhook
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import View, person
+from memoryhub.web.common.guards.access import View, person
 from memoryhub.web.common.request import Request
 
 

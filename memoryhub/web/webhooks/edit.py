@@ -16,9 +16,9 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.webhooks import manage
 from memoryhub.actions.webhooks.manage import IsPaused, NoSuchWebhook, TooManyWebhooks
 from memoryhub.models import MemoryStore, Role, Webhook
-from memoryhub.outgoing import Refused
+from memoryhub.pure.outgoing import Refused
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.common.access import act, in_store, person, superuser_only
+from memoryhub.web.common.guards.access import act, in_store, person, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form, spend_form

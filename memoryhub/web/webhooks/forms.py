@@ -7,13 +7,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from memoryhub import outgoing
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import Webhook
-from memoryhub.outgoing import Refused
+from memoryhub.pure import outgoing
+from memoryhub.pure.outgoing import Refused
+from memoryhub.pure.webhook_rules.chat import is_of_chat
+from memoryhub.pure.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 from memoryhub.web.webhooks import sentences
-from memoryhub.webhook_rules.chat import is_of_chat
-from memoryhub.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 
 MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
 """Problems with an address that go away if private addresses are allowed."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
-from memoryhub.webhook_rules import chat
+from memoryhub.pure.webhook_rules import chat
 
 Words = str | Promise
 

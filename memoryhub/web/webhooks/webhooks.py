@@ -11,13 +11,13 @@ from django.views.decorators.http import require_safe
 from memoryhub.actions.webhooks import manage as actions
 from memoryhub.actions.webhooks.send import KEPT
 from memoryhub.models import Delivery, DeliveryState, MemoryStore, Role, Webhook
-from memoryhub.web.common.access import in_store, superuser_only
+from memoryhub.pure.webhook_rules.events import EVENTS
+from memoryhub.web.common.guards.access import in_store, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form
 from memoryhub.web.webhooks import rows as webhooks_rows, sentences
 from memoryhub.web.webhooks.access import context, of_webhook
 from memoryhub.web.webhooks.snippets import SNIPPETS
-from memoryhub.webhook_rules.events import EVENTS
 
 
 @require_safe

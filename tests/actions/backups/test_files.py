@@ -12,10 +12,10 @@ from pyrage import x25519
 
 from memoryhub.actions.backups import encryption
 from memoryhub.actions.backups.encryption import Keys, NotOpened
-from memoryhub.backups import archive
-from memoryhub.backups.archive import Damaged, Manifest
+from memoryhub.pure.backups import archive
+from memoryhub.pure.backups.archive import Damaged, Manifest
 from memoryhub.settings import text_of
-from tests.long import tried
+from tests.support.long import tried
 
 IDENTITY = x25519.Identity.generate()
 KEYS = Keys(recipient=str(IDENTITY.to_public()))

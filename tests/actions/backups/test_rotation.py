@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryhub.backups.names import Name, parsed
-from memoryhub.backups.rotation import Keep, superseded
+from memoryhub.pure.backups.names import Name, parsed
+from memoryhub.pure.backups.rotation import Keep, superseded
 
 NOW = datetime(2026, 6, 30, 3, 0, tzinfo=UTC)
 DAILY = [NOW - timedelta(days=days) for days in range(400)]

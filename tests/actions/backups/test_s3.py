@@ -13,7 +13,7 @@ import pytest
 
 from memoryhub.actions.backups import targets
 from memoryhub.actions.backups.databases import Failed
-from memoryhub.backups import s3
+from memoryhub.pure.backups import s3
 
 ACCOUNT = s3.Account("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
 EMPTY = hashlib.sha256(b"").hexdigest()

@@ -13,9 +13,9 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.stores import delete
 from memoryhub.actions.verification import verify
 from memoryhub.models import Comment, Door, Memory, MemoryStore, MemoryVersion, User
-from tests.fixtures import AT
+from tests.support.fixtures import AT
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -12,11 +12,11 @@ from django.db import OperationalError, connection
 from django.db.backends.signals import connection_created
 
 from memoryhub.actions import figures
-from memoryhub.actions.core import background, hub_clock
+from memoryhub.actions.core.hub import background, clock as hub_clock
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import runs
 from memoryhub.actions.transfer import importing
-from memoryhub.actions.verification import checkpoint_reading
+from memoryhub.actions.verification.checkpoints import reading
 from memoryhub.background import tasks
 from memoryhub.background.runner import Explained, Runner, Task
 from memoryhub.models import BackgroundTask, Figures, Installation
@@ -211,7 +211,7 @@ def test_a_clock_that_is_set_stops_neither_checkpoints_nor_figures_nor_retention
     clocks.pass_(3600)
     runner.run_due()
     assert Figures.objects.get().seq == 2 and len(looked) == 2
-    newest = [one for _, _, one in checkpoint_reading.Files(own_checkpoints) if one.chain == hub.store.id][-1]
+    newest = [one for _, _, one in reading.Files(own_checkpoints) if one.chain == hub.store.id][-1]
     assert newest.seq == 2
 
 

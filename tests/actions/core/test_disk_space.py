@@ -8,11 +8,11 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
-from memoryhub.actions.core import disk_space
+from memoryhub.actions.core.hub import disk_space
 from memoryhub.database import sqlite_files
 from memoryhub.models import AuditEntry, Memory
 from tests.api.harness import Hub
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with
 
 pytestmark = [

@@ -7,17 +7,17 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import ValidationError
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice
-from memoryhub.actions.memories import curation, selection, selection_moves, selection_restore
-from memoryhub.actions.memories.selection import Chosen
-from memoryhub.actions.memories.selection_restore import Thrown
+from memoryhub.actions.memories import curation, selection
+from memoryhub.actions.memories.selection import Chosen, moves, restore as selection_restore
+from memoryhub.actions.memories.selection.restore import Thrown
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import AuditEntry, Hold, HoldKind, Memory, MemoryStore, MemoryVersion
-from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.retention.stores import AGENT, BEGIN, DAY, YEAR, act, do, finished, memory, new_store
 from tests.api.harness import Hub
 
@@ -121,9 +121,7 @@ def test_nobody_removes_what_is_held(garden: MemoryStore) -> None:
         lambda: curation.rename(garden.pk, "/case", "/elsewhere", act(NOW)),
         lambda: curation.rename(garden.pk, "/case/deep", "/deep", act(NOW)),
         lambda: selection.delete(garden.pk, selected, selection.selected(garden.pk, selected).digest, act(NOW)),
-        lambda: selection_moves.move(
-            garden.pk, selected, "/n", selection_moves.move_plan(garden.pk, selected, "/n").digest, act(NOW)
-        ),
+        lambda: moves.move(garden.pk, selected, "/n", moves.move_plan(garden.pk, selected, "/n").digest, act(NOW)),
         lambda: apply_plan.restore(garden.pk, 1, {}, apply_plan.restore_plan(garden.pk, 1).digest, act(NOW)),
         lambda: apply_plan.undo(garden.pk, apply_plan.entry_versions(garden.pk, 2), {}, undo.digest, act(NOW)),
     )

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.limits import Limits, check
+from memoryhub.actions.core.rules.limits import Limits, check
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.limits import COLUMNS, LIMITS as LISTED
 from memoryhub.models import Door, Memory, MemoryStore
 from memoryhub.models.stores import Governed
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.limits import COLUMNS, LIMITS as LISTED
+from memoryhub.pure.protocol.errors import ToolError
 from tests.api.harness import AT, BY, Hub, contents, new_hub
 
 LIMITS = Limits(

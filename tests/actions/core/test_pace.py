@@ -6,8 +6,10 @@ import time
 import pytest
 from django.utils import timezone
 
-from memoryhub.actions.core import pace, transactions
-from memoryhub.actions.transfer import importing, writes
+from memoryhub.actions.core import transactions
+from memoryhub.actions.core.transactions import pace
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import writes
 from memoryhub.background.runner import Runner, Task
 from memoryhub.models import Import
 from tests.transfer import trips

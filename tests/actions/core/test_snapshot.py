@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.utils import DatabaseError
 
-from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.verification import checkpoints, verify as verification
 from memoryhub.actions.verification.derived import derived_problems
 from memoryhub.models import Memory

@@ -13,7 +13,7 @@ from django.db import IntegrityError, OperationalError, connection
 
 from memoryhub.actions.core import sql, transactions
 from memoryhub.actions.core.transactions import _commit, _Job, _Request
-from memoryhub.actions.core.turns import Lines
+from memoryhub.actions.core.transactions.turns import Lines
 from memoryhub.models import MemoryStore
 
 

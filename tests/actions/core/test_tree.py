@@ -9,7 +9,8 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import sql, statements as running, tree
+from memoryhub.actions.core import sql, tree
+from memoryhub.actions.core.sql import statements as running
 from memoryhub.actions.core.transactions import is_open, writing
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import housekeeping
@@ -24,10 +25,10 @@ from memoryhub.models import (
     MemoryVersion,
     Role,
 )
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.core.trees import ACT, directories, make, rename, root
 from tests.api.harness import BY, Hub, contents
-from tests.fixtures import new_person
+from tests.support.fixtures import new_person
 
 # ------------------------------------------------------------------------------------------------ counters
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions.core import transactions, turns
-from memoryhub.actions.core.transactions import _Job
-from memoryhub.actions.core.turns import Lines
+from memoryhub.actions.core import transactions
+from memoryhub.actions.core.transactions import _Job, turns
+from memoryhub.actions.core.transactions.turns import Lines
 
 
 def test_keys_take_turns_however_many_calls_one_of_them_has_waiting() -> None:

@@ -9,7 +9,7 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.erasure.places import Named, Terms
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import AuditEntry, Memory, MemoryStore, User
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from memoryhub.web.path_rules.rules import saved_by
 from tests.api.harness import Hub
 from tests.web.memories.pages import act, write

@@ -5,7 +5,6 @@ from django.apps import apps
 from django.db import models
 from django.test import Client
 
-from memoryhub import retention_rules
 from memoryhub.actions.claude_runs import presets
 from memoryhub.actions.erasure import erasure, places
 from memoryhub.actions.erasure.elsewhere import ELSEWHERE
@@ -23,10 +22,11 @@ from memoryhub.models import (
     User,
     Webhook,
 )
-from memoryhub.path_rules import Effect, PathRule
-from tests.fixtures import signed_in
+from memoryhub.pure import retention_rules
+from memoryhub.pure.path_rules import Effect, PathRule
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import act, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ import pytest
 from memoryhub.actions.findings import rules, scans
 from memoryhub.actions.verification import verify
 from memoryhub.models import Finding, FindingState, MemoryStore, MemoryVersion, User
-from tests.fixtures import AT
+from tests.support.fixtures import AT
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
 from tests.web.retention.pages import policy, ran

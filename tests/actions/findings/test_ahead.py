@@ -4,12 +4,12 @@ from importlib import import_module
 
 import pytest
 
-from memoryhub import sensitive
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.transactions import NotTogether
 from memoryhub.actions.findings import ahead
 from memoryhub.models import Memory
-from memoryhub.sensitive import TooMuch, look
+from memoryhub.pure import sensitive
+from memoryhub.pure.sensitive import TooMuch, look
 from tests.api.harness import assert_audit_is_right, contents, newest_entry
 from tests.api.rules import CARD, findings_of, hub_with
 
@@ -23,7 +23,7 @@ MANY = "".join(f"token: abc{number}def\n" for number in range(60))
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
     """The length of each text that was searched, and whether a transaction was open."""
     found: list[tuple[int, bool]] = []
-    novelty = import_module("memoryhub.text.novelty")
+    novelty = import_module("memoryhub.pure.text.novelty")
 
     def spied(text: str, *rest: object) -> object:
         found.append((len(text), transactions.is_open()))

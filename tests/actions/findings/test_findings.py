@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memoryhub import sensitive
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import NeedsReason
 from memoryhub.actions.history import apply_plan, revert as reverting
-from memoryhub.actions.memories import curation, selection, selection_moves, selection_restore
+from memoryhub.actions.memories import curation, selection
+from memoryhub.actions.memories.selection import moves as selection_moves, restore as selection_restore
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, Door, Finding, FindingState, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure import sensitive
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.core.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, contents, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, findings_of, found, hub_with, set_rules, where_stored
-from tests.fixtures import new_person, signed_in
+from tests.support.fixtures import new_person, signed_in
 
 pytestmark = pytest.mark.django_db
 

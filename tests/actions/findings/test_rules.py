@@ -5,10 +5,10 @@ import json
 import pytest
 
 from memoryhub.actions.core.audit import Act
-from memoryhub.actions.core.ruling import ruling
+from memoryhub.actions.core.rules.ruling import ruling
 from memoryhub.actions.findings.rules import UnknownRule, actions_of, save_rules
 from memoryhub.models import HUB, AuditEntry, HubSettings, MemoryStore
-from memoryhub.sensitive import KINDS, Action
+from memoryhub.pure.sensitive import KINDS, Action
 from tests.api.harness import BY, Hub, assert_audit_is_right, newest_entry
 
 ACT = Act(**BY)

@@ -20,8 +20,8 @@ from memoryhub.models import (
     Scan,
     ScanState,
 )
-from tests.fixtures import AT, BY
-from tests.write_guard import arranging
+from tests.support.fixtures import AT, BY
+from tests.support.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

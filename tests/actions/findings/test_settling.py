@@ -14,8 +14,8 @@ from memoryhub.models import AuditEntry, Door, Finding, FindingState, Memory, Me
 from tests.actions.core.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, findings_of, found, where_stored
-from tests.fixtures import new_person
-from tests.write_guard import tampering
+from tests.support.fixtures import new_person
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -8,12 +8,12 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import commands, curation
 from memoryhub.models import Agent, Door, Memory, MemoryStore, MemoryVersion, Session, User
-from memoryhub.protocol import paths
-from memoryhub.protocol.commands import parse
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.commands import parse
+from memoryhub.pure.protocol.errors import ToolError
 from tests.api.harness import AT, new_agent, new_store
 from tests.protocol.dictionary_hub import DictionaryHub
-from tests.write_guard import arranging
+from tests.support.write_guard import arranging
 
 PLACES = ("/a", "/b", "/d/a", "/d/b", "/d/e/c", "/d/e/名", "/f/a", "/x")
 DIRECTORIES = ("/d", "/d/e", "/f", "/g")

@@ -8,9 +8,9 @@ from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice
 from memoryhub.actions.verification import verify
 from memoryhub.models import Memory, MemoryVersion
-from memoryhub.protocol import paths
+from memoryhub.pure.protocol import paths
 from tests.actions.history.histories import PERSON, History, tree_now
-from tests.long import tried
+from tests.support.long import tried
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

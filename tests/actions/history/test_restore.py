@@ -10,10 +10,10 @@ from memoryhub.actions.history.apply_plan import Choice, PlanChanged
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Memory
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.history.histories import PERSON, History, ids_after, tree_after, tree_now
 from tests.api.harness import BY
-from tests.long import tried
+from tests.support.long import tried
 
 pytestmark = pytest.mark.django_db
 

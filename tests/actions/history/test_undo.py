@@ -12,10 +12,10 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation
 from memoryhub.models.memories import ReviewState
-from memoryhub.protocol.errors import ToolError
-from memoryhub.text.merging import merge
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.merging import merge
 from tests.actions.history.histories import PERSON, History, ids_after, tree_now
-from tests.long import tried
+from tests.support.long import tried
 
 pytestmark = pytest.mark.django_db
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.mail import alarms, digests, removals
 from memoryhub.models import Digest, Mail, MailChoice, MailKind, MemoryStore, Role, User
 from tests.actions.gardens import LATER, expire, garden
 from tests.actions.mail.test_outbox import outgoing, send_all, with_mail
-from tests.fixtures import BY, new_person
+from tests.support.fixtures import BY, new_person
 
 __all__ = ["garden", "outgoing", "with_mail"]
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -9,9 +9,9 @@ from django.core import mail as sent_mail
 
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.comments import comments, notices
-from memoryhub.actions.core import background, outbox
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.hub import background, outbox
+from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.mail import alarms, choices, digests, removals
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import policies
@@ -37,12 +37,12 @@ from memoryhub.models import (
     User,
     Webhook,
 )  # fmt: skip
-from memoryhub.protocol.commands import Create
+from memoryhub.pure.protocol.commands import Create
 from tests.actions.gardens import LATER, expire, garden
 from tests.actions.retention.stores import AGENT, PERSON, act as done_by, do, finished
-from tests.fixtures import AT, BY, new_person
-from tests.mailbox import mailbox
-from tests.write_guard import arranging
+from tests.support.fixtures import AT, BY, new_person
+from tests.support.mailbox import mailbox
+from tests.support.write_guard import arranging
 
 __all__ = ["garden", "mailbox"]
 pytestmark = pytest.mark.django_db

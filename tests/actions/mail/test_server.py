@@ -11,7 +11,7 @@ from django.core import mail as sent_mail
 from django.utils import timezone
 
 from memoryhub.actions.accounts import people
-from memoryhub.actions.core import background, outbox
+from memoryhub.actions.core.hub import background, outbox
 from memoryhub.actions.mail import sending
 from memoryhub.actions.verification import verify
 from memoryhub.background import mail as post
@@ -19,9 +19,9 @@ from memoryhub.background.runner import Explained, Runner, Task
 from memoryhub.models import HUB, Mail, MailKind, MailState, Memory, User
 from tests.actions.gardens import garden
 from tests.actions.mail.test_outbox import SECRET, memory, named, outgoing, send_all, with_mail
-from tests.fixtures import AT, BY
-from tests.mailbox import Mailbox, mailbox, silent_server, texts, use_server
-from tests.write_guard import arranging
+from tests.support.fixtures import AT, BY
+from tests.support.mailbox import Mailbox, mailbox, silent_server, texts, use_server
+from tests.support.write_guard import arranging
 
 __all__ = ["garden", "mailbox", "memory", "outgoing", "with_mail"]
 pytestmark = pytest.mark.django_db

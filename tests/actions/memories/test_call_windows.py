@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.actions.core.limits import Seconds, calls_within, count_calls
+from memoryhub.actions.core.rules.limits import Seconds, calls_within, count_calls
 from tests.api.harness import AT
-from tests.long import tried
+from tests.support.long import tried
 
 
 def at(seconds: float) -> datetime:

@@ -9,10 +9,10 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Door, Memory, MemoryVersion, Operation
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.core.trees import ACT, directories, make, rename
 from tests.api.harness import AT, Hub, contents, new_store
-from tests.fixtures import new_person
+from tests.support.fixtures import new_person
 
 # ------------------------------------------------------------------------------------------------ trash
 

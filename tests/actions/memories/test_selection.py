@@ -7,17 +7,23 @@ from datetime import timedelta
 import pytest
 
 from memoryhub.actions.core.plans import TooMuch
-from memoryhub.actions.memories import curation, selection, selection_moves, selection_restore
-from memoryhub.actions.memories.selection import Chosen, Done, NotDone
-from memoryhub.actions.memories.selection_moves import Obstacle, move_plan
-from memoryhub.actions.memories.selection_restore import Thrown, return_plan
+from memoryhub.actions.memories import curation, selection
+from memoryhub.actions.memories.selection import (
+    Chosen,
+    Done,
+    NotDone,
+    moves as selection_moves,
+    restore as selection_restore,
+)
+from memoryhub.actions.memories.selection.moves import Obstacle, move_plan
+from memoryhub.actions.memories.selection.restore import Thrown, return_plan
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.transfer.exporting import Wanted
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import AuditEntry, Directory, Memory, MemoryStore, MemoryVersion
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import act, newest, text_of, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryhub.actions.memories import selection, selection_moves, selection_restore
-from memoryhub.actions.memories.selection import Chosen, NotDone
-from memoryhub.actions.memories.selection_moves import move_plan
-from memoryhub.actions.memories.selection_restore import Thrown
+from memoryhub.actions.memories import selection
+from memoryhub.actions.memories.selection import Chosen, NotDone, moves, restore as selection_restore
+from memoryhub.actions.memories.selection.moves import move_plan
+from memoryhub.actions.memories.selection.restore import Thrown
 from memoryhub.actions.search import saved_views
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import AuditEntry, Memory, MemoryStore, SavedView
@@ -15,7 +15,7 @@ from tests.actions.memories.test_selection import tree_of
 from tests.actions.test_two_at_once import tried
 from tests.api.harness import new_store
 from tests.api.test_concurrency import together
-from tests.fixtures import new_person
+from tests.support.fixtures import new_person
 from tests.web.memories.pages import act, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,7 +37,7 @@ def test_of_several_who_delete_or_move_the_same_one_is_first() -> None:
     plans = {into: move_plan(store.id, chosen, into).digest for into in ("/b", "/c")}
     works: list[Callable[[], object]] = [lambda: selection.delete(store.id, chosen, shown, act()) for _ in range(2)]
     works += [
-        lambda into=into: selection_moves.move(store.id, chosen, into, plans[into], act())  # type: ignore[misc]
+        lambda into=into: moves.move(store.id, chosen, into, plans[into], act())  # type: ignore[misc]
         for into in plans
     ]
     assert winners(works) == 1

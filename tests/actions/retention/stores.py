@@ -5,9 +5,9 @@ import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from memoryhub import retention_rules
-from memoryhub.actions.core import audit, holds, tree
+from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import commands
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
@@ -29,7 +29,8 @@ from memoryhub.models import (
     RunState,
 )  # fmt: skip
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.commands import Command, Create, Delete, Rename, StrReplace, View
+from memoryhub.pure import retention_rules
+from memoryhub.pure.protocol.commands import Command, Create, Delete, Rename, StrReplace, View
 
 BEGIN = datetime(2025, 3, 1, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from memoryhub.actions.core import documents, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Record, documents
 from memoryhub.actions.core.plans import Problem
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import erasure, redaction
@@ -26,10 +26,10 @@ from memoryhub.models import (
     Redaction,
     ReviewState,
 )
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.history.histories import PERSON, History, ids_after, tree_now
 from tests.api.harness import AT
-from tests.long import tried
+from tests.support.long import tried
 
 pytestmark = pytest.mark.django_db
 

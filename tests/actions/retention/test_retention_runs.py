@@ -22,7 +22,7 @@ from tests.actions.retention.stores import (
     plainly_due,
     random_rules,
 )  # fmt: skip
-from tests.long import LONG, tried
+from tests.support.long import LONG, tried
 
 pytestmark = pytest.mark.django_db
 STORES, ROUNDS = (tried(20), 50 if LONG else 25) if connection.vendor == "sqlite" else (tried(10), 25)

@@ -6,8 +6,9 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from memoryhub.actions.retention import policies, run_clock, runs
+from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.retention.runs import clock
 from memoryhub.background import tasks
 from memoryhub.models import (
     AuditEntry,
@@ -18,7 +19,7 @@ from memoryhub.models import (
     Run,
     RunState,
 )
-from memoryhub.protocol.commands import Create
+from memoryhub.pure.protocol.commands import Create
 from tests.actions.gardens import LATER, expire, garden, live, newest, no_plans, started, to_the_end, told
 from tests.actions.retention.stores import BEGIN, DAY, YEAR, act, do, new_store
 
@@ -68,20 +69,20 @@ def test_a_clock_that_was_put_right_expires_no_more_than_it_would_have(garden: M
 
 def test_a_clock_that_went_back_a_year_stops_too(garden: MemoryStore) -> None:
     policies.save_policy(garden.pk, PolicySettings("p", expire_older_days=1), act(LATER))
-    assert run_clock.has_moved(LATER - YEAR) and run_clock.has_moved(LATER + 25 * timedelta(hours=1))
-    assert not run_clock.has_moved(LATER + timedelta(hours=24)) and not run_clock.has_moved(LATER - DAY)
-    run_clock.accept(LATER + 3 * DAY)
-    assert run_clock.has_moved(LATER) and not run_clock.has_moved(LATER + 2 * DAY)
+    assert clock.has_moved(LATER - YEAR) and clock.has_moved(LATER + 25 * timedelta(hours=1))
+    assert not clock.has_moved(LATER + timedelta(hours=24)) and not clock.has_moved(LATER - DAY)
+    clock.accept(LATER + 3 * DAY)
+    assert clock.has_moved(LATER) and not clock.has_moved(LATER + 2 * DAY)
 
 
 def test_entries_from_when_the_clock_was_ahead_stop_no_run_for_a_year_once_it_is_right(garden: MemoryStore) -> None:
     expire(garden)
-    run_clock.accept(LATER)
+    clock.accept(LATER)
     quiet = new_store()
     do(quiet, Create("/a.md", "x\n"), LATER + YEAR)  # its newest entry from now on
     [run] = runs.due_runs(LATER + timedelta(hours=1))
     assert (run.guard, run.state) == ("", RunState.RUNNING)
-    assert not runs.due_runs(LATER + timedelta(hours=2)) and not run_clock.has_moved(LATER + timedelta(hours=3))
+    assert not runs.due_runs(LATER + timedelta(hours=2)) and not clock.has_moved(LATER + timedelta(hours=3))
 
 
 def test_nobody_is_asked_again_for_a_day_after_a_run_was_cancelled(garden: MemoryStore) -> None:
@@ -141,7 +142,7 @@ def test_the_command_stops_where_a_guard_asks_unless_it_is_allowed(
     monkeypatch.setattr("django.utils.timezone.now", lambda: LATER)
     expire(garden, days=1, pattern="/old/")
     expire(garden, pattern="/new/", days=30)
-    run_clock.accept(LATER - 2 * DAY)
+    clock.accept(LATER - 2 * DAY)
     with pytest.raises(CommandError, match="the clock moved"):
         command()
     assert len(live(garden)) == 3

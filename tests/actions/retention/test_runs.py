@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.retention import policies, rehearsal, runs, weeks
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.stores import stores
@@ -24,8 +24,8 @@ from memoryhub.models import (
     RunState,
 )
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol.commands import Create, Delete, StrReplace, View
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.commands import Create, Delete, StrReplace, View
+from memoryhub.pure.protocol.errors import ToolError
 from tests.actions.gardens import LATER, expire, garden, live, newest, no_plans, started, to_the_end, told
 from tests.actions.retention.stores import AGENT, BEGIN, DAY, PERSON, act, do, done_by, finished, memory
 
@@ -107,7 +107,7 @@ def test_old_versions_go_but_not_the_head_nor_one_that_awaits_review(garden: Mem
 
 
 def test_many_old_versions_go_in_several_transactions(garden: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST_VERSIONS", 2)
+    monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST_VERSIONS", 2)
     for number in range(6):
         do(garden, StrReplace("/old/0.md", "old", f"old {number}"), BEGIN + DAY)
     policies.save_policy(garden.pk, PolicySettings("one", keep_versions=1), act(LATER))
@@ -179,7 +179,7 @@ def test_what_is_used_or_held_meanwhile_is_left_and_the_run_says_why(garden: Mem
 
 
 def test_another_process_goes_on_where_the_run_was(garden: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST", 1)
+    monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST", 1)
     expire(garden)
     run = started(garden)
     assert runs.step(run.pk, LATER)
@@ -207,7 +207,7 @@ def test_a_run_is_taken_back_while_its_memories_are_in_the_trash(garden: MemoryS
 
 
 def test_undoing_a_run_that_goes_on_ends_it(garden: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST", 1)
+    monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST", 1)
     expire(garden)
     run = started(garden)
     runs.step(run.pk, LATER)
@@ -220,7 +220,7 @@ def test_undoing_a_run_that_goes_on_ends_it(garden: MemoryStore, monkeypatch: py
 def test_the_undo_of_a_run_that_goes_on_in_an_archived_store_is_refused_and_the_run_goes_on(
     garden: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST", 1)
+    monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST", 1)
     expire(garden)
     run = started(garden)
     runs.step(run.pk, LATER)

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from memoryhub.actions.core import holds, statements
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.core.sql import statements
 from memoryhub.actions.retention import policies, rehearsal, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Run, RunItem, RunState
-from memoryhub.protocol.commands import Create, Delete, StrReplace
+from memoryhub.pure.protocol.commands import Create, Delete, StrReplace
 from tests.actions.retention.stores import BEGIN, DAY, YEAR, Shot, act, check_shots, do, done_by, listed, new_store
-from tests.long import LONG
+from tests.support.long import LONG
 
 NOW = BEGIN + YEAR
 KILLS = 50 if LONG else 8
@@ -87,7 +88,7 @@ def check_whole(store: MemoryStore, run: Run) -> None:
 
 @pytest.mark.django_db
 def test_a_run_that_is_killed_anywhere_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST", 3)
+    monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST", 3)
     dice, store, killed = random.Random(5), full_store(pinned=False), 0
     items = list(rehearsal.rehearse(store.pk, NOW))
     before = Shot.of(store, NOW)
@@ -114,7 +115,7 @@ def test_a_run_that_is_killed_anywhere_goes_on_where_it_was(monkeypatch: pytest.
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="a forked process disturbs PostgreSQL's driver in its parent")
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_dies_in_a_run_leaves_it_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.actions.retention.run_items.MOST", 1)
+    monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST", 1)
     store = full_store(memories=10)
     run = runs.start(store.pk, act(NOW), NOW)
     runs.allow(run.pk, act(NOW))

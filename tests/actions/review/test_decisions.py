@@ -25,9 +25,9 @@ from memoryhub.models import (
     ReviewState,
     User,
 )
-from tests.fixtures import AT
+from tests.support.fixtures import AT
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 LATER = AT + timedelta(hours=5)

@@ -1,6 +1,6 @@
 """The table of review decisions: everything that a decision needs is there."""
 
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.review.verbs import ANSWERS, OF_DECISION, OF_SEVERAL, OF_STATE, STATES, VERBS
 from memoryhub.models import Decision, ReviewState
 from memoryhub.web.review import acts

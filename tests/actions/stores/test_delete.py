@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.findings import scans
@@ -33,10 +33,10 @@ from memoryhub.models import (
     Webhook,
     WebhookCursor,
 )
-from memoryhub.protocol.errors import ToolError
+from memoryhub.pure.protocol.errors import ToolError
 from tests.api.harness import Hub, new_hub
-from tests.fixtures import signed_in
-from tests.write_guard import arranging, tampering
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import arranging, tampering
 
 
 def act() -> Act:

@@ -17,13 +17,14 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from memoryhub import chain
 from memoryhub.actions.core.audit import key_name
-from memoryhub.actions.verification import checkpoint_check, checkpoint_reading, checkpoints, verify
+from memoryhub.actions.verification import checkpoints, verify
+from memoryhub.actions.verification.checkpoints import check as checkpoint_check, reading as checkpoint_reading
 from memoryhub.models import HUB, AuditChain
+from memoryhub.pure import chain
 from tests.actions.verification.test_checkpoints import cut_off_whole
 from tests.api.harness import AT, Hub, new_hub
-from tests.write_guard import tampering
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -355,9 +356,9 @@ import sys
 from pathlib import Path
 import django
 django.setup()
-from memoryhub.actions.verification import checkpoint_lines
+from memoryhub.actions.verification.checkpoints import lines as checkpoint_lines
 from memoryhub.actions.verification import checkpoints
-from memoryhub.actions.verification.checkpoint_lines import Checkpoint
+from memoryhub.actions.verification.checkpoints.lines import Checkpoint
 checkpoints.MOST_BYTES = 3_000
 path, name = Path(sys.argv[1]), sys.argv[2]
 for seq in range(60):

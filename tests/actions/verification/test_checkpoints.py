@@ -9,12 +9,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.actions.verification import (
-    checkpoint_check as verification_checkpoints,
-    checkpoint_reading,
-    checkpoints,
-    verify,
-)
+from memoryhub.actions.verification import checkpoints, verify
+from memoryhub.actions.verification.checkpoints import check as verification_checkpoints, reading as checkpoint_reading
 from memoryhub.models import AuditChain, AuditEntry
 from tests.api.harness import AT, Hub, new_hub
 from tests.api.server import Agent, served

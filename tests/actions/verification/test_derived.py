@@ -3,7 +3,7 @@
 from memoryhub.actions.verification import verify
 from memoryhub.models import Directory
 from tests.api.harness import AT, Hub
-from tests.write_guard import tampering
+from tests.support.write_guard import tampering
 
 
 def wrong(hub: Hub) -> str:

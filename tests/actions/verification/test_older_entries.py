@@ -9,12 +9,12 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from memoryhub import chain
 from memoryhub.actions.verification import verify
 from memoryhub.models import HUB, AuditEntry
-from tests import older_entries
+from memoryhub.pure import chain
+from tests.support import older_entries
+from tests.support.write_guard import tampering
 from tests.test_audit_chain import ENTRIES, run_sql, tell
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

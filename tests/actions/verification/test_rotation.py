@@ -13,24 +13,27 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memoryhub import chain, health, starting
 from memoryhub.actions.backups import make
-from memoryhub.actions.core import documents, holds, installation, keys, proofs
-from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core import proofs
+from memoryhub.actions.core.audit import Act, Actor, documents, keys
+from memoryhub.actions.core.hub import installation
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import findings
 from memoryhub.actions.retention import certificate, removal
 from memoryhub.actions.review import decisions
-from memoryhub.actions.transfer import held
+from memoryhub.actions.transfer.exporting import held
 from memoryhub.actions.verification import checkpoints, rotation, verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.doctor import inside
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, HoldKind, Installation, MemoryVersion, Receipt
-from memoryhub.webhook_rules import signing
+from memoryhub.operating import health, starting
+from memoryhub.pure import chain
+from memoryhub.pure.webhook_rules import signing
 from tests.api.harness import Hub, new_hub
-from tests.long import LONG
-from tests.tampering import undone
-from tests.write_guard import tampering
+from tests.support.long import LONG
+from tests.support.tampering import undone
+from tests.support.write_guard import tampering
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_checkpoints")]
 

@@ -7,15 +7,15 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import administrators, keys_and_roles, people, second_person
 from memoryhub.actions.accounts.single_sign_on import PROVIDER
-from memoryhub.group_roles import parsed
 from memoryhub.models import HUB, AuditEntry, Door, Identity, Key, MemoryStore, Role, User, Webhook
+from memoryhub.pure.group_roles import parsed
 from tests.api.harness import new_store
-from tests.fixtures import BY, PASSWORD, new_person, signed_in
+from tests.support.fixtures import BY, PASSWORD, new_person, signed_in
+from tests.support.write_guard import arranging
 from tests.web.accounts.test_leaving import by, issued_by, opens, told
 from tests.web.accounts.test_leaving_webhooks import made_by, paused
 from tests.web.accounts.test_second_person import TURN, allow, ask, do
 from tests.web.common.test_fresh import asked, stale
-from tests.write_guard import arranging
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.usefixtures("audit_stays_whole")]
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from memoryhub import breached, checks
+from memoryhub import checks
 from memoryhub.models import User
+from memoryhub.pure import breached
 from memoryhub.web.accounts import breached_passwords
-from tests.fixtures import PASSWORD, signed_in
+from tests.support.fixtures import PASSWORD, signed_in
 
 STOLEN = "a stolen pass phrase"
 

@@ -13,8 +13,8 @@ from memoryhub.actions.accounts import browsers, people
 from memoryhub.actions.core.audit import Actor
 from memoryhub.models import HUB, AuditEntry, BrowserSession, Door, User
 from memoryhub.web.accounts.browsers import name_of
-from tests.fixtures import PASSWORD, signed_in
-from tests.write_guard import tampering
+from tests.support.fixtures import PASSWORD, signed_in
+from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,11 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub import totp
 from memoryhub.models import BrowserSession, Invitation, User
-from tests.browser import Console, axe
-from tests.fixtures import PASSWORD
-from tests.write_guard import arranging
+from memoryhub.pure import totp
+from tests.support.browser import Console, axe
+from tests.support.fixtures import PASSWORD
+from tests.support.write_guard import arranging
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -16,8 +16,8 @@ from memoryhub.actions.core.audit import Actor
 from memoryhub.models import HUB, Access, Agent, AuditEntry, Door, Invitation, Key, MemoryStore, Role, User
 from tests.api.harness import new_store
 from tests.api.test_concurrency import together
-from tests.fixtures import BY, new_person, signed_in
-from tests.write_guard import tampering
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.write_guard import tampering
 
 JOINS = {"name": "Eve", "password": "a wholly different one", "again": "a wholly different one"}
 

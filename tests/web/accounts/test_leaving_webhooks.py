@@ -13,7 +13,7 @@ from memoryhub.actions.retention.removal import remove_entries
 from memoryhub.actions.webhooks import manage
 from memoryhub.models import HUB, AuditChain, Door, MemoryStore, Role, User, Webhook
 from tests.api.harness import new_store
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.accounts.test_leaving import by, text, told
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import MemoryStore, Role, User
 from memoryhub.web.accounts import leaving_keys
-from tests.fixtures import new_person, signed_in
+from tests.support.fixtures import new_person, signed_in
 from tests.web.accounts.test_leaving import by, issued_by, text, works
 
 pytestmark = pytest.mark.django_db

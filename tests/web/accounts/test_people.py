@@ -11,8 +11,8 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import HUB, AuditEntry, Invitation, MemoryStore, Role, User
 from memoryhub.web.accounts.urls import urlpatterns
-from tests.fixtures import BY, new_person, signed_in
-from tests.write_guard import tampering
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.write_guard import tampering
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from memoryhub.models import HUB, AuditEntry, User
-from tests.fixtures import PASSWORD, signed_in
+from tests.support.fixtures import PASSWORD, signed_in
 
 OTHER = "a wholly different pass phrase"
 HOSTILE = "<script>alert(1)</script>"

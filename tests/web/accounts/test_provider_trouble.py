@@ -9,13 +9,13 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.actions.accounts import people, resets, single_sign_on as actions
-from memoryhub.group_roles import grants_of
 from memoryhub.models import BrowserSession, User
+from memoryhub.pure.group_roles import grants_of
 from memoryhub.web.accounts import provider
-from tests.fixtures import BY, PASSWORD
+from tests.support.fixtures import BY, PASSWORD
+from tests.support.write_guard import arranging
 from tests.web.accounts.conftest import Provider
 from tests.web.accounts.test_single_sign_on import come, is_in
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

@@ -7,9 +7,9 @@ from django.test import Client
 
 from memoryhub import checks
 from memoryhub.models import HUB, AuditEntry, User
-from tests.fixtures import PASSWORD, signed_in
+from tests.support.fixtures import PASSWORD, signed_in
+from tests.support.write_guard import arranging
 from tests.web.common.test_fresh import INVITES, asked
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import people, second_person
 from memoryhub.actions.accounts.keys_and_roles import set_role
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.verification import verify
 from memoryhub.background import letters
 from memoryhub.doctor import inside
@@ -35,11 +35,11 @@ from memoryhub.models import (
     User,
 )
 from tests.api.harness import Hub, new_secret
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.write_guard import tampering
 from tests.web.common.test_fresh import _BY_SOMEBODY_ELSE, _DIRECT, _release, stale
 from tests.web.erasure.erasing import WHERE, everywhere, fields, find, write
 from tests.web.memories.pages import act as an_act
-from tests.write_guard import tampering
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

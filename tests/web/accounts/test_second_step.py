@@ -12,13 +12,13 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub import totp
 from memoryhub.actions.accounts import authenticators, people, resets, tries
 from memoryhub.actions.verification import verify
 from memoryhub.models import HUB, AuditEntry, Authenticator, BrowserSession, User
-from tests.fixtures import BY, PASSWORD, signed_in
+from memoryhub.pure import totp
+from tests.support.fixtures import BY, PASSWORD, signed_in
+from tests.support.write_guard import arranging
 from tests.web.common.test_fresh import stale
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

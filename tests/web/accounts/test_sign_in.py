@@ -11,12 +11,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub import proxies
 from memoryhub.actions.accounts import people, tries
 from memoryhub.models import HUB, AuditEntry, Door, Invitation, MemoryStore, Role, User
-from tests.fixtures import BY, PASSWORD, signed_in
-from tests.in_turn import in_turn
-from tests.write_guard import arranging
+from memoryhub.pure import proxies
+from tests.support.fixtures import BY, PASSWORD, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import arranging
 
 OTHER = "a wholly different pass phrase"
 HOSTILE = "<script>alert(1)</script>"

@@ -10,11 +10,9 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub import totp
 from memoryhub.actions.accounts import authenticators, people, resets
 from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.actions.core.audit import Actor
-from memoryhub.group_roles import BadMapping, grants_of, parsed
 from memoryhub.models import (
     HUB,
     AuditEntry,
@@ -26,12 +24,14 @@ from memoryhub.models import (
     TryCounter,
     User,
 )
+from memoryhub.pure import totp
+from memoryhub.pure.group_roles import BadMapping, grants_of, parsed
 from memoryhub.web.accounts import provider
-from tests.fixtures import BY, PASSWORD, signed_in
+from tests.support.fixtures import BY, PASSWORD, signed_in
+from tests.support.write_guard import arranging
 from tests.web.accounts.conftest import DORA, Provider
 from tests.web.accounts.identity_provider import CLIENT
 from tests.web.common.test_fresh import INVITES, asked
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,8 @@ from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, Agent, AuditEntry, Key, MemoryStore, Role, Session, User
 from memoryhub.web.agents.urls import urlpatterns
-from tests.fixtures import BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import BY, signed_in
+from tests.support.in_turn import in_turn
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -11,8 +11,8 @@ from django.test import Client
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Access, Agent, MemoryStore, User
 from memoryhub.web.agents.clients import clients
-from tests.fixtures import BY, signed_in
 from tests.mcp.messages import message
+from tests.support.fixtures import BY, signed_in
 
 URL = "https://hub.example.com/mcp/memstore_x"
 BEARER = "Bearer mh_secret"

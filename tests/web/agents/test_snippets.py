@@ -19,8 +19,8 @@ from memoryhub.web.agents.snippets import snippets
 from tests.api.messages_api import playing
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import worked
-from tests.fixtures import BY, signed_in
-from tests.node import typescript_sdk
+from tests.support.fixtures import BY, signed_in
+from tests.support.node import typescript_sdk
 
 pytestmark = pytest.mark.django_db
 

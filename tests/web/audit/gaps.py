@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.core.audit.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.retention import removal
@@ -15,7 +15,7 @@ from memoryhub.demo import story
 from memoryhub.demo.load import load
 from memoryhub.models import Access, Agent, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
 from memoryhub.models.audit import ActorKind
-from tests.fixtures import BY
+from tests.support.fixtures import BY
 from tests.web.history.versions import Caller
 from tests.web.recorded_views import MARK
 

@@ -13,7 +13,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller, commands, page
 from tests.web.memories.test_tables import table
 

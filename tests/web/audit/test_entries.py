@@ -16,10 +16,10 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Agent, AuditEntry, Door, MemoryStore, Role, User
 from memoryhub.web.audit.rows import first_line
 from memoryhub.web.common.acts import act_words
-from tests.fixtures import AT, BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller, commands, page, seqs
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import AuditEntry, MemoryStore, Session, User
-from memoryhub.path_rules import Effect, PathRule
-from tests.fixtures import BY, signed_in
+from memoryhub.pure.path_rules import Effect, PathRule
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back
 

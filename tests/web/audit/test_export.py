@@ -11,7 +11,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Agent, AuditEntry, MemoryStore, User
 from memoryhub.web.common.tables import safe_cell
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller, page, seqs
 from tests.web.proposals.proposing import holds_back
 

@@ -9,16 +9,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import Agent, HoldKind, MemoryStore, Session, User
 from memoryhub.web.audit.filters import Filter
-from memoryhub.web.common.filter_bar import bar_of
-from tests.fixtures import BY, signed_in
+from memoryhub.web.common.filters.bar import bar_of
+from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller, commands, page, seqs
 from tests.web.memories.pages import act, write
 from tests.web.proposals.proposing import holds_back
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,8 @@ from memoryhub.actions.memories import viewing
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, MemoryVersion, Role, User
-from tests.fixtures import BY, new_person, signed_in
-from tests.long import LONG
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.long import LONG
 from tests.web.audit.gaps import Gaps, damaged_demo, damaged_store
 from tests.web.every_page import pages
 from tests.web.recorded_views import mark_the_story, opened, record_everywhere

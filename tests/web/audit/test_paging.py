@@ -17,8 +17,8 @@ from memoryhub.actions.verification import entries as audit_look
 from memoryhub.models import Access, Agent, AuditChain, AuditEntry, MemoryStore, User
 from memoryhub.web.audit import entries as audit
 from memoryhub.web.audit.queries import Search, newer_page, older_page
-from tests.fixtures import AT, BY, signed_in
-from tests.long import LONG
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.long import LONG
 from tests.web.history.versions import Caller, commands, page, seqs
 
 pytestmark = pytest.mark.django_db

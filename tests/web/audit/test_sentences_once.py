@@ -9,7 +9,7 @@ from django.urls import reverse
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import HUB, AuditEntry, Door, HoldKind
-from memoryhub.protocol.commands import Create, Delete, StrReplace, View
+from memoryhub.pure.protocol.commands import Create, Delete, StrReplace, View
 from memoryhub.web.audit.sentences import told_of, words_of
 from tests.actions.retention.stores import BEGIN, DAY, act, do, memory, new_store
-from tests.fixtures import new_person
+from tests.support.fixtures import new_person
 
 pytestmark = pytest.mark.django_db
 RETENTION = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.models import AuditEntry, Door
 from memoryhub.web.audit.sentences import words_of
 

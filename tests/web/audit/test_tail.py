@@ -8,7 +8,7 @@ from django.test import Client
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, User
 from memoryhub.web.audit import tail
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import act, page, url_of, write
 
 

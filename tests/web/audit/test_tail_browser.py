@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import MemoryStore, Session, User
-from tests.browser import Console, axe, press, sign_in_as
+from tests.support.browser import Console, axe, press, sign_in_as
 from tests.web.memories.pages import write
 
 pytestmark = pytest.mark.browser

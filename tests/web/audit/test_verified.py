@@ -17,10 +17,10 @@ from django.utils.html import escape
 from memoryhub.actions.core import audit
 from memoryhub.actions.verification import checkpoints, runs
 from memoryhub.models import HUB, AuditEntry, MemoryStore, User
-from tests.fixtures import AT, signed_in
+from tests.support.fixtures import AT, signed_in
+from tests.support.write_guard import tampering
 from tests.web.audit.test_sentences_once import visible_text
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -7,15 +7,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.core import background
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.hub import background
+from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import sqlite_remains as database_remains
 from memoryhub.actions.verification import runs
 from memoryhub.models import HUB, AuditEntry, Door, HubSettings, User
 from memoryhub.web.background.background import WORDS
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 ADDRESS, NOW = "/settings/background", "/settings/background/scrub"
 
@@ -53,7 +53,7 @@ def test_it_answers_whether_the_hub_is_healthy(client: Client, monkeypatch: pyte
     for told in (*wanted, 'email#alarms"'):
         assert told in shown
     assert ("SQLite 3." in shown or "PostgreSQL 1" in shown) and "The disk is full" not in shown
-    monkeypatch.setattr("memoryhub.actions.core.disk_space._reserve.is_full", True)
+    monkeypatch.setattr("memoryhub.actions.core.hub.disk_space._reserve.is_full", True)
     assert "The disk is full" in page(client)
 
 

@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.actions.backups import schedule
-from memoryhub.actions.core import background
-from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.hub import background
+from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import HUB, AuditEntry, HubSettings, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 ADDRESS, NOW = "/settings/backups", "/settings/backups/now"
 

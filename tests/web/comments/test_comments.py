@@ -14,8 +14,8 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Comment, Door, Memory, MemoryStore, Role, User
 from memoryhub.web.comments import threads
-from memoryhub.web.common import text_lines
-from tests.fixtures import BY, new_person, signed_in
+from memoryhub.web.common.texts import lines as text_lines
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.history.versions import HOSTILE, Caller
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, fits, press, sign_in_as
+from tests.support.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser

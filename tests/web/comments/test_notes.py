@@ -10,17 +10,17 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.comments.comments import LONGEST_NOTE, MOST_NOTES
-from memoryhub.actions.core import statements
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.sql import statements
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, Agent, AuditEntry, Comment, Door, Memory, MemoryStore, Role, User
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, newest_entry
-from tests.fixtures import AT, BY, new_person, signed_in
 from tests.mcp.messages import call, text_of
+from tests.support.fixtures import AT, BY, new_person, signed_in
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,8 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.review import assignments
 from memoryhub.models import Comment, Door, Memory, MemoryStore, Notice, Role, User
 from memoryhub.web.today import for_you
-from tests.fixtures import BY, new_person, signed_in
-from tests.long import some
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.long import some
 from tests.web.comments.test_comments import answer, begin, caller, carla, memory, newest, page
 
 __all__ = ["caller", "carla", "memory"]

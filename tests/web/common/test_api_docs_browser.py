@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.api.harness import Hub, new_hub
-from tests.browser import Console, axe
+from tests.support.browser import Console, axe
 
 pytestmark = pytest.mark.browser
 

@@ -6,8 +6,8 @@ import pytest
 from django.template import engines
 from django.template.loader import render_to_string
 
+from memoryhub.pure.text.diffs import compare
 from memoryhub.templatetags.visible import visible
-from memoryhub.text.diffs import compare
 
 
 def page(old: str, new: str, *, context: int | None = 3, **options: str) -> str:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import people, tries
 from memoryhub.actions.accounts.keys_and_roles import set_role
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import (
     HUB,
     AuditEntry,
@@ -28,10 +28,10 @@ from memoryhub.models import (
     Role,
     User,
 )
-from tests.fixtures import BY, PASSWORD, signed_in
+from tests.support.fixtures import BY, PASSWORD, signed_in
+from tests.support.write_guard import arranging
 from tests.web.erasure.erasing import WHERE, fields, find, write
 from tests.web.memories.pages import act as an_act
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

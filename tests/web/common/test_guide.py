@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from memoryhub.models import MemoryStore, User
 from memoryhub.web.common.guide import DOCUMENTS, document
-from memoryhub.web.common.guide_places import BEGINNING, PLACES
-from tests.fixtures import signed_in
-from tests.layers import ROOMS
+from memoryhub.web.common.guide.places import BEGINNING, PLACES
+from tests.support.fixtures import signed_in
+from tests.support.layers import ROOMS
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db

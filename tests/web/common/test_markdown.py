@@ -7,10 +7,10 @@ from time import process_time
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memoryhub.text.visible import has_hidden
-from memoryhub.web.common import markdown
-from memoryhub.web.common.markdown import LARGEST, MOST_CELLS, MOST_CODE, render
-from tests.long import LONG
+from memoryhub.pure.text.visible import has_hidden
+from memoryhub.web.common.texts import markdown
+from memoryhub.web.common.texts.markdown import LARGEST, MOST_CELLS, MOST_CODE, render
+from tests.support.long import LONG
 
 ALLOWED = {
     "a": {"href", "rel"},

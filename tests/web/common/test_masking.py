@@ -18,11 +18,11 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.retention import removal
 from memoryhub.demo.load import load
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
-from memoryhub.sensitive import Span
-from memoryhub.web.common import masking
-from memoryhub.web.common.highlights import by_line
-from tests.fixtures import BY, new_person, signed_in
-from tests.long import LONG, some
+from memoryhub.pure.sensitive import Span
+from memoryhub.web.common.texts import masking
+from memoryhub.web.common.texts.highlights import by_line
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.long import LONG, some
 from tests.web.every_page import pages
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller

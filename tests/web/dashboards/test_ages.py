@@ -16,7 +16,7 @@ from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import Door, Memory, MemoryStore, User
 from memoryhub.web.dashboards import ages
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.dashboards.pages import MARK, cells, section, text_of
 from tests.web.history.versions import Caller
 

@@ -35,8 +35,8 @@ from memoryhub.models import (
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.dashboards import lists as dashboards_lists
 from tests.api.harness import row_counts
-from tests.fixtures import AT, BY, signed_in
-from tests.long import some
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.long import some
 from tests.web.dashboards.pages import MARK, cells, entries_at, section, text_of, work
 from tests.web.findings.flagged import POISON, with_card
 from tests.web.history.versions import HOSTILE, Caller

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import figures
 from memoryhub.models import MemoryStore, User
-from tests.browser import axe, fits, press, sign_in_as
+from tests.support.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser

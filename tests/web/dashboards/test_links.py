@@ -14,7 +14,7 @@ from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Door, MemoryStore, Proposal, User
 from tests.api.harness import new_secret, new_store
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.dashboards.pages import MARK, cells, entries_at, section, text_of
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back

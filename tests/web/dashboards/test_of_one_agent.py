@@ -5,7 +5,7 @@ import re
 import pytest
 
 from memoryhub.models import Agent, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.dashboards.pages import text_of, work
 from tests.web.history.versions import Caller
 

@@ -9,14 +9,15 @@ from django.utils import timezone
 
 from memoryhub.actions import figures
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.memories import curation, selection_restore
-from memoryhub.actions.memories.selection_restore import Thrown
+from memoryhub.actions.memories import curation
+from memoryhub.actions.memories.selection import restore as selection_restore
+from memoryhub.actions.memories.selection.restore import Thrown
 from memoryhub.actions.retention.removal import remove_entries
 from memoryhub.actions.review import assignments
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditChain, Door, Memory, MemoryStore, User
 from tests.api.harness import row_counts
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.dashboards.pages import cells, section, text_of, work
 from tests.web.history.versions import Caller
 

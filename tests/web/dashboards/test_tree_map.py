@@ -13,7 +13,7 @@ from django.utils import timezone
 from memoryhub.actions import figures
 from memoryhub.actions.review import decisions
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.dashboards.pages import MARK, cells, section, text_of
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.models import MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back
 

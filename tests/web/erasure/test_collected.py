@@ -17,7 +17,7 @@ from memoryhub.actions.retention import removal
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditChain, AuditEntry, Door, MemoryStore, Role, User
 from tests.api.harness import BY
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import WHERE, everywhere, fields, find, write
 
 pytestmark = pytest.mark.django_db

@@ -10,14 +10,14 @@ from django.contrib.sessions.models import Session as BrowserSession
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.core.holds import place, release
+from memoryhub.actions.core.rules.holds import place, release
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Receipt, User
 from memoryhub.web.erasure import everywhere as view
 from tests.api.harness import Hub
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.erasure.erasing import SUBJECT, WHERE, everywhere, fields, of_two_versions, text_of, version, write
 from tests.web.memories.pages import act, new_curator, newest, page
 from tests.web.proposals.proposing import begun, replaces

@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions.core.holds import place, release
+from memoryhub.actions.core.rules.holds import place, release
 from memoryhub.actions.findings import scans
 from memoryhub.models import HoldKind, Memory, MemoryStore, Receipt, Scan, User
-from tests.browser import axe, fits, press, sign_in_as
-from tests.fixtures import AT
+from tests.support.browser import axe, fits, press, sign_in_as
+from tests.support.fixtures import AT
 from tests.web.erasure.erasing import SUBJECT, of_two_versions, text_of, version, write
 from tests.web.memories.pages import act
 

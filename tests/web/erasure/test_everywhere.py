@@ -7,8 +7,8 @@ from django.core import signing
 from django.urls import reverse
 
 from memoryhub.actions.accounts.keys_and_roles import set_role
-from memoryhub.actions.core import documents
-from memoryhub.actions.core.holds import place, release
+from memoryhub.actions.core.audit import documents
+from memoryhub.actions.core.rules.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores.delete import delete_store
@@ -29,7 +29,7 @@ from memoryhub.models import (
 from memoryhub.web.erasure import asked, everywhere as view
 from memoryhub.web.search import search
 from tests.api.harness import BY
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.transfer.hostile import archive
 from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find, text_of, write
 from tests.web.history.versions import Caller

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import Memory, MemoryStore, User
 from tests.api.harness import new_store
-from tests.browser import axe, fits, press, sign_in_as
+from tests.support.browser import axe, fits, press, sign_in_as
 from tests.web.erasure.erasing import everywhere, text_of, write
 
 pytestmark = pytest.mark.browser

@@ -8,12 +8,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.core import documents
+from memoryhub.actions.core.audit import documents
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import erasure
 from memoryhub.models import MemoryStore, Receipt, User
 from tests.api.harness import new_store
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import SUBJECT, of_two_versions
 from tests.web.memories.pages import act, newest, page
 

@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.rules.holds import place
 from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import SUBJECT, everywhere, of_two_versions, version, write
 from tests.web.memories.pages import act, new_curator, newest, page
 

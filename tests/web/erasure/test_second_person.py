@@ -3,7 +3,7 @@
 import pytest
 
 from memoryhub.models import MemoryStore, User
-from tests.fixtures import new_person, signed_in
+from tests.support.fixtures import new_person, signed_in
 from tests.web.accounts.test_second_person import TURN, ask, text_of
 from tests.web.erasure.erasing import write
 

@@ -12,7 +12,7 @@ from memoryhub.models import (
     User,
 )
 from tests.api.harness import BY, Hub
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import WHERE, erase, everywhere, fields, find
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import MemoryStore, Role, User
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.memories.pages import new_curator, write
 
 pytestmark = pytest.mark.django_db

@@ -13,10 +13,10 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, Role, User
 from memoryhub.web.findings.filters import Wanted
 from memoryhub.web.findings.queries import page
-from tests.fixtures import AT, BY, new_person, signed_in
+from tests.support.fixtures import AT, BY, new_person, signed_in
+from tests.support.write_guard import arranging
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, listed, with_card
 from tests.web.history.versions import HOSTILE, Caller
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

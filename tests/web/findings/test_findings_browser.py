@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, User
-from tests.browser import Console, axe, fits, press, sign_in_as
+from tests.support.browser import Console, axe, fits, press, sign_in_as
 from tests.web.findings.flagged import CARD, POISON, with_card
 from tests.web.history.versions import Caller
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import review_states, verify
@@ -26,7 +26,7 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.web.findings import rows
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

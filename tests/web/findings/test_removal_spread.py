@@ -10,7 +10,7 @@ from django.urls import reverse
 from memoryhub.actions.history import revert
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.findings.flagged import CARD, POISON, finding
 from tests.web.history.past import tree_now
 from tests.web.history.versions import Caller

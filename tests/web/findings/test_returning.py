@@ -8,12 +8,12 @@ from django.urls import reverse
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, MemoryVersion, Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.findings.flagged import CARD
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

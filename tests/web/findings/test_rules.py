@@ -11,9 +11,9 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, HubSettings, MemoryStore, Role, User
-from memoryhub.sensitive import KINDS
-from memoryhub.web.common.kinds import KIND_WORDS
-from tests.fixtures import BY, new_person, signed_in
+from memoryhub.pure.sensitive import KINDS
+from memoryhub.web.common.texts.kinds import KIND_WORDS
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.findings.flagged import CARD
 
 pytestmark = pytest.mark.django_db

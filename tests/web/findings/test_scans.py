@@ -8,9 +8,9 @@ from django.urls import reverse
 
 from memoryhub.actions.findings import scans
 from memoryhub.models import AuditEntry, Finding, MemoryStore, Scan, ScanState, User
-from tests.fixtures import AT, signed_in
+from tests.support.fixtures import AT, signed_in
+from tests.support.write_guard import arranging
 from tests.web.memories.pages import act, new_curator, page, write
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from memoryhub.actions.erasure import redaction
 from memoryhub.models import FindingState, Memory, MemoryStore, User
 from memoryhub.web.sessions import spread
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

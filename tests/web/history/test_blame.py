@@ -12,11 +12,11 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.history import blame as blame_history
 from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
-from tests.fixtures import AT, BY, new_person, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, new_person, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion
 from memoryhub.web.history.blame import lines_with_origins
-from tests.long import parts, tried
+from tests.support.long import parts, tried
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,11 @@ from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User, Viewed
-from memoryhub.web.history import changes as changes_page, changes_between
-from tests.fixtures import AT, signed_in
+from memoryhub.web.history import changes as changes_page
+from memoryhub.web.history.changes import between as changes_between
+from tests.support.fixtures import AT, signed_in
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,10 @@ from random import Random
 import pytest
 
 from memoryhub.models import Memory, MemoryStore
-from memoryhub.web.history import changes_between, past
-from memoryhub.web.history.changes_between import Difference, Kind, Wanted, page
-from tests.long import tried
+from memoryhub.web.history.changes import between as changes_between
+from memoryhub.web.history.changes.between import Difference, Kind, Wanted, page
+from memoryhub.web.history.moments import past
+from tests.support.long import tried
 from tests.web.history.past import History, Tree
 from tests.web.history.versions import Caller
 

@@ -9,11 +9,11 @@ from django.utils import timezone
 from memoryhub.actions.memories import curation
 from memoryhub.models import Agent, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.templatetags.visible import isolated
-from tests.fixtures import AT, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,9 @@ import pytest
 
 from memoryhub.actions.history import past
 from memoryhub.models import MemoryStore
-from memoryhub.web.history import moment_listing as moments_listing
-from memoryhub.web.history.moment_listing import listing
-from tests.long import tried
+from memoryhub.web.history.moments import listing as moments_listing
+from memoryhub.web.history.moments.listing import listing
+from tests.support.long import tried
 from tests.web.history.past import History, children, directories
 from tests.web.history.versions import Caller
 

@@ -9,9 +9,9 @@ from django.urls import reverse
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryText, MemoryVersion, User
-from tests.fixtures import AT, signed_in
+from tests.support.fixtures import AT, signed_in
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

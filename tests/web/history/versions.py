@@ -10,11 +10,12 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub import tool
-from memoryhub.actions.memories import api, api_restore, calls, reading
-from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories import api, calls, reading
+from memoryhub.actions.memories.api import restore as api_restore
+from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.search import search
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion
-from tests.fixtures import AT
+from tests.support.fixtures import AT
 
 HOSTILE = '<script>alert(1)</script>" onload=x {{ 7|add:7 }} \u202egnp.exe\u200b'
 _numbers = count(1)

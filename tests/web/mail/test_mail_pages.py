@@ -15,13 +15,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import people, resets, tries
-from memoryhub.actions.core import outbox
+from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.mail import choices
 from memoryhub.actions.verification import verify
 from memoryhub.background import letters, mail as post
-from memoryhub.logs.lines import WithoutTokens
 from memoryhub.models import HUB, AuditEntry, Digest, Invitation, Mail, MailKind, MemoryStore, Role, User
-from tests.fixtures import BY, signed_in
+from memoryhub.operating.logs.lines import WithoutTokens
+from tests.support.fixtures import BY, signed_in
 from tests.web.accounts.test_sign_in import OTHER, sign_in
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, Role, User
-from tests.fixtures import AT, BY, new_person
+from tests.support.fixtures import AT, BY, new_person
 
 HOSTILE = (
     "<script>alert(1)</script>\n<img src=x onerror=alert(1)>\n</textarea><b hx-get='/x'>\n{{ 7|add:7 }} {% now 'Y' %}\n"

@@ -11,8 +11,8 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.memories.curation import Merged
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, User
-from tests.fixtures import BY, signed_in
-from tests.long import LONG, some
+from tests.support.fixtures import BY, signed_in
+from tests.support.long import LONG, some
 from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import HOSTILE, TEXTS, act, new_curator, newest, page, text_of, url_of, write
 

@@ -10,8 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
-from tests.browser import PATIENCE, Console, axe, press, sign_in_as
-from tests.fixtures import BY
+from tests.support.browser import PATIENCE, Console, axe, press, sign_in_as
+from tests.support.fixtures import BY
 from tests.web.memories.pages import act, text_of, write
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, press, sign_in_as
+from tests.support.browser import axe, press, sign_in_as
 from tests.web.memories.pages import act, text_of, write
 
 pytestmark = pytest.mark.browser

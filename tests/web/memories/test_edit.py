@@ -6,11 +6,12 @@ from django.test import Client
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.protocol import results
-from memoryhub.protocol.errors import ToolError
-from memoryhub.web.common import text_lines, tool_errors
-from tests.fixtures import BY, signed_in
-from tests.long import some
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.web.common import tool_errors
+from memoryhub.web.common.texts import lines
+from tests.support.fixtures import BY, signed_in
+from tests.support.long import some
 from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import TEXTS, act, new_curator, newest, page, text_of, url_of, write
 
@@ -147,16 +148,16 @@ def test_an_edit_that_comes_after_the_store_was_archived_keeps_the_text(client: 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_textarea_gives_back_what_it_was_given(text: str) -> None:
-    editable = text_lines.to_textarea(text)
+    editable = lines.to_textarea(text)
     browser = editable.text.replace("\n", "\r\n")
     assert "\r" not in editable.text
-    assert text_lines.from_textarea(browser, editable.newlines) == text
+    assert lines.from_textarea(browser, editable.newlines) == text
 
 
 @pytest.mark.parametrize("newlines", ["", "cr", "⟨CR⟩x", "\n", "a", "LF", "⟨CR⟩" * 2])
 def test_a_sign_that_is_not_ours_is_refused(newlines: str) -> None:
     with pytest.raises(ValueError):
-        text_lines.from_textarea("text", newlines)
+        lines.from_textarea("text", newlines)
 
 
 @pytest.mark.parametrize(("message", "said"), [

@@ -17,7 +17,7 @@ from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, User
 from memoryhub.web.memories import life_line
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.dashboards.pages import MARK
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, new_curator, url_of

@@ -9,10 +9,10 @@ from django.test import Client
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
-from tests.durations import is_within
-from tests.fixtures import BY, signed_in
-from tests.in_turn import in_turn
-from tests.long import some
+from tests.support.durations import is_within
+from tests.support.fixtures import BY, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.long import some
 from tests.web.browser_forms import form_with, forms, sent
 from tests.web.memories.pages import HOSTILE, TEXTS, act, new_curator, newest, page, text_of, url_of, write
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, User
 from tests.api.rules import CARD, set_rules
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import new_curator, newest, page, text_of, url_of, write
 

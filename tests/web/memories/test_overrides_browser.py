@@ -6,7 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import Finding, FindingState, MemoryStore, User
 from tests.api.rules import CARD, set_rules
-from tests.browser import axe, press, sign_in_as
+from tests.support.browser import axe, press, sign_in_as
 from tests.web.memories.pages import new_curator, text_of, url_of, write
 
 pytestmark = pytest.mark.browser

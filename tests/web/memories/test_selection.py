@@ -14,12 +14,12 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Directory, Memory, MemoryStore, Role, User
 from memoryhub.web.audit import sentences
 from memoryhub.web.memories import selection
-from tests.fixtures import BY, new_person, signed_in
-from tests.in_turn import in_turn
-from tests.long import some
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.long import some
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with, forms
 from tests.web.memories.pages import HOSTILE, act, new_curator, newest, page, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 ODD = ("what?", "<script>alert(1)<", 'it\'s "quoted"', "{{ x }}", "a&b;c", "x\u00a0\u3164x", "顧客メモ", "100%25")

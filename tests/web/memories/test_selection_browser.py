@@ -8,10 +8,10 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, press, sign_in_as
-from tests.fixtures import new_person
+from tests.support.browser import axe, press, sign_in_as
+from tests.support.fixtures import new_person
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import act, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.browser
 

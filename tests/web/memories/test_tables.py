@@ -10,11 +10,11 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
-from memoryhub.chain import moment
 from memoryhub.models import HUB, AuditEntry, Directory, HoldKind, Memory, MemoryStore, User
-from tests.fixtures import BY, signed_in
+from memoryhub.pure.chain import moment
+from tests.support.fixtures import BY, signed_in
 from tests.transfer.exported import archive, lines_of, of_type
 from tests.web.memories.pages import HOSTILE, TEXTS, act, newest, write
 from tests.web.retention.pages import policy

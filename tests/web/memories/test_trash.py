@@ -15,13 +15,13 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Memory, MemoryStore, User
 from memoryhub.web.memories import trash
-from tests.fixtures import AT, BY, new_person, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, new_person, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.findings.flagged import CARD
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import HOSTILE, act, new_curator, newest, page, write
-from tests.write_guard import tampering
 
 
 @pytest.fixture

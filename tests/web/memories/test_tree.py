@@ -14,9 +14,9 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Directory, Door, Memory, MemoryStore, MemoryVersion, Role, User
 from memoryhub.web.common import addresses
 from memoryhub.web.memories import listing
-from tests.fixtures import AT, BY, new_person, signed_in
-from tests.in_turn import in_turn
-from tests.long import some
+from tests.support.fixtures import AT, BY, new_person, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.long import some
 from tests.web.browser_forms import form_with, forms
 
 ODD_NAMES = (

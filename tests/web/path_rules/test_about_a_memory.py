@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from memoryhub.models import AuditEntry, MemoryStore, User
 from tests.api.harness import Hub
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.path_rules.test_path_rules import editor, form, listed, patterns, row
 
 pytestmark = pytest.mark.django_db

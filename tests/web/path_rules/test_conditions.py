@@ -6,10 +6,10 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import MemoryStore, User
-from memoryhub.path_rules import Condition, Effect, PathRule, PathRules, Verb
+from memoryhub.pure.path_rules import Condition, Effect, PathRule, PathRules, Verb
 from memoryhub.web.path_rules import past, replay
 from tests.api.harness import Hub
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.path_rules.test_path_rules import editor, form, listed, row, rules_of, tried_and_saved
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Access, Agent, Key, MemoryStore, User
-from memoryhub.path_rules import Effect, PathRule, Verb
-from tests.fixtures import BY, signed_in
+from memoryhub.pure.path_rules import Effect, PathRule, Verb
+from tests.support.fixtures import BY, signed_in
 from tests.web.memories.pages import write
 
 pytestmark = pytest.mark.django_db

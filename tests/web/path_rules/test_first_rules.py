@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, MemoryStore, User
-from memoryhub.path_rules import Doer, Effect, PathRule, PathRules, Verb
-from tests.fixtures import BY, new_person, signed_in
-from tests.test_path_rules import DOERS, NAMES, random_conditions, random_rule
+from memoryhub.pure.path_rules import Doer, Effect, PathRule, PathRules, Verb
+from tests.pure.test_path_rules import DOERS, NAMES, random_conditions, random_rule
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.path_rules.test_path_rules import editor, form, listed, patterns, row, tried_and_saved
 
 pytestmark = pytest.mark.django_db

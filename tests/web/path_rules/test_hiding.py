@@ -8,11 +8,11 @@ from django.utils import timezone
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import Agent, MemoryStore, User
-from memoryhub.path_rules import Effect, PathRule, PathRules, Verb
+from memoryhub.pure.path_rules import Effect, PathRule, PathRules, Verb
 from memoryhub.web.path_rules import sentences
 from memoryhub.web.path_rules.replay import replay
 from tests.api.harness import Hub
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.path_rules.test_path_rules import form, listed, row, rules_of, tried_and_saved
 
 pytestmark = pytest.mark.django_db

@@ -10,13 +10,13 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from memoryhub.path_rules import Effect, Lines, PathRule, PathRules, Verb
+from memoryhub.pure.path_rules import Effect, Lines, PathRule, PathRules, Verb
 from memoryhub.web.path_rules import replay
 from tests.api.harness import BY, Hub
 from tests.api.test_path_rules import ACT, set_rules
-from tests.browser import axe, fits, sign_in_as
-from tests.fixtures import signed_in
-from tests.in_turn import in_turn
+from tests.support.browser import axe, fits, sign_in_as
+from tests.support.fixtures import signed_in
+from tests.support.in_turn import in_turn
 from tests.web.path_rules.test_path_rules import editor, form, listed, row, rules_of, tried_and_saved
 
 pytestmark = pytest.mark.django_db

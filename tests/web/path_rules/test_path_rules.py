@@ -16,11 +16,11 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, Role, User
-from memoryhub.path_rules import Condition, Effect, PathRule, Verb, many
+from memoryhub.pure.path_rules import Condition, Effect, PathRule, Verb, many
 from memoryhub.web.path_rules import replay
 from memoryhub.web.path_rules.forms import typed
 from tests.api.harness import Hub, assert_audit_is_right
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memoryhub.models import MemoryStore, User
 from memoryhub.web.path_rules import replay
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.path_rules.test_path_rules import form, row
 

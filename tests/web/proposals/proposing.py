@@ -11,8 +11,8 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Proposal, User
-from memoryhub.path_rules import Effect, PathRule
-from tests.fixtures import BY
+from memoryhub.pure.path_rules import Effect, PathRule
+from tests.support.fixtures import BY
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

@@ -12,7 +12,7 @@ from memoryhub.actions.erasure import redaction
 from memoryhub.actions.retention import removal
 from memoryhub.actions.verification import verify
 from memoryhub.models import Agent, MemoryStore, MemoryVersion, ProposedChange, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

@@ -10,12 +10,12 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.verification import verify
 from memoryhub.models import MemoryStore, Proposal, Role, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, listed, newest, proposes, refuse, state, url_of
 from tests.web.proposals.test_inbox import rows
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

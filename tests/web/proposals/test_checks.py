@@ -9,8 +9,8 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import MemoryStore, User
-from memoryhub.path_rules import Effect, PathRule
-from tests.fixtures import BY, signed_in
+from memoryhub.pure.path_rules import Effect, PathRule
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, proposes, replaces, send, url_of
 

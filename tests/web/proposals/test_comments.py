@@ -13,12 +13,12 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Comment, Door, MemoryStore, User
 from tests.api.harness import Hub
-from tests.fixtures import AT, signed_in
 from tests.mcp.messages import call
+from tests.support.fixtures import AT, signed_in
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, edit, newest, proposes, refuse, replaces, send, state, url_of
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

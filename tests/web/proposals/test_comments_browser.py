@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import Comment, MemoryStore, User
-from tests.browser import axe, fits, press, sign_in_as
+from tests.support.browser import axe, fits, press, sign_in_as
 from tests.web.proposals.proposing import begun, replaces, state, url_of
 
 pytestmark = pytest.mark.browser

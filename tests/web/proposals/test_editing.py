@@ -8,7 +8,7 @@ from django.test import Client
 
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
 from tests.api.harness import assert_audit_is_right
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.proposals.proposing import (

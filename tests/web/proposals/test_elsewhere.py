@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from memoryhub.models import MemoryStore, User
 from memoryhub.web.proposals import elsewhere
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, listed, proposes, send, url_of
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from memoryhub.models import Memory, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (

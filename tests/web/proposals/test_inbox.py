@@ -11,7 +11,7 @@ from django.urls import reverse
 from memoryhub.actions.stores import stores
 from memoryhub.models import MemoryStore, Session, User
 from memoryhub.web.review import inbox, proposed, queries
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import begun, form_with, holds_back, proposes, refuse, send, state, texts, url_of
 

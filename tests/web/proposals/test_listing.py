@@ -7,7 +7,7 @@ from django.urls import reverse
 from memoryhub.actions.stores import stores
 from memoryhub.models import MemoryStore, User
 from memoryhub.web.proposals import listing
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (
     begun,

@@ -10,7 +10,7 @@ from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act

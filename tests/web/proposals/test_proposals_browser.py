@@ -9,8 +9,8 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.client import HubMemoryTool, ToolError
 from memoryhub.models import MemoryStore, Role, User
-from tests.browser import axe, fits, press, sign_in_as
-from tests.fixtures import BY
+from tests.support.browser import axe, fits, press, sign_in_as
+from tests.support.fixtures import BY
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (
     LINES,

@@ -14,7 +14,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, MemoryStore, User
 from memoryhub.web.proposals import listing, together
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import (

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.models import Agent, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.path_rules.test_path_rules import form
 from tests.web.proposals.proposing import begun, moves, proposes, refuse, replaces, send, url_of
 

@@ -6,10 +6,11 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.retention import policies, run_clock, runs
+from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.retention.runs import clock
 from memoryhub.models import Memory, MemoryStore, RetentionPolicy, Run
-from tests.fixtures import AT
+from tests.support.fixtures import AT
 from tests.web.memories.pages import act, write
 
 HOSTILE_NAME = "<b onmouseover=alert(1)>“x”</b> {{ 7|add:7 }} \u202egnp"
@@ -43,7 +44,7 @@ def ran(store: MemoryStore, *, until: int = 100) -> Run:
 
 def begun(store: MemoryStore, at: datetime | None = None) -> Run:
     now = at or timezone.now()
-    run_clock.accept(now)
+    clock.accept(now)
     return runs.start(store.pk, act()._replace(at=now), now)
 
 

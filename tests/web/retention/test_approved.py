@@ -7,7 +7,7 @@ from django.utils import timezone
 from memoryhub.actions.retention import runs
 from memoryhub.actions.review import decisions
 from memoryhub.models import Memory, MemoryStore, RetentionPolicy, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, newest, page, url_of, write

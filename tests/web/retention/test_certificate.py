@@ -13,14 +13,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import people
-from memoryhub.actions.core.holds import place, release
+from memoryhub.actions.core.rules.holds import place, release
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import runs
 from memoryhub.actions.retention.policies import PolicySettings, save_policy
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RetentionPolicy, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.actions.retention.stores import act as done_by
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.memories.pages import act, page, write
 
 pytestmark = pytest.mark.django_db

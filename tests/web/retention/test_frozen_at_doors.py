@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import Access, Hold, HoldKind, Import, Memory, MemoryStore, MemoryVersion, User
 from tests.api.harness import Hub, new_secret
-from tests.fixtures import signed_in
 from tests.mcp.messages import call, text_of
+from tests.support.fixtures import signed_in
 from tests.transfer.hostile import archive
 from tests.web.findings.flagged import with_card
 from tests.web.history.versions import Caller

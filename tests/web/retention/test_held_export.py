@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memoryhub.actions.core import documents, holds
+from memoryhub.actions.core.audit import documents
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
 from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Hold, HoldKind, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.transfer import jsonl_read
-from tests.fixtures import AT, signed_in
+from memoryhub.pure.transfer.jsonl import read as jsonl_read
+from tests.support.fixtures import AT, signed_in
 from tests.web.memories.pages import act, new_curator, newest, page, write
 from tests.web.retention.pages import url
 

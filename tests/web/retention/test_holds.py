@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, User
-from memoryhub.protocol.errors import ToolError
-from tests.fixtures import signed_in
+from memoryhub.pure.protocol.errors import ToolError
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import HOSTILE, act, new_curator, newest, page, write
 from tests.web.retention.pages import policy, url
 

@@ -6,12 +6,12 @@ import pytest
 from django.test import Client
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Directory, Hold, HoldKind, Memory, MemoryStore, Role, User
 from memoryhub.web.search import search
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.memories.pages import act, new_curator, newest, page, write
 from tests.web.retention.pages import url
 

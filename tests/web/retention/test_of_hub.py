@@ -12,8 +12,8 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Door, MemoryStore, RetentionPolicy, RunState, User
 from memoryhub.web.retention import outlook
 from tests.actions.retention.stores import BEGIN, PERSON, YEAR, act, grown_store, random_policy
-from tests.fixtures import BY, signed_in
-from tests.long import tried
+from tests.support.fixtures import BY, signed_in
+from tests.support.long import tried
 from tests.web.retention.pages import some, url
 from tests.web.retention.test_policies import UNREAD, post
 

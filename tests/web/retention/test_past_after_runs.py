@@ -7,12 +7,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.rules.holds import place
 from memoryhub.actions.erasure.redaction import redact_version
 from memoryhub.actions.retention.policies import PolicySettings, save_policy
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, MemoryVersion, Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import version
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page, write

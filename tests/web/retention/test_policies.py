@@ -7,10 +7,10 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, RetentionPolicy, User
 from memoryhub.web.retention import sentences
-from tests.fixtures import AT, signed_in
+from tests.support.fixtures import AT, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.memories.pages import act, newest, page, write
 from tests.web.retention.pages import in_days, policy, some, url

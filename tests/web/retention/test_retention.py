@@ -5,9 +5,9 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from memoryhub.actions.core import holds
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import HoldKind, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import act, new_curator, page, write
 from tests.web.retention.pages import HOSTILE_NAME, policy, ran, some, url
 

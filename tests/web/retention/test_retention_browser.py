@@ -8,10 +8,11 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions.core import holds
-from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.retention import runs
+from memoryhub.actions.retention.runs import clock
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, RetentionPolicy, Run, User
-from tests.browser import axe, fits, sign_in_as
+from tests.support.browser import axe, fits, sign_in_as
 from tests.web.memories.pages import act
 from tests.web.retention.pages import begun, policy, some, url
 
@@ -23,7 +24,7 @@ def desk(page: Page, live_server: LiveServer, alice: User, store: MemoryStore) -
     """Alice's browser. Twelve memories stay, three are old, and the clock is to be trusted."""
     some(store, 12, "/kept")
     some(store, 3)
-    run_clock.accept(timezone.now())
+    clock.accept(timezone.now())
     sign_in_as(page.context, alice, live_server.url)
     return page
 
@@ -113,7 +114,7 @@ def test_it_works_without_script(browser: Browser, live_server: LiveServer, stor
     some(store, 12, "/kept")
     some(store, 3)
     holds.place(store.pk, act(), kind=HoldKind.PIN, reason="needed", path="/kept")
-    run_clock.accept(timezone.now())
+    clock.accept(timezone.now())
     context = browser.new_context(java_script_enabled=False)
     sign_in_as(context, alice, live_server.url)
     desk = context.new_page()

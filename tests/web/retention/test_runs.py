@@ -8,11 +8,13 @@ from django.utils import timezone
 
 from memoryhub.actions.erasure.redaction import redact_version
 from memoryhub.actions.memories import curation
-from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.retention import runs
+from memoryhub.actions.retention.runs import clock
 from memoryhub.actions.stores import stores
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Run, RunItem, User
-from memoryhub.web.retention import runs as runs_pages, runs_rows
-from tests.fixtures import BY, signed_in
+from memoryhub.web.retention import runs as runs_pages
+from memoryhub.web.retention.runs import rows as runs_rows
+from tests.support.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.memories.pages import act, newest, page, write
 from tests.web.retention.pages import begun, policy, ran, some, url
@@ -38,7 +40,7 @@ def post(client: Client, name: str, *args: object) -> str:
 
 
 def test_run_now_begins_one_and_shows_it(client: Client, store: MemoryStore, many: list[Memory]) -> None:
-    run_clock.accept(timezone.now())
+    clock.accept(timezone.now())
     html = post(client, "start_run", store.pk)
     (run,) = Run.objects.all()
     assert "Running" in html and 'hx-trigger="every 2s"' in html and "0 of 3 done:" in html and "Cancel" in html
@@ -90,7 +92,7 @@ def test_a_guard_says_what_is_unusual_and_lets_it_go_on(client: Client, store: M
 
 def test_a_guard_for_the_clock_says_the_time(client: Client, store: MemoryStore, many: list[Memory]) -> None:
     later = timezone.now() + timedelta(days=400)
-    run_clock.accept(timezone.now())
+    clock.accept(timezone.now())
     run = runs.start(store.pk, act()._replace(at=later), later)
     html = page(client, url("run", run.pk))
     assert "The clock has moved by more than a day" in html and "As of" in html
@@ -195,7 +197,7 @@ def test_runs_and_their_memories_go_on_on_further_pages(
 
 def test_a_run_over_the_hubs_own_audit_is_for_superusers(client: Client, store: MemoryStore, superuser: User) -> None:
     policy(None, "House", keep_entry_days=1)
-    run_clock.accept(timezone.now())
+    clock.accept(timezone.now())
     run = runs.start(None, act()._replace(at=timezone.now()), timezone.now())
     assert client.get(url("run", run.pk)).status_code == 404
     root = signed_in(superuser)

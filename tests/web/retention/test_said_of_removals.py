@@ -6,13 +6,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.core.holds import place
-from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.core.rules.holds import place
+from memoryhub.actions.retention import runs
+from memoryhub.actions.retention.runs import clock
 from memoryhub.actions.stores import stores
 from memoryhub.models import HoldKind, Memory, MemoryStore, RetentionPolicy, RunState, User
 from tests.actions.gardens import to_the_end
 from tests.actions.retention.stores import act as done_by
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, page
 from tests.web.retention.test_certificate import old
@@ -68,7 +69,7 @@ def test_what_a_deleted_policy_left_in_the_trash_is_removed_by_itself_when_the_p
     signed_in(alice).post(reverse("delete_policy", args=[RetentionPolicy.objects.get().pk]))
     for days, count in ((29, 1), (31, 0)):
         then = timezone.now() + timedelta(days=days)
-        run_clock.accept(then)
+        clock.accept(then)
         for run in runs.due_runs(then):
             to_the_end(run, then)
         assert Memory.objects.filter(pk=expired.pk).count() == count

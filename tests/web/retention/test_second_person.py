@@ -6,7 +6,7 @@ import pytest
 
 from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.models import MemoryStore, RetentionPolicy, Role, User
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.accounts.test_second_person import TURN, allow, ask, do, is_whole, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -7,11 +7,11 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.models import Memory, MemoryStore, RetentionPolicy, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.memories.pages import newest, page, url_of, write
 from tests.web.retention.pages import ran, url
-from tests.write_guard import tampering
 
 BOTH = {
     "name": "Unused", "pattern": "", "use_expire_unread_days": "on", "expire_unread_days": "60", "grace_days": "30",

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion, Role, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, inbox, shown, two, versions
 

@@ -16,7 +16,7 @@ from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, Role, User
 from memoryhub.web.review import bulk as review_many
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import state, two
 

@@ -12,7 +12,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import Claim, Memory, MemoryStore, Review, Role, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, inbox, shown, state, two, versions
 

@@ -8,7 +8,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, Memory, MemoryStore, Role, User
 from memoryhub.web.review import decided
 from tests.api.harness import assert_audit_is_right
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, state
 

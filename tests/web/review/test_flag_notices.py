@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Memory, MemoryStore, Notice, Role, User
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.comments.test_comments import begin
 from tests.web.comments.test_notices import put_away, today
 from tests.web.history.versions import Caller

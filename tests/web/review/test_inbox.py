@@ -15,8 +15,8 @@ from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
 from memoryhub.web.review import queries as review_inbox
-from tests.fixtures import AT, BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.in_turn import in_turn
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.review.reviewing import everything, inbox, shown, two, versions
 

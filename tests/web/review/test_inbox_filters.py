@@ -11,8 +11,8 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.review import decisions
 from memoryhub.models import Access, Door, MemoryStore, User
 from memoryhub.web.review import queries
-from tests.fixtures import AT, BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.in_turn import in_turn
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import everything, inbox, shown, two
 

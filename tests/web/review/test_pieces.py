@@ -9,13 +9,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, Role, User
+from memoryhub.pure import ids
 from memoryhub.web.review import bulk, decided, pieces
-from tests.durations import is_within
-from tests.fixtures import BY, signed_in
+from tests.support.durations import is_within
+from tests.support.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller

@@ -9,9 +9,9 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import AuditEntry, Claim, Memory, MemoryStore, MemoryVersion, Review, Role, User
 from memoryhub.web.review import queries
-from tests.browser import PATIENCE, axe, press, sign_in_as
-from tests.fixtures import BY
-from tests.patience import wait_until
+from tests.support.browser import PATIENCE, axe, press, sign_in_as
+from tests.support.fixtures import BY
+from tests.support.patience import wait_until
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser

@@ -16,8 +16,8 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.demo import load, story, texts
 from memoryhub.models import AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
-from tests.browser import PATIENCE, axe, press, sign_in_as
-from tests.fixtures import PASSWORD
+from tests.support.browser import PATIENCE, axe, press, sign_in_as
+from tests.support.fixtures import PASSWORD
 from tests.web.memories.pages import act, text_of
 
 pytestmark = pytest.mark.browser

@@ -15,7 +15,7 @@ from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review.last_approved import since_approved
 from memoryhub.models import Door, Memory, MemoryStore, Review, Role, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, two, versions
 

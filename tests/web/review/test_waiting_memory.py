@@ -7,10 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.models import Door, HoldKind, Memory, MemoryStore, Role, User
-from tests.fixtures import AT, BY, signed_in
+from tests.support.fixtures import AT, BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, state, two
 

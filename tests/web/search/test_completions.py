@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from memoryhub.models import Agent, MemoryStore, User
 from tests.api.harness import Hub, new_store
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.memories.pages import write
 
 KEYS = "store path agent person session is when from to"

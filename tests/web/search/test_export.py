@@ -10,7 +10,7 @@ from django.urls import reverse
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Finding, MemoryStore, User
 from memoryhub.web.search import export, search
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import write
 

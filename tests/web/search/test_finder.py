@@ -11,15 +11,16 @@ from django.urls import reverse
 from memoryhub.actions.memories import curation
 from memoryhub.database.watch import TookTooMuch
 from memoryhub.models import HUB, AuditChain, Memory, MemoryStore, User
-from memoryhub.protocol.errors import ToolError
-from memoryhub.text.path_index import Entry, found, words_of
-from memoryhub.web.search import finder_cache, search as search
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.path_index import Entry, found, words_of
+from memoryhub.web.search import search
+from memoryhub.web.search.finder import cache as finder_cache
 from tests.api.harness import new_store
-from tests.fixtures import signed_in
-from tests.long import some
+from tests.support.fixtures import signed_in
+from tests.support.long import some
+from tests.support.write_guard import tampering
 from tests.web.hostile import HIDDEN, PATH, build
 from tests.web.memories.pages import act, write
-from tests.write_guard import tampering
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.models import Agent, MemoryStore, User
-from memoryhub.web.search import finder_cache
+from memoryhub.web.search.finder import cache
 from tests.api.harness import Hub, new_store
-from tests.fixtures import signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import signed_in
+from tests.support.in_turn import in_turn
 from tests.web.history.versions import Caller
 from tests.web.hostile import build
 from tests.web.memories.pages import write
@@ -16,7 +16,7 @@ from tests.web.memories.pages import write
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    finder_cache.forget_all()
+    cache.forget_all()
 
 
 def groups(person: User, **parameters: str) -> str:

@@ -11,9 +11,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Key, MemoryStore, User
-from tests.browser import press, sign_in_as
-from tests.fixtures import BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.browser import press, sign_in_as
+from tests.support.fixtures import BY, signed_in
+from tests.support.in_turn import in_turn
 from tests.web.memories.pages import new_curator
 
 pytestmark = pytest.mark.django_db

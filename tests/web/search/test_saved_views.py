@@ -11,11 +11,11 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.search import saved_views
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, MemoryStore, Role, SavedView, User
-from memoryhub.web.search.saved_pages import PAGES, address, kept_query
-from tests.fixtures import BY, signed_in
-from tests.in_turn import in_turn
+from memoryhub.web.search.saved_views.pages import PAGES, address, kept_query
+from tests.support.fixtures import BY, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import act, new_curator, newest, page
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 VIEWS = "/views"

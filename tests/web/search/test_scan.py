@@ -9,8 +9,8 @@ from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation
-from memoryhub.protocol.errors import ToolError
-from memoryhub.text.folding import fold
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.text.folding import fold
 from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.search import scan as search_scan
 from memoryhub.web.search.candidates import LIVE, OLD, TRASH

@@ -10,14 +10,14 @@ from django.utils.http import urlencode
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Agent, MemoryStore, User
-from memoryhub.text.folding import found_lines
-from memoryhub.web.common import filter_names
-from memoryhub.web.search import scan as search_scan, search as search
+from memoryhub.pure.text.folding import found_lines
+from memoryhub.web.common.filters import names as filter_names
+from memoryhub.web.search import scan as search_scan, search
 from memoryhub.web.search.filters import Query
 from memoryhub.web.search.results import excerpt
 from tests.api.harness import Hub, new_store
-from tests.fixtures import signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import signed_in
+from tests.support.in_turn import in_turn
 from tests.web.hostile import HIDDEN, TARGET, build
 from tests.web.memories.pages import act, write
 

@@ -9,8 +9,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from memoryhub.web.search import finder_cache, search as search
-from tests.browser import Console, axe, fits, press, sign_in_as
+from memoryhub.web.search import search
+from memoryhub.web.search.finder import cache
+from tests.support.browser import Console, axe, fits, press, sign_in_as
 from tests.web.memories.pages import act, write
 
 pytestmark = pytest.mark.browser
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    finder_cache.forget_all()
+    cache.forget_all()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Access, Agent, MemoryStore, User
 from memoryhub.web.search import search
 from tests.api.harness import Hub
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.search.test_search import asked, text_of
 
 

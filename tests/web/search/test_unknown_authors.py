@@ -3,7 +3,7 @@
 import pytest
 
 from memoryhub.models import Agent, MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db

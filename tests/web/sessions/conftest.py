@@ -5,7 +5,7 @@ import pytest
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, MemoryStore
-from tests.fixtures import BY
+from tests.support.fixtures import BY
 from tests.web.history.versions import Caller
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.urls import reverse
 
 from memoryhub.models import Memory, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 
 Seen = set[tuple[int, int]]

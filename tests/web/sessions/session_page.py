@@ -5,7 +5,7 @@ from typing import Any
 from django.urls import reverse
 
 from memoryhub.models import Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 
 
 def found(name: str = "run-1") -> Session:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back, replaces

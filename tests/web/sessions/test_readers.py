@@ -16,13 +16,13 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
-from memoryhub.web.sessions import readers_query as readers_found
-from tests.fixtures import BY, new_person, signed_in
-from tests.in_turn import in_turn
-from tests.long import tried
+from memoryhub.web.sessions.readers import query as readers_found
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.long import tried
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.sessions.reads import readers, seen, view
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.history import apply_plan, revert
 from memoryhub.models import Door, MemoryStore, MemoryVersion, Session, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.sessions.test_readers import readers, seen, view
 

@@ -15,7 +15,7 @@ from memoryhub.actions.retention import removal
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import started, worked
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import WHERE, fields, find
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import page, write

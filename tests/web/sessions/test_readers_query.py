@@ -9,8 +9,8 @@ from memoryhub.actions.memories.selection import Chosen
 from memoryhub.actions.search import search
 from memoryhub.actions.transfer import exporting
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, Session, User
-from memoryhub.web.sessions import readers_query
-from tests.fixtures import signed_in
+from memoryhub.web.sessions.readers import query as readers_query
+from tests.support.fixtures import signed_in
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act

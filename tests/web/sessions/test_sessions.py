@@ -10,12 +10,12 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, AuditEntry, MemoryStore, MemoryVersion, Proposal, Session, User
 from memoryhub.web.sessions import calls as sessions_calls, session as sessions
-from tests.fixtures import AT, BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.proposals.proposing import holds_back
 from tests.web.sessions.session_page import calls, found, session_page
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

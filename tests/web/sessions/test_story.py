@@ -11,7 +11,7 @@ from django.urls import reverse
 from memoryhub.models import Finding, MemoryStore, Session, User
 from memoryhub.web.sessions import calls as sessions_calls, known, passages, story
 from memoryhub.web.sessions.story import LONGEST_GAP, Step
-from tests.fixtures import AT, signed_in
+from tests.support.fixtures import AT, signed_in
 from tests.web.history.versions import HOSTILE, Caller
 
 pytestmark = pytest.mark.django_db

@@ -7,10 +7,10 @@ import pytest
 from memoryhub.models import User
 from memoryhub.web.sessions import known as sessions_known
 from memoryhub.web.sessions.known import joined
-from tests.in_turn import in_turn
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
 from tests.web.sessions.session_page import calls, session_page
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

@@ -7,12 +7,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditChain, AuditEntry, Door, HoldKind, Memory, MemoryStore, User
-from tests.fixtures import AT, BY, signed_in
+from tests.support.fixtures import AT, BY, signed_in
 from tests.web.browser_forms import form_with
 
 HOSTILE = "<script>alert(1)</script> {{ 7|add:7 }} \u202e"

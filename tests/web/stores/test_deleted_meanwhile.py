@@ -11,7 +11,7 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Finding, Memory, MemoryStore, User
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 from tests.web.retention.pages import policy, ran

@@ -9,15 +9,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions.core import hub_settings
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.hub import settings
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.stores import stores
-from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, CallWindow, HubSettings, Key, MemoryStore, User
-from tests.fixtures import BY, signed_in
-from tests.in_turn import in_turn
+from memoryhub.pure.limits import COLUMNS
+from tests.support.fixtures import BY, signed_in
+from tests.support.in_turn import in_turn
 from tests.web.browser_forms import form_with
 
 ACT = Act(**BY)
@@ -73,7 +73,7 @@ class TestTheLimitsOfAStore:
     def test_an_empty_field_is_the_hubs_limit_which_the_page_tells(self, admin: Client, store: MemoryStore) -> None:
         limit(store, limit_memory_bytes=5)
         assert "Empty: the hub’s, 100 KB." in page(admin, url(store))
-        hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memory_bytes": 2048}, ACT)
+        settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memory_bytes": 2048}, ACT)
         shown = page(admin, url(store))
         assert "Empty: the hub’s, 2 KB." in shown
         fields = form_with(shown, "limit_memory_bytes")

@@ -13,8 +13,8 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, AuditEntry, Invitation, Key, MemoryStore, Role, User
 from memoryhub.web.stores.urls import urlpatterns
-from tests.fixtures import BY, new_person, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import BY, new_person, signed_in
+from tests.support.in_turn import in_turn
 
 HOSTILE = "<script>alert(1)</script>"
 

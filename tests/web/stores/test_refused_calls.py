@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from memoryhub.actions.memories import refused_calls
 from memoryhub.actions.stores import stores
-from memoryhub.limits import COLUMNS
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, RefusedCalls, User
+from memoryhub.pure.limits import COLUMNS
 from tests.api.harness import Hub
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Member, MemoryStore, Role, User
-from tests.fixtures import AT, BY, signed_in
+from tests.support.fixtures import AT, BY, signed_in
 from tests.transfer import trips
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller

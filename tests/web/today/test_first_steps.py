@@ -9,13 +9,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, Invitation, Key, Member, MemoryStore, MemoryVersion, User
+from memoryhub.pure import ids
 from memoryhub.web.agents import keys
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 
 pytestmark = pytest.mark.django_db
 

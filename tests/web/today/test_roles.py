@@ -1,7 +1,7 @@
 """The empty home page of a person who is new says where they have which role."""
 
 from memoryhub.models import MemoryStore, User
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import page
 

@@ -10,12 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.core import background
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import background
 from memoryhub.actions.memories import curation
-from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.retention import runs
+from memoryhub.actions.retention.runs import clock
 from memoryhub.actions.stores import stores
 from memoryhub.models import (
     Access,
@@ -31,9 +31,11 @@ from memoryhub.models import (
     User,
     Webhook,
 )
+from memoryhub.pure import ids
 from memoryhub.web.findings import queries
 from memoryhub.web.today import changed, waiting
-from tests.fixtures import BY, PASSWORD, signed_in
+from tests.support.fixtures import BY, PASSWORD, signed_in
+from tests.support.write_guard import tampering
 from tests.web.findings.flagged import CARD, POISON, has_no_digits
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import write
@@ -41,7 +43,6 @@ from tests.web.proposals.proposing import holds_back
 from tests.web.retention.pages import policy, some
 from tests.web.review.reviewing import inbox, shown, state
 from tests.web.transfer.test_imports import brought
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -318,7 +319,7 @@ def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice
     some(store, 12, "/kept")
     some(store, 3)
     now = timezone.now()
-    run_clock.accept(now)
+    clock.accept(now)
     run = runs.start(store.pk, Act(Actor.system("retention"), Door.COMMAND, now), now)
     while runs.step(run.pk, now):
         pass
@@ -358,7 +359,7 @@ def test_a_run_that_asks_comes_first(store: MemoryStore, alice: User, caller: Ca
     caller.create("/a.md", "x")
     caller.delete("/a.md")
     now = timezone.now()
-    run_clock.accept(now)
+    clock.accept(now)
     run = runs.start(store.pk, Act(Actor.system("retention"), Door.COMMAND, now), now)
     assert run.state == "waiting"
     first, second = today(alice).context["events"]

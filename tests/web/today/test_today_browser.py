@@ -9,8 +9,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.demo.load import load
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, fits, press, sign_in_as
-from tests.fixtures import PASSWORD
+from tests.support.browser import axe, fits, press, sign_in_as
+from tests.support.fixtures import PASSWORD
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import state

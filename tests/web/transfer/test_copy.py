@@ -8,12 +8,12 @@ from memoryhub.actions.findings import findings
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
 from memoryhub.models import Agent, AuditEntry, Finding, FindingState, Import, Memory, MemoryStore, MemoryVersion, User
-from memoryhub.transfer.bundle import Refused
-from tests.fixtures import signed_in
+from memoryhub.pure.transfer.bundle import Refused
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import arranging
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
-from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 

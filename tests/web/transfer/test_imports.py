@@ -13,7 +13,7 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, Role, User
 from tests.api.harness import assert_audit_is_right, contents
-from tests.fixtures import BY, new_person, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer.hostile import archive
 from tests.web.memories.pages import write
 

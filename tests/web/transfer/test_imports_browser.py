@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.transfer import importing
 from memoryhub.models import Import, MemoryStore, User
-from tests.browser import axe, sign_in_as
+from tests.support.browser import axe, sign_in_as
 from tests.transfer.hostile import archive
 from tests.web.memories.pages import write
 

@@ -11,11 +11,11 @@ from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.retention import removal
 from memoryhub.models import AuditEntry, Door, Key, MemoryStore, MemoryVersion, Session, User
-from memoryhub.path_rules import Effect, PathRule
+from memoryhub.pure.path_rules import Effect, PathRule
 from memoryhub.web.tried import replay as replaying
 from tests.api.harness import Hub
 from tests.api.test_path_rules import set_rules
-from tests.fixtures import AT, BY, signed_in
+from tests.support.fixtures import AT, BY, signed_in
 from tests.web.tried.dumps import dump
 
 pytestmark = pytest.mark.django_db

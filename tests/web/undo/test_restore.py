@@ -11,8 +11,8 @@ from django.urls import reverse
 from memoryhub.actions.core import plans
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Session, User
 from memoryhub.web.undo import rows as undo_rows
-from tests.fixtures import signed_in
-from tests.long import some
+from tests.support.fixtures import signed_in
+from tests.support.long import some
 from tests.web.browser_forms import form_with
 from tests.web.history.past import History, tree_now
 from tests.web.history.versions import Caller

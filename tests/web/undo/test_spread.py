@@ -25,7 +25,7 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.web.undo import spread
-from tests.fixtures import BY, signed_in
+from tests.support.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.findings.flagged import POISON
 from tests.web.history.past import tree_now

@@ -12,13 +12,13 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, Role, Session, User
-from tests.fixtures import AT, BY, signed_in
-from tests.in_turn import in_turn
+from tests.support.fixtures import AT, BY, signed_in
+from tests.support.in_turn import in_turn
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.history.past import tree_now
 from tests.web.history.versions import HOSTILE, Caller
 from tests.web.memories.pages import act
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 

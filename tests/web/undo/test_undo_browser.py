@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Session, User
-from tests.browser import axe, fits, press, sign_in_as
+from tests.support.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, text_of
 

@@ -9,17 +9,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.webhooks import deliveries, manage, send
 from memoryhub.actions.webhooks.manage import MOST
 from memoryhub.models import AuditEntry, Delivery, DeliveryState, MemoryStore, User, Webhook
-from memoryhub.outgoing import Answer
+from memoryhub.pure.outgoing import Answer
 from memoryhub.web.audit import sentences
 from tests.api.harness import Hub
-from tests.fixtures import signed_in
+from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.memories.pages import newest, page, write
 from tests.webhooks.hub import act, webhook
-from tests.write_guard import tampering
 
 PUBLIC = "https://93.184.215.14/hook?token=abc"
 FORM = {"name": "Chat", "url": PUBLIC, "events": ["memory.created", "review.needed"]}

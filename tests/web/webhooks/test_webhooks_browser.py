@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.webhooks import send
 from memoryhub.models import MemoryStore, User, Webhook
-from tests.browser import axe, fits, sign_in_as
+from tests.support.browser import axe, fits, sign_in_as
 from tests.webhooks.hub import FAST
 from tests.webhooks.receivers import receiver, status
 

@@ -1,0 +1,138 @@
+"""Signed documents for people outside the hub: receipts of erasures, and certificates of retention.
+
+A document is JSON with a content and its signature, made with the hub's audit key. Only this hub can verify it. One
+that an older key signed counts only if the audit confirms it: who has that key could have signed it later.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from django.conf import settings
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record, keys
+from memoryhub.models import AuditEntry, Receipt
+from memoryhub.pure import chain, ids
+
+RECEIPT, CERTIFICATE = "receipt", "certificate"
+
+MOST = 200_000
+"""The most characters of a document that are read."""
+
+
+class Malformed(ValueError):
+    """The text does not have the form of a document; the message says why."""
+
+
+class Verdict(Enum):
+    """What the hub says about a document: it is its own, it is not, or only an older key says so."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNCONFIRMED = "unconfirmed"
+    LOST = "lost"
+
+
+def signature(content: Mapping[str, Any], key: bytes | None = None) -> str:
+    """Return the signature of a content, in hexadecimal digits, by the current key or another one."""
+    key = keys.current() if key is None else key
+    return hmac.new(key, b"receipt\0" + _text(content), hashlib.sha256).hexdigest()
+
+
+def sha256(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a content."""
+    return hashlib.sha256(_text(content)).hexdigest()
+
+
+def _text(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def is_signed(content: Mapping[str, Any], signed: str) -> bool:
+    """Return whether this hub signed this content with its current audit key."""
+    return hmac.compare_digest(signature(content).encode(), signed.encode("utf-8", "replace"))
+
+
+def document(kind: str, content: Mapping[str, Any], signed: str) -> str:
+    """Return a content and its signature as JSON text."""
+    return json.dumps({kind: content, "signature": signed}, indent=2, ensure_ascii=True) + "\n"
+
+
+def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mapping[str, Any], act: Act) -> str:
+    """Write the entry `certify` about what was found in a memory store, with `counted` and the digest of it all, and
+    return the signed certificate as JSON text. Raises tree.NoSuchStore."""
+    stated = {**counted, "names": sorted(found), "sha256": sha256(found)}
+    with tree.locked(store_id, act) as store:
+        seq = tree.commit(store, Record("certify", input=audit.to_json(stated)))
+    entry = AuditEntry.objects.of_chain(store_id).get(seq=seq)
+    content = {
+        "type": kind,
+        "id": ids.new_id(ids.RECEIPT, act.at),
+        "hub": settings.MEMORYHUB_URL,
+        "memory_store_id": store_id,
+        "at": chain.moment(act.at),
+        "by": act.actor.id,
+        "entry": seq,
+        "entry_hash": entry.hash,
+        "audit_key": entry.key_name,
+        **found,
+    }
+    return document(CERTIFICATE, content, signature(content))
+
+
+def check(text: str) -> Verdict:
+    """Return whether this hub signed the document and it is unchanged. Raises Malformed."""
+    if len(text) > MOST:
+        raise Malformed("it is too long")
+    try:
+        value = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from None
+    told = value if isinstance(value, dict) else {}
+    content, signed = told.get(RECEIPT, told.get(CERTIFICATE)), told.get("signature")
+    if not isinstance(content, dict) or not isinstance(signed, str):
+        raise Malformed("it has no receipt and no certificate with a signature")
+    if len(told) != 2:
+        return Verdict.WRONG
+    return Verdict.RIGHT if is_signed(content, signed) else _by_older(content, signed)
+
+
+def _by_older(content: Mapping[str, Any], signed: str) -> Verdict:
+    """Return what the hub says about a document that the current key has not signed."""
+    name = str(content.get("audit_key"))
+    key = keys.of(name)
+    if key is None:
+        return Verdict.LOST if keys.is_lost(name) else Verdict.WRONG
+    if not hmac.compare_digest(signature(content, key).encode(), signed.encode("utf-8", "replace")):
+        return Verdict.WRONG
+    confirms = _receipt_confirms if content.get("type") == "erasure_receipt" else _entry_confirms
+    return Verdict.RIGHT if confirms(content) else Verdict.UNCONFIRMED
+
+
+def _receipt_confirms(content: Mapping[str, Any]) -> bool:
+    """Return whether the receipt in the database, which the current key has signed, is the same."""
+    row = Receipt.objects.filter(store=str(content.get("memory_store_id")), pk=str(content.get("id"))).first()
+    return row is not None and row.content == content and is_signed(row.content, row.signature)
+
+
+def _entry_confirms(content: Mapping[str, Any]) -> bool:
+    """Return whether the entry of a certificate is there and names its content."""
+    seq = content.get("entry")
+    rows = AuditEntry.objects.of_chain(str(content.get("memory_store_id"))).of_command("certify")
+    entry = rows.filter(seq=seq).first() if isinstance(seq, int) else None
+    if entry is None or entry.hash != content.get("entry_hash") or not entry.input:
+        return False
+    names = json.loads(entry.input).get("names", [])
+    stated = {name: content.get(name) for name in names}
+    return bool(names) and json.loads(entry.input).get("sha256") == sha256(stated)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a JSON object. Raises ValueError for a repeated name, whose value would be ambiguous."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return dict(pairs)

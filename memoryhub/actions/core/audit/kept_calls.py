@@ -1,0 +1,28 @@
+"""Shortens the large input of a key's call, and the large listing that it received, before the audit stores them."""
+
+import json
+
+from memoryhub.actions.core import audit
+from memoryhub.pure.protocol.commands import View
+from memoryhub.pure.text import keeping
+
+_WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "insert_text"})
+"""The parameters that a version also holds: they are kept whole if the call made a version."""
+
+
+def kept_of(record: audit.Record) -> audit.Record:
+    """Return the record as the audit stores it: a large input is shortened, and so are the answer of a refused call
+    and the listing of a directory.
+
+    If the call made a version, the parameters that the version also holds stay whole. Nothing needs a whole listing
+    later: a repeated view runs again.
+    """
+    given = record.input
+    if record.ok and record.command == View.name and record.answer is not None and not record.rendered:
+        record = record._replace(answer=keeping.short_listing(record.answer))
+    if given is None or len(given) <= keeping.MOST:
+        return record
+    if not record.ok and record.replay_of is None and record.answer is not None:
+        quoted = json.loads(given).get("old_str")
+        record = record._replace(answer=keeping.short_answer(record.answer, quoted if isinstance(quoted, str) else ""))
+    return record.given(keeping.in_part(given, _WRITTEN if record.ok and record.versions else ()))

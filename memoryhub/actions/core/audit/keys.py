@@ -1,0 +1,130 @@
+"""The hub's audit keys: the current one, which is kept outside the database, and older ones, which only verify.
+
+The older keys are in the database, encrypted with the current one: who has the current key has them all, so a backup
+and a new node need it alone. What must not change with a rotation (fingerprints of findings, ids of events) is derived
+from the first key.
+"""
+
+import base64
+import hashlib
+import json
+from datetime import datetime
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import OperationalError
+
+from memoryhub.models import HUB, AuditChain, Installation
+from memoryhub.pure import chain
+
+
+class Older(NamedTuple):
+    """A key that was replaced at a moment (ISO 8601)."""
+
+    name: str
+    key: str
+    until: str
+
+
+class Replaced(OperationalError):
+    """The audit key was rotated while this process ran with the older one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The audit key was rotated while this process ran: nothing was written. Stop it, give it the new audit key,"
+            " and start it again"
+        )
+
+
+class Known(NamedTuple):
+    """The older keys that are there, oldest first. `is_complete` is False if some were lost."""
+
+    keys: tuple[Older, ...]
+    is_complete: bool
+
+
+_read: dict[bytes, Known] = {}
+"""The older keys by the current one. They change only with it."""
+
+
+def current() -> bytes:
+    """Return the key that writes."""
+    key: bytes = settings.MEMORYHUB_AUDIT_KEY
+    return key
+
+
+def key_name() -> str:
+    """Return the name of the hub's audit key, which each new entry has."""
+    return chain.key_id(current())
+
+
+def known() -> Known:
+    """Return the older keys."""
+    found = _read.get(current())
+    if found is None:
+        text = Installation.objects.filter(pk=1).values_list("older_keys", flat=True).first()
+        found = _decrypted(text) if text else Known((), not _was_rotated())
+        if found.is_complete:
+            _read[current()] = found
+    return found
+
+
+def _was_rotated() -> bool:
+    return AuditChain.objects.filter(pk=HUB, key_name__isnull=False).exists()
+
+
+def names() -> list[str]:
+    """Return the names of all keys that are there, the oldest first and the current one last."""
+    return [*(one.name for one in known().keys), key_name()]
+
+
+def of(name: str) -> bytes | None:
+    """Return the key with this name, or None if it is not there."""
+    if name == key_name():
+        return current()
+    return next((one.key.encode() for one in known().keys if one.name == name), None)
+
+
+def is_lost(name: str) -> bool:
+    """Return whether a key is not there, and may be one of the hub's that was lost."""
+    return of(name) is None and not known().is_complete
+
+
+def first() -> bytes:
+    """Return the oldest key that is there."""
+    older = known().keys
+    return older[0].key.encode() if older else current()
+
+
+def use(key: bytes) -> None:
+    """Make this process write with another key."""
+    settings.MEMORYHUB_AUDIT_KEY = key
+
+
+def with_replaced(at: datetime) -> Known:
+    """Return the older keys as they are once the current one is replaced."""
+    own = Older(key_name(), current().decode(), at.isoformat())
+    return known()._replace(keys=(*known().keys, own))
+
+
+def encrypted(kept: Known) -> str:
+    """Return older keys as a text that only the current key opens."""
+    from cryptography.fernet import Fernet
+
+    text = json.dumps({"keys": kept.keys, "is_complete": kept.is_complete})
+    return Fernet(_cipher()).encrypt(text.encode()).decode()
+
+
+def _decrypted(text: str) -> Known:
+    from cryptography.fernet import Fernet, InvalidToken
+
+    try:
+        kept = json.loads(Fernet(_cipher()).decrypt(text.encode()))
+    except InvalidToken:
+        return Known((), is_complete=False)
+    return Known(tuple(Older(*row) for row in kept["keys"]), kept["is_complete"])
+
+
+def _cipher() -> bytes:
+    digest = hashlib.sha256(b"memoryhub.older_audit_keys" + current()).digest()
+    return base64.urlsafe_b64encode(digest)

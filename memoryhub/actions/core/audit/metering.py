@@ -1,0 +1,56 @@
+"""Counts entries for metrics, from the entries themselves: so the numbers agree with the audit, whichever of several
+processes or machines served a call, and a restart loses none."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memoryhub.actions.core.audit.commands import COMMANDS
+from memoryhub.models import CallCount, MeteredChain
+
+BOUNDS = (1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+"""The upper bounds of the buckets, in milliseconds; one more bucket has what lasted longer."""
+OTHER = "other"
+"""Stands for a command that the hub does not have: an agent can send any word."""
+
+
+class Call(NamedTuple):
+    """What metrics count of an entry; the duration is in microseconds."""
+
+    seq: int
+    command: str
+    door: str
+    outcome: str
+    micros: int
+
+
+def add(chain: str, calls: Sequence[Call]) -> None:
+    """Add the entries of a chain that were not added before, in the caller's transaction, which lets no other process
+    count the same chain."""
+    row, _ = MeteredChain.objects.get_or_create(pk=chain, defaults={"seq": 0})
+    new = [call for call in calls if call.seq > row.seq]
+    if not new:
+        return
+    MeteredChain.objects.filter(pk=chain).update(seq=new[-1].seq)
+    by_key: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for call in new:
+        by_key[_command(call.command), call.door, call.outcome].append(call.micros)
+    for key in sorted(by_key):  # in one order: no deadlock
+        _add(key, by_key[key])
+
+
+def _command(name: str) -> str:
+    return name if name in COMMANDS else OTHER
+
+
+def _add(key: tuple[str, str, str], durations: Iterable[int]) -> None:
+    command, door, outcome = key
+    empty = {"buckets": [0] * (len(BOUNDS) + 1)}
+    rows = CallCount.objects.filter(command=command, door=door, outcome=outcome)
+    CallCount.objects.get_or_create(command=command, door=door, outcome=outcome, defaults=empty)
+    row = rows.select_for_update().get()
+    for micros in durations:
+        row.count, row.micros = row.count + 1, row.micros + micros
+        row.buckets[bisect_left(BOUNDS, micros / 1_000)] += 1
+    rows.update(count=row.count, micros=row.micros, buckets=row.buckets)

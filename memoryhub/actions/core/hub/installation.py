@@ -1,0 +1,79 @@
+"""Checks whether this process has the hub's secrets, by keyed digests of them in the database.
+
+A node with another audit key would write entries that cannot be verified. A node with another SECRET_KEY would end
+every session. Both are detected before the first write.
+"""
+
+import hmac
+
+from django.conf import settings
+
+from memoryhub.actions.core import audit, proofs
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit.keys import key_name
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import HUB, AuditEntry, Installation
+
+
+def _secret_mark() -> str:
+    return hmac.digest(settings.SECRET_KEY.encode(), b"memoryhub\0SECRET_KEY", "sha256").hex()
+
+
+def _audit_mark() -> str:
+    return _mark(settings.MEMORYHUB_AUDIT_KEY)
+
+
+def _mark(audit_key: bytes) -> str:
+    return hmac.digest(audit_key, b"memoryhub\0MEMORYHUB_AUDIT_KEY", "sha256").hex()
+
+
+def wrong_secrets() -> list[str]:
+    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right.
+
+    For the audit key, the newest entry of the hub's chain is then checked instead.
+    """
+    marks = Installation.objects.only("audit_mark", "secret_mark")  # an older schema has not all of the columns
+    row = marks.filter(pk=1).first() or Installation()
+    found = []
+    if row.audit_mark not in (None, _audit_mark()) or (row.audit_mark is None and not _newest_entry_fits()):
+        found.append("MEMORYHUB_AUDIT_KEY")
+    if row.secret_mark not in (None, _secret_mark()):
+        found.append("SECRET_KEY")
+    return found
+
+
+def keep_marks() -> None:
+    """Store the digests that are not stored yet. Call it at a start, after `wrong_secrets` returned an empty list."""
+    with writing():
+        Installation.objects.get_or_create(pk=1)
+        Installation.objects.filter(pk=1, audit_mark=None).update(audit_mark=_audit_mark())
+        Installation.objects.filter(pk=1, secret_mark=None).update(secret_mark=_secret_mark())
+
+
+def replace_audit_key(older_keys: str) -> None:
+    """Store the digest of the current audit key, and the older keys. Call it in the transaction of the rotation."""
+    Installation.objects.get_or_create(pk=1)
+    Installation.objects.filter(pk=1).update(audit_mark=_audit_mark(), older_keys=older_keys)
+
+
+def is_audit_key(key: str) -> bool:
+    """Return whether a text is the audit key with which the hub writes."""
+    return Installation.objects.filter(pk=1, audit_mark=_mark(key.encode())).exists()
+
+
+def accept_secret_key(act: Act) -> bool:
+    """Accept the current SECRET_KEY after a deliberate change. Return whether it differs from the stored one."""
+    with writing():
+        changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
+        done = bool(changed.update(secret_mark=_secret_mark()))
+        if done:
+            audit.on_hub(act, Record("accept_secret_key"))
+    return done
+
+
+def _newest_entry_fits() -> bool:
+    """Return whether the hub chain's newest entry was written with this audit key; True if there is none."""
+    entry = AuditEntry.objects.of_chain(HUB).newest().first()
+    if entry is None:
+        return True
+    return entry.key_name == key_name() or proofs.fits(entry, settings.MEMORYHUB_AUDIT_KEY)

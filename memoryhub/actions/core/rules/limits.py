@@ -1,0 +1,129 @@
+"""The limits of a memory store, checked by one function for every door, and the count of a key's calls per minute."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from memoryhub.pure.protocol import results
+from memoryhub.pure.protocol.errors import ToolError
+
+WINDOW = 60
+"""The length of the window, in seconds, in which a key's calls are counted."""
+LONGEST_DELAY = 60
+"""A call may be counted up to this many seconds after a later one, and the count is still right."""
+
+Seconds = Sequence[tuple[int, int]]
+"""(second since 1970, number of calls) for each second with calls, in order."""
+
+
+class Limits(NamedTuple):
+    """The limits of a store, with the names of MEMORYHUB_LIMITS. None means no limit.
+
+    `memory_bytes` and `versions` limit one memory; `memories` and `total_bytes` limit the store. `view_characters`
+    limits one view, `calls` one key in any 60 seconds, and `audit_bytes` the store's audit.
+    """
+
+    memory_bytes: int | None
+    memories: int | None
+    total_bytes: int | None
+    versions: int | None
+    view_characters: int | None
+    calls: int | None
+    audit_bytes: int | None
+
+
+class Usage(NamedTuple):
+    """The contents of a store after a call (None: the key does not see all of it), and the calls of the key in the last
+    minute (None: not counted)."""
+
+    memories: int | None
+    total_bytes: int | None
+    calls: int | None
+    limits: Limits
+
+
+def check(
+    limits: Limits,
+    path: str,
+    *,
+    old_size: int | None,
+    new_size: int,
+    memories: int,
+    total_bytes: int,
+    versions: int = 0,
+) -> None:
+    """Raise ToolError for the first limit that a write would exceed.
+
+    `old_size` is None for a new memory. `memories` and `total_bytes` are those of the store before the write.
+    `versions` counts the kept versions of the memory. A write that makes a memory smaller can exceed only the limit of
+    versions, because it makes a version too.
+    """
+    grows = new_size > (old_size or 0)
+    if limits.memory_bytes is not None and new_size > limits.memory_bytes and grows:
+        raise ToolError(results.memory_too_large(path, new_size, limits.memory_bytes))
+    if limits.memories is not None and old_size is None and memories >= limits.memories:
+        raise ToolError(results.too_many_memories(memories))
+    total = total_bytes - (old_size or 0) + new_size
+    if limits.total_bytes is not None and total > limits.total_bytes and grows:
+        raise ToolError(results.store_too_large(total, limits.total_bytes))
+    check_versions(limits, path, versions)
+
+
+def check_versions(limits: Limits, path: str, versions: int) -> None:
+    """Raise ToolError if a memory has reached the limit of versions. Deletions do not check this."""
+    if limits.versions is not None and versions >= limits.versions:
+        raise ToolError(results.too_many_versions(path, versions))
+
+
+# ------------------------------------------------------------------------------------------------ calls a minute
+
+
+class Window(NamedTuple):
+    """The result of counting some calls.
+
+    `seconds` are the counts to store, or None if the calls exceed the limit. `calls` is the number of calls in the last
+    minute; it includes the new calls if they fit. `wait` is the number of whole seconds until a retry, or 0 if they
+    fit.
+    """
+
+    seconds: Seconds | None
+    calls: int
+    wait: int
+
+
+def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Window:
+    """Count calls made at a moment, all or none. No 60 seconds may contain more calls than the limit.
+
+    Calls are counted by whole seconds; a second that the minute only touches counts fully. Calls can arrive slightly
+    out of order, so the minute after the moment counts too. Seconds far from the moment are dropped, because the clock
+    was changed since then.
+    """
+    now = int(at.timestamp())
+    near = [(second, count) for second, count in seconds if abs(second - now) <= WINDOW + LONGEST_DELAY]
+    there = _within(near, now)
+    if there + calls > limit:
+        return Window(None, there, _wait(near, now, calls, limit))
+    known = dict(near)
+    known[now] = known.get(now, 0) + calls
+    return Window(sorted(known.items()), there + calls, 0)
+
+
+def calls_within(seconds: Seconds, at: datetime) -> int:
+    """Return how many calls were made in the minute before a moment and the minute after it. `seconds` are (second,
+    calls)."""
+    return _within(seconds, int(at.timestamp()))
+
+
+def _within(seconds: Iterable[tuple[int, int]], middle: int) -> int:
+    return sum(count for second, count in seconds if abs(second - middle) <= WINDOW)
+
+
+def _wait(seconds: Seconds, now: int, calls: int, limit: int) -> int:
+    """Return the number of seconds until the calls would fit, at most WINDOW, because clients ignore longer waits.
+
+    The count is by whole seconds, so a retry after this time can be refused once more, for one second.
+    """
+    if calls > limit:
+        return WINDOW
+    ends = (second + WINDOW + 1 for second, _ in seconds)
+    return min(WINDOW, *(end - now for end in ends if end > now and _within(seconds, end) + calls <= limit))

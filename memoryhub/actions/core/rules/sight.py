@@ -1,0 +1,84 @@
+"""What an agent sees of a memory store in which path rules hide memories from it."""
+
+from datetime import UTC, date, datetime
+
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.core.sql import Statement
+from memoryhub.models.audit import ActorKind
+from memoryhub.pure import path_rules
+from memoryhub.pure.path_rules import NO_RULES, Decision, Doer, PathRules
+from memoryhub.pure.path_rules.many import ManyPaths, TooMuchWork
+from memoryhub.pure.protocol import paths, results
+from memoryhub.pure.protocol.errors import ToolError
+
+FEW = 4
+"""How many paths are decided one by one: for a few paths that takes less than to prepare for many."""
+
+MOST_WORK = 400_000
+"""The most comparisons of names in one call, which holds the memory store for that time: some tenths of a second."""
+
+_RULES = Statement("select path_rules from memoryhub_memorystore where id = %s")
+
+
+class Sight:
+    """Says which paths an agent sees. Memories at the others do not exist for it, whatever it asks."""
+
+    def __init__(self, rules: PathRules, doer: Doer) -> None:
+        self._rules, self._doer = rules, doer
+        self._known: dict[str, bool] = {}
+        self._many: ManyPaths | None = None
+
+    def sees(self, path: str) -> bool:
+        """Return whether the agent sees a memory at a path. Raises ToolError if the rules take too long for so many
+        paths."""
+        if path not in self._known:
+            self._known[path] = not self._decision(path).hides
+        return self._known[path]
+
+    def _decision(self, path: str) -> Decision:
+        if len(self._known) < FEW:
+            return self._rules.sight(self._doer, path)
+        self._many = self._many or ManyPaths(self._rules, MOST_WORK)
+        try:
+            return self._many.sight(self._doer, path)
+        except TooMuchWork:
+            raise ToolError(results.too_many_to_see()) from None
+
+    def hides_at(self, store_id: str, path: str) -> bool:
+        """Return whether something hidden can be at a path, under it or above it. Call it only where the agent sees
+        nothing at, under or above the path."""
+        if not self.sees(path) or sql.one(sql.PATH_TAKEN, store_id, path) or sql.one(sql.DIRECTORY_AT, store_id, path):
+            return True
+        above = paths.ancestors(path)[1:]
+        return bool(above and sql.memories_at(store_id, above))
+
+    def leaves_some(self, store_id: str, path: str, count: int) -> bool:
+        """Return whether a directory has more than `count` memories, those that the agent sees."""
+        return len(sql.rows(sql.MEMORIES_UNDER, store_id, *paths.subtree(path))) > count
+
+
+def sees(sight: Sight | None, *paths: str | None) -> bool:
+    """Return whether an actor sees memories at all of some paths. A path that was redacted is None: it may have been
+    hidden, so only an actor without a sight sees what was there."""
+    return sight is None or all(path is not None and sight.sees(path) for path in paths)
+
+
+def sight_of(rules: str, actor: Actor, at: datetime) -> Sight | None:
+    """Return the sight of an actor by the path rules of a store (JSON text), or None if it sees everything."""
+    if rules == NO_RULES or actor.kind != ActorKind.KEY:
+        return None
+    prepared, doer = path_rules.of_text(rules, day_of(at)), Doer(str(actor.id), str(actor.author_id))
+    return Sight(prepared, doer) if prepared.hides_from(doer) else None
+
+
+def sight_in(store_id: str, actor: Actor, at: datetime) -> Sight | None:
+    """Return the sight of an actor in a store that is not locked, or None if it sees everything."""
+    sql.connect()
+    row = sql.one(_RULES, store_id)
+    return None if row is None else sight_of(row[0], actor, at)
+
+
+def day_of(at: datetime) -> date:
+    """Return the day of a moment in UTC, by which path rules end."""
+    return at.astimezone(UTC).date()

@@ -1,0 +1,226 @@
+"""Acts on a selection from a list, each in one transaction with one audit entry. Only the deletion is here.
+
+A person sees the selection first. Its digest must still be the same when the act runs.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memoryhub.actions.core import audit, plans, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.plans import TooMuch
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.core.stored import StoredMemory
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import Directory, Memory
+from memoryhub.models.memories import DirectoryQuerySet, MemoryQuerySet
+from memoryhub.pure.ids import DIRECTORY, MEMORY
+from memoryhub.pure.protocol import paths
+
+__all__ = ["Chosen", "Done", "Item", "NotDone", "Selected", "TooMuch", "delete", "selected"]
+
+MOST_TOLD = 100
+"""The most paths in an entry's input; the entry's versions name all memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a person selected: memories and directories by `ids`, or all in a directory (`everything_in`)."""
+
+    ids: tuple[str, ...] = ()
+    everything_in: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A selected memory, or a selected directory; for a directory, `memory` is None.
+
+    A directory has `count` memories of `size` bytes under it, and `changed_at` is the time of the last write in it.
+    """
+
+    id: str
+    path: str
+    count: int
+    size: int
+    memory: StoredMemory | None
+    changed_at: datetime | None = None
+
+    @property
+    def is_directory(self) -> bool:
+        return self.memory is None
+
+    @property
+    def name(self) -> str:
+        return paths.name(self.path)
+
+    @property
+    def sign(self) -> tuple[str, str, object]:
+        """Return a tuple that differs after every write to the item."""
+        return self.id, self.path, self.memory.head if self.memory else [self.count, self.size, str(self.changed_at)]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The selected items by path, none of them under another one.
+
+    `vanished` counts the selected ids that no longer exist.
+    """
+
+    items: tuple[Item, ...]
+    vanished: int
+
+    @property
+    def count(self) -> int:
+        return sum(item.count for item in self.items)
+
+    @property
+    def size(self) -> int:
+        return sum(item.size for item in self.items)
+
+    @property
+    def digest(self) -> str:
+        return digest_of([[item.sign for item in self.items], self.vanished])
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of an act: the entry's seq, and how many memories were changed."""
+
+    seq: int
+    count: int
+
+
+class NotDone(Exception):
+    """Nothing was done: the plan has changed since it was shown (`changed`), or something is in the way.
+
+    `plan` is the current plan or selection.
+    """
+
+    def __init__(self, plan: Any, *, changed: bool) -> None:
+        super().__init__("the plan changed or cannot be applied")
+        self.plan, self.changed = plan, changed
+
+
+def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) -> Selected:
+    """Return the items that are selected now. Raises TooMuch for more than `most` memories."""
+    if chosen.everything_in is None:
+        found = _of_ids(store_id, chosen.ids)
+    else:
+        found = _all_in(store_id, chosen.everything_in, most)
+    if most is not None and found.count > most:
+        raise TooMuch(found.count, most)
+    return found
+
+
+def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
+    """Move a selection to the trash, if its digest is unchanged.
+
+    Raises NotDone, TooMuch, and ToolError for a legal hold.
+    """
+    with tree.locked(store_id, act) as store:
+        found = selected(store_id, chosen)
+        if found.digest != digest or not found.items:
+            raise NotDone(found, changed=found.digest != digest)
+        for item in found.items:
+            memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
+            holds.require_free(store, [(memory.id, memory.path) for memory in memories])
+            tree.delete_memories(store, item.path, memories)
+        return commit(store, "delete", found.items)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def stored(memory: Memory) -> StoredMemory:
+    """Return a memory as the tree has it, without its text."""
+    return StoredMemory(
+        memory.pk,
+        memory.path,
+        memory.head_id,
+        memory.text_id or "",
+        memory.size,
+        memory.sha256,
+        memory.version_count,
+        memory.removed_versions,
+        "",
+    )
+
+
+def digest_of(seen: object) -> str:
+    return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).hexdigest()
+
+
+def _all_in(store_id: str, path: str, most: int | None) -> Selected:
+    directory = Directory.objects.filter(store_id=store_id).at(path).first()
+    if directory is None:
+        return Selected((), 1)
+    if most is not None and directory.memory_count > most:
+        raise TooMuch(directory.memory_count, most)
+    return Selected(_items(Directory.objects.in_directory(directory), Memory.objects.in_directory(directory)), 0)
+
+
+def _of_ids(store_id: str, ids: Iterable[str]) -> Selected:
+    wanted = set(ids)
+    directories, memories = [], []
+    for part in plans.in_parts(sorted(wanted)):
+        directories += list(Directory.objects.filter(store_id=store_id, pk__in=_named(part, DIRECTORY)))
+        memories += list(Memory.objects.live().among(store_id, _named(part, MEMORY)))
+    items = _items([row for row in directories if row.path], memories)
+    vanished = len(wanted) - len(items)
+    above = {item.path for item in items if item.is_directory}
+    return Selected(tuple(item for item in items if above.isdisjoint(paths.ancestors(item.path))), vanished)
+
+
+def _named(ids: Iterable[str], prefix: str) -> list[str]:
+    return [id for id in ids if id.startswith(prefix)]
+
+
+def _items(
+    directories: DirectoryQuerySet | Iterable[Directory], memories: MemoryQuerySet | Iterable[Memory]
+) -> tuple[Item, ...]:
+    found = [*map(_directory, directories), *map(_memory, memories)]
+    return tuple(sorted(found, key=lambda item: item.path))
+
+
+def _directory(row: Directory) -> Item:
+    return Item(row.pk, row.path, row.memory_count, row.total_bytes, None, row.changed_at)
+
+
+def _memory(row: Memory) -> Item:
+    return Item(row.pk, row.path, 1, row.size, stored(row))
+
+
+# ------------------------------------------------------------------------------------------------ audit entries
+
+
+def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **details: object) -> Done:
+    """Write the entry of an act that has made its versions. `new_path` is only recorded for a single item."""
+    made = tuple(store.made)
+    record = _record(command, items, details)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
+    if len(made) == 1 and record.memory:
+        record = record._replace(version=made[0].id)
+    return Done(tree.commit(store, record), len(made))
+
+
+def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Record:
+    """Return the record of an act: path and memory of a single item; in its input, the first paths and the totals."""
+    count, size = sum(item.count for item in items), sum(item.size for item in items)
+    said = {**details, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
+    one = items[0] if len(items) == 1 else None
+    return Record(
+        command,
+        path=one.path or None if one else None,
+        memory=one.memory.id if one and one.memory else None,
+        version=one.memory.head if one and one.memory else None,
+        input=audit.to_json(said),
+    )
+
+
+def named_of(items: Sequence[Item]) -> Iterator[str]:
+    """Yield the paths of the first items. A directory's path ends with a slash."""
+    for item in items[:MOST_TOLD]:
+        yield item.path + "/" if item.is_directory else item.path

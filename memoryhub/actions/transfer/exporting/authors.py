@@ -1,0 +1,59 @@
+"""The authors of the versions in an export: an actor in the API's form, and the name that the actor had then."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from memoryhub.models import AuditEntry, Import, MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.pure.actors import typed
+from memoryhub.pure.transfer.bundle import Author
+
+
+class Authors:
+    """The authors of a store's versions.
+
+    `find` loads those of some versions, with a few queries; then `of` returns them.
+    """
+
+    def __init__(self, store_id: str) -> None:
+        self.store = store_id
+        self._entries: dict[int, Author] = {}
+        self._labels: dict[str, dict[str, str]] = {}
+
+    def find(self, versions: Iterable[MemoryVersion]) -> None:
+        versions = list(versions)
+        seqs = {version.seq for version in versions if version.origin is None}
+        columns = ("seq", "actor_kind", "actor_id", "session", "label")
+        rows = AuditEntry.objects.of_chain(self.store).of_seqs(seqs).values_list(*columns)
+        self._entries = {seq: _author(*told) for seq, *told in rows}
+        jobs = {str(version.origin.get("import")) for version in versions if version.origin} - self._labels.keys()
+        if jobs:
+            self._labels.update({job: {} for job in jobs})
+            self._labels.update({job.pk: job.actors for job in Import.objects.filter(store_id=self.store, pk__in=jobs)})
+
+    def of(self, version: MemoryVersion) -> Author | None:
+        """Return the author of a version that was given to `find`; None if the version's entry was removed."""
+        if version.origin is None:
+            return self._entries.get(version.seq)
+        return self._imported(version.origin)
+
+    def _imported(self, origin: dict[str, Any]) -> Author:
+        """Return the author that an imported version has in its original store."""
+        id = str(origin.get("id") or "")
+        labels = self._labels.get(str(origin.get("import")), {})
+        return Author(str(origin.get("type") or ""), id, str(labels.get(id) or ""))
+
+
+def name_of(entry: AuditEntry | None) -> str:
+    """Return the name that the actor of an entry had then; "" if it is unknown."""
+    return _name(entry.actor_kind, entry.label) if entry else ""
+
+
+def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
+    """Return the author of an entry. The type is an empty text for the hub itself."""
+    return Author(*(typed(kind, id, session) or ("", "")), _name(kind, label))
+
+
+def _name(kind: str, label: str | None) -> str:
+    """Return a label for an export. That of a person without a name is an e-mail address: its domain is left out."""
+    return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

@@ -1,0 +1,114 @@
+"""Finds the memories and versions that the proposals and path rules of an import name: among the items of the import,
+and in the memory store."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.proposing import MOST_BYTES
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.transfer.importing.preview import BESIDE_IT, REPLACED, SAME, TAKEN
+from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryVersion
+from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.pure.transfer.bundle import BundledMemory
+
+LONGEST_KEPT = 4_096
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def kept_text(text: str) -> str:
+    """Return a text that databases accept, at most LONGEST_KEPT characters.
+
+    Unpaired surrogates and NUL, which databases refuse, are replaced.
+    """
+    return _UNKEPT.sub("\ufffd", text[:LONGEST_KEPT])
+
+
+def clamped(store: Tree, at: str | None) -> datetime:
+    """Return a moment of the source. A moment in the future or before 1970 becomes the moment of the import."""
+    moment = datetime.fromisoformat(at) if at else store.at
+    return moment if _EARLIEST <= moment <= store.at else store.at
+
+
+class Named:
+    """What the ids in a source name: the number of a memory's item, and (number of the item, number of the version)."""
+
+    def __init__(self, memories: Iterable[BundledMemory]) -> None:
+        self._items: dict[str, int] = {}
+        self._versions: dict[str, tuple[int, int]] = {}
+        for item, memory in enumerate(memories):
+            if memory.id is not None:
+                self._items[memory.id] = item
+            self._versions.update({one.id: (item, one.number) for one in memory.versions if one.id is not None})
+
+    def memory(self, id: str | None) -> int | None:
+        return self._items.get(id or "")
+
+    def version(self, id: str | None) -> Sequence[int] | None:
+        return self._versions.get(id or "")
+
+
+class _Came(NamedTuple):
+    """The memory that an item became, or whose text it had or replaced, and whether it came with its history."""
+
+    memory: str | None
+    with_history: bool
+
+
+class Here:
+    """Finds what an import names in a locked store. Its memories have been brought before."""
+
+    def __init__(self, store: Tree, job: Import) -> None:
+        self._store, self._job = store, job
+        self._came: dict[int, _Came] = {}
+
+    def memory(self, item: int | None, path: str | None) -> str | None:
+        """Return the id of the memory of an item or, if it was not brought, of the live one at a path."""
+        came = self._of_item(item).memory if item is not None else None
+        if came is not None or path is None:
+            return came
+        there = tree.memory_at(self._store, path)
+        return there.id if there else None
+
+    def version(self, place: Sequence[int] | None, memory: str | None = None) -> str | None:
+        """Return the version at (number of an item, number of a version), if the item came with its history. It must be
+        one of the `memory`, if that is given."""
+        came = self._of_item(place[0]) if place else _Came(None, False)
+        if place is None or came.memory is None or not came.with_history or memory not in (None, came.memory):
+            return None
+        found = MemoryVersion.objects.filter(store_id=self._store.store, memory_id=came.memory, number=place[1])
+        return found.values_list("pk", flat=True).first()
+
+    def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
+        """Return the newest version of a memory with a text, as it is or as the store's rules let it be stored."""
+        if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
+            return None
+        texts = {text}
+        with suppress(ToolError):  # it is blocked now; a version from before may have it
+            texts.add(findings.screen(self._store, path, None, text).text)
+        return self.with_sum(memory, *(hashlib.sha256(one.encode()).hexdigest() for one in texts))
+
+    def with_sum(self, memory: str, *sums: str) -> str | None:
+        """Return the newest version of a memory whose text has one of these SHA-256."""
+        same = MemoryVersion.objects.filter(store_id=self._store.store, memory_id=memory, sha256__in=sums)
+        return same.order_by("-number").values_list("pk", flat=True).first()
+
+    def _of_item(self, number: int) -> _Came:
+        if number not in self._came:
+            item = ImportItem.objects.filter(job=self._job, number=number).defer("content", "history").first()
+            self._came[number] = self._what_came(item) if item else _Came(None, False)
+        return self._came[number]
+
+    def _what_came(self, item: ImportItem) -> _Came:
+        if item.seq is not None and item.outcome in (TAKEN, BESIDE_IT, REPLACED):
+            entry = AuditEntry.objects.of_chain(self._store.store).filter(seq=item.seq)
+            return _Came(entry.values_list("memory", flat=True).first(), item.outcome != REPLACED)
+        own = Memory.objects.among(self._store.store, [item.memory or ""])
+        is_here = item.outcome == SAME and own.exists()
+        return _Came(item.memory if is_here else None, False)

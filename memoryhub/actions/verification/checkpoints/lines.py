@@ -1,0 +1,101 @@
+"""The lines of the checkpoint files: JSON objects. Each is signed with the audit key `key`, together with its place.
+
+A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
+the first line is an Opening. The last line of a full segment is a Closing. Lines without segment and number come from
+an older version of the hub; they are before all others in segment 1.
+"""
+
+import hmac
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memoryhub.actions.core.audit import keys
+
+LONGEST = 4_096
+"""The greatest length of a line, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The head of a chain at a moment. `key` is the name of the audit key."""
+
+    at: str
+    chain: str
+    seq: int
+    hash: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A segment's first line: the SHA-256 of the previous segment's file, and how many of its checkpoints follow."""
+
+    previous: str
+    heads: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The last line of a full segment: the SHA-256 of all lines before it.
+
+    Its line number shows how many there must be.
+    """
+
+    sha256: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line from a file. `segment` and `number` are None in the oldest format."""
+
+    what: Checkpoint | Opening | Closing
+    segment: int | None
+    number: int | None
+
+
+def written(what: Checkpoint | Opening | Closing, segment: int, number: int) -> bytes:
+    """Return a line as bytes, with its place and its signature by the current key."""
+    fields = {**asdict(what), "key": keys.key_name(), "segment": segment, "line": number}
+    return (json.dumps({**fields, "mac": _mac(fields)}) + "\n").encode()
+
+
+def parsed(text: bytes) -> Line | None:
+    """Return the line, or None if its form or its signature is wrong."""
+    try:
+        fields = json.loads(text)
+        mac = fields.pop("mac")
+        if (json.dumps({**fields, "mac": mac}) + "\n").encode() != text or keys.of(fields["key"]) is None:
+            return None
+        if not hmac.compare_digest(_mac(fields) if "line" in fields else _old_mac(fields), str(mac)):
+            return None
+        return _line(fields)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def lost_key(text: bytes) -> str | None:
+    """Return the name of a line's audit key if that was lost, so that nothing can be said about the line."""
+    try:
+        name = str(json.loads(text)["key"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    return name if keys.is_lost(name) else None
+
+
+def _line(fields: dict[str, Any]) -> Line:
+    segment, number = fields.pop("segment", None), fields.pop("line", None)
+    kind = Checkpoint if "chain" in fields else Opening if "previous" in fields else Closing
+    return Line(kind(**fields), segment, number)
+
+
+def _mac(fields: dict[str, Any]) -> str:
+    text = json.dumps(fields)
+    return hmac.digest(keys.of(fields["key"]) or b"", b"checkpoint line\0" + text.encode(), "sha256").hex()
+
+
+def _old_mac(fields: dict[str, Any]) -> str:
+    text = json.dumps([fields[name] for name in ("at", "chain", "seq", "hash", "key")])
+    return hmac.digest(keys.of(fields["key"]) or b"", b"checkpoint\0" + text.encode(), "sha256").hex()

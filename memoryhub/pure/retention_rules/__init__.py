@@ -1,0 +1,319 @@
+"""Retention rules: what is due, from policies, facts about memories, and a clock.
+
+Days are spans of 24 hours: a rule that counts from 12:00 UTC is due at 12:00 UTC, whatever local clocks did since then.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from typing import NamedTuple
+
+from memoryhub.pure.retention_rules.patterns import BadPattern, Matcher, cleaned, matches
+
+__all__ = [
+    "DEFAULT_GRACE_DAYS", "ENTRIES", "GRACE", "OLDER", "TRASH", "UNCHANGED", "UNREAD", "VERSIONS", "BadPattern",
+    "Candidate", "Chooser", "Cutoffs", "Due", "Facts", "Policy", "VersionFacts", "chosen", "cleaned", "due", "due_next",
+    "earlier", "explained", "for_entries", "later", "matches", "pruned_since", "removable",
+]  # fmt: skip
+
+UNREAD, UNCHANGED, OLDER = "unread", "unchanged", "older"
+GRACE, TRASH = "grace", "trash"
+VERSIONS, ENTRIES = "versions", "entries"
+
+DEFAULT_GRACE_DAYS = 30
+"""The grace days of memories that a policy expired, but to which no policy applies any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
+
+    Without a `store` the policy is the hub's. The fields have the names of the model's. With `keeps_approved`, no
+    memory expires of which a person wrote or approved the newest version. With `expires_together`, a memory expires
+    when all of the `expire_…` rules are due, else when the first of them is.
+    """
+
+    id: str
+    store: str | None
+    pattern: str
+    name: str = ""
+    expire_unread_days: int | None = None
+    expire_unchanged_days: int | None = None
+    expire_older_days: int | None = None
+    keep_versions: int | None = None
+    keep_version_days: int | None = None
+    keep_entry_days: int | None = None
+    grace_days: int = DEFAULT_GRACE_DAYS
+    trash_days: int | None = None
+    keeps_approved: bool = False
+    expires_together: bool = False
+    paused: bool = False
+
+    @property
+    def expires(self) -> bool:
+        """Return whether the policy moves memories to the trash."""
+        return not self.paused and (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days) != (
+            None,
+            None,
+            None,
+        )
+
+    @property
+    def prunes(self) -> bool:
+        """Return whether the policy removes old versions."""
+        return not self.paused and (self.keep_versions, self.keep_version_days) != (None, None)
+
+    def cutoffs(self, now: datetime) -> "Cutoffs | None":
+        """Return the Cutoffs at `now`, by which many memories are compared fast; None if the policy expires nothing."""
+        if not self.expires:
+            return None
+        rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
+        unread, unchanged, older = (None if days is None else earlier(now, days) for days in rules)
+        return Cutoffs(unread, unchanged, older, self.expires_together)
+
+    @property
+    def specificity(self) -> tuple[bool, int, int, str]:
+        """Return a key that sorts the most specific policy first: a store's before the hub's, then by literal start,
+        then by literal length."""
+        literal = self.pattern.replace("*", "")
+        return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
+
+
+class Cutoffs(NamedTuple):
+    """The latest moments of the last read, the last change and the creation of a memory that is due (None: no such
+    rule). `together`: all of them count, else one is enough."""
+
+    unread: datetime | None
+    unchanged: datetime | None
+    older: datetime | None
+    together: bool
+
+    def is_due(
+        self, created_at: datetime, updated_at: datetime, last_read_at: datetime | None, restored_at: datetime | None
+    ) -> bool:
+        """Return whether a memory is due. The result is the same as from `due`, which also returns the rule."""
+        unread, unchanged, older, together = self
+        begun = created_at if restored_at is None or restored_at < created_at else restored_at
+        if together:
+            changed = updated_at if restored_at is None or restored_at < updated_at else restored_at
+            read = begun if last_read_at is None or last_read_at < begun else last_read_at
+            sinces = zip((unread, unchanged, older), (read, changed, begun), strict=True)
+            return all(limit is None or since <= limit for limit, since in sinces)
+        if older is not None and begun <= older:
+            return True
+        if unread is not None and begun <= unread and (last_read_at is None or last_read_at <= unread):
+            return True
+        if unchanged is None or updated_at > unchanged:
+            return False
+        return restored_at is None or restored_at <= unchanged
+
+
+class Facts(NamedTuple):
+    """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there.
+
+    `approved`: a person wrote or approved its newest version. It is asked only of a memory that is not in the trash.
+    """
+
+    path: str
+    created_at: datetime
+    updated_at: datetime
+    last_read_at: datetime | None = None
+    restored_at: datetime | None = None
+    deleted_at: datetime | None = None
+    expired: bool = False
+    approved: bool = False
+
+
+class Due(NamedTuple):
+    """When something is due, and by which rule: `at` is `days` times 24 hours after `since`."""
+
+    rule: str
+    days: int
+    since: datetime
+    at: datetime
+
+
+# ------------------------------------------------------------------------------------------------ which policy
+
+
+@dataclass(slots=True)
+class Chooser:
+    """Chooses which of some policies applies to a path. Remembers the policies that can match in a directory."""
+
+    policies: Sequence[Policy]
+    _ready: list[tuple[Policy, Matcher]] = field(init=False)
+    _known: dict[str, list[tuple[Policy, Matcher, int]]] = field(init=False, default_factory=dict)
+    _sure: dict[str, Policy | None] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ordered = sorted(self.policies, key=attrgetter("specificity"))
+        self._ready = [(policy, Matcher(policy.pattern)) for policy in ordered]
+
+    def of(self, path: str) -> Policy | None:
+        """Return the most specific policy that matches a path, even if it is paused. None if none matches."""
+        at = path.rfind("/")
+        directory = path[:at]
+        if directory in self._sure:
+            return self._sure[directory]
+        candidates = self._known.get(directory)
+        if candidates is None:
+            candidates = self._look_at(directory)
+        name = path[at + 1 :]
+        for policy, matcher, states in candidates:
+            if matcher.accepts(states, name):
+                return policy
+        return None
+
+    def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
+        """Return (policy, matcher, positions) in a directory, up to the first policy that matches all of it."""
+        found: list[tuple[Policy, Matcher, int]] = []
+        for policy, matcher in self._ready:
+            states = matcher.in_directory(directory)
+            if states:
+                found.append((policy, matcher, states))
+                if matcher.always(states):
+                    break
+        if not found or found[0][1].always(found[0][2]):
+            self._sure[directory] = found[0][0] if found else None
+        self._known[directory] = found
+        return found
+
+
+def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
+    """Return the only policy that applies to a path: the most specific one that matches, even if it is paused."""
+    return Chooser(list(policies)).of(path)
+
+
+def for_entries(policies: Iterable[Policy]) -> Policy | None:
+    """Return the policy for audit entries: the store's policy without a pattern, else the hub's."""
+    whole = [policy for policy in policies if not policy.pattern]
+    return min(whole, key=attrgetter("specificity"), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A policy, whether it matches a path, whether it wins over all other policies, and why.
+
+    `why` is `wins`, `paused` (it wins, but does nothing), `no_match`, or why the winner is more specific: `store` (a
+    store's policy, not the hub's), `start` (a longer literal start), `literal` (more literal characters) or `order`.
+    """
+
+    policy: Policy
+    matches: bool
+    wins: bool
+    why: str
+
+
+def explained(policies: Iterable[Policy], path: str) -> list[Candidate]:
+    """Return a Candidate for each policy and a path, the most specific policy first."""
+    ordered = sorted(policies, key=attrgetter("specificity"))
+    winner = next((policy for policy in ordered if matches(policy.pattern, path)), None)
+    return [_candidate(policy, path, winner) for policy in ordered]
+
+
+def _candidate(policy: Policy, path: str, winner: Policy | None) -> Candidate:
+    if policy is winner:
+        return Candidate(policy, True, True, "paused" if policy.paused else "wins")
+    if winner is None or not matches(policy.pattern, path):
+        return Candidate(policy, False, False, "no_match")
+    pairs = zip(winner.specificity, policy.specificity, ("store", "start", "literal", "order"), strict=True)
+    return Candidate(policy, True, False, next((why for one, other, why in pairs if one != other), "order"))
+
+
+# ------------------------------------------------------------------------------------------------ what is due
+
+
+def later(since: datetime, days: int) -> datetime | None:
+    """Return the moment `days` times 24 hours later. None if it lies after the last year of datetime."""
+    try:
+        return since.astimezone(UTC) + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def due_next(policy: Policy | None, facts: Facts) -> Due | None:
+    """Return what happens to a memory first if no one reads or changes it. None if nothing ever will."""
+    if facts.deleted_at is not None:
+        return _purge(policy, facts, facts.deleted_at)
+    if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):
+        return None
+    given = [(rule, days, since) for rule, days, since in _rules(policy, facts) if days is not None]
+    dues = [Due(rule, days, since, at) for rule, days, since in given if (at := later(since, days)) is not None]
+    if policy.expires_together:
+        return max(dues, key=attrgetter("at")) if len(dues) == len(given) else None
+    return min(dues, key=attrgetter("at"), default=None)
+
+
+def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
+    """Return what is due for a memory by now, by the rule that is due first. None if nothing is."""
+    found = due_next(policy, facts)
+    return found if found is not None and found.at <= now else None
+
+
+def _rules(policy: Policy, facts: Facts) -> Iterator[tuple[str, int | None, datetime]]:
+    begun = facts.created_at if facts.restored_at is None else max(facts.created_at, facts.restored_at)
+    read = begun if facts.last_read_at is None else max(begun, facts.last_read_at)
+    changed = facts.updated_at if facts.restored_at is None else max(facts.updated_at, facts.restored_at)
+    yield UNREAD, policy.expire_unread_days, read
+    yield UNCHANGED, policy.expire_unchanged_days, changed
+    yield OLDER, policy.expire_older_days, begun
+
+
+def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | None:
+    if policy is not None and policy.paused:
+        return None
+    days = None if policy is None else policy.trash_days
+    if facts.expired:
+        days = DEFAULT_GRACE_DAYS if policy is None else policy.grace_days
+    at = None if days is None else later(deleted_at, days)
+    return None if days is None or at is None else Due(GRACE if facts.expired else TRASH, days, deleted_at, at)
+
+
+class VersionFacts(NamedTuple):
+    """The facts about a memory version. `awaits_review`: it awaits review, or was the newest for an open proposal."""
+
+    id: str
+    number: int
+    created_at: datetime
+    awaits_review: bool
+
+
+def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
+    """Return the versions of a memory that a policy removes.
+
+    It removes neither the newest version, nor versions that await review, nor versions made after `now`. The newest
+    `keep_versions` stay, and versions younger than `keep_version_days` stay.
+    """
+    head = max((version.number for version in versions if version.created_at <= now), default=0)
+    if not policy.prunes or not head:
+        return []
+    last, before = version_bounds(policy, head, now)
+    return [
+        version
+        for version in versions
+        if version.number <= last and not version.awaits_review and (before is None or version.created_at <= before)
+    ]
+
+
+def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
+    """Return (since, due) of the newest removed version. `moments` maps the numbers of versions to their moments."""
+    superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
+    if policy.keep_version_days is None:
+        return superseded, superseded
+    aged = later(newest.created_at, policy.keep_version_days) or newest.created_at
+    return newest.created_at, max(aged, superseded) if policy.keep_versions is not None else aged
+
+
+def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
+    """Return the highest number of a removable version, and the latest moment when it was made (None: any)."""
+    last = head - max(1, policy.keep_versions or 1)
+    return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
+
+
+def earlier(now: datetime, days: int) -> datetime:
+    """Return the moment `days` times 24 hours earlier, or else the first moment that datetime has."""
+    try:
+        return now.astimezone(UTC) - timedelta(days=days)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)

@@ -1,0 +1,203 @@
+"""Passwords and secrets in prose, `the password is …`, or in settings, `PASSWORD=…`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import NamedTuple
+
+from memoryhub.pure.sensitive.commands import on_command_lines
+from memoryhub.pure.sensitive.text import Place, Text, apart
+from memoryhub.pure.sensitive.values import NAMED, PASS, PASSWORD, PIN, TOKEN, Given, gives_away
+
+_KEY_BEFORE = ("api", "access", "secret", "auth", "signing", "encryption", "clave", "clé", "chave")
+_NAME_BEFORE = re.compile(r"(?<![A-Z])([A-Z]?[a-z0-9]{1,30}|[A-Z0-9]{1,30})[ _.-]?$")
+_PUBLIC_WORDS = """
+public pub primary foreign cache sort partition object bucket idempotency natural unique hash index map dict
+row col column storage registry host license licence group search shortcut translation locale i18n s3 blob file
+known artifact composite surrogate csrf xsrf authenticity next page cursor continuation sync resume anti request etag
+publishable site
+"""
+_PUBLIC = frozenset(_PUBLIC_WORDS.split())
+"""Words before `key` or `token` that mark a public value."""
+
+_KEYWORDS = tuple(
+    (mark, re.compile(mark + rest), sort)
+    for mark, rest, sort in (
+        ("pass", r"(?:wor[dt]s?|wd|phrase|code)(?![a-z])", PASSWORD), ("pwd", "(?![a-z])", PASSWORD),
+        ("pass", "(?![a-z])", PASS), ("clave", "(?![a-z])", PASS),
+        ("pw", r"(?![a-z])", PASSWORD), ("kennwort", "", PASSWORD), ("mot de passe", "", PASSWORD),
+        ("mdp", "(?![a-z])", PASSWORD), ("contrase", "(?:ñ|n)a", PASSWORD), ("senha", "(?![a-z])", PASSWORD),
+        ("palavra-passe", "", PASSWORD), ("wachtwoord", "", PASSWORD), ("hasło", "", PASSWORD),
+        ("пароль", "", PASSWORD), ("パスワード", "", PASSWORD), ("密码", "", PASSWORD), ("密碼", "", PASSWORD),
+        ("비밀번호", "", PASSWORD), ("şifre", "", PASSWORD), ("lösenord", "", PASSWORD),
+        ("clave de acceso", "", PASSWORD), ("identified by", "", PASSWORD),
+        ("secret", "(?![a-z])", TOKEN), ("token", "(?:[ _-]?[0-9]{1,4})?(?![a-z])", TOKEN),
+        ("key", "(?:[ _-]base)?(?![a-z])", TOKEN),
+        ("api-schlüssel", "", TOKEN), ("clé api", "", TOKEN), ("clave api", "", TOKEN), ("apiキー", "", TOKEN),
+        ("トークン", "", TOKEN), ("pin", "(?: code|-code)?(?![a-z])", PIN),
+        ("cred", "(?:s|entials?)(?![a-z])", NAMED), ("auth", "(?![a-z])", NAMED),
+    )
+)  # fmt: skip
+"""For each keyword: its fixed beginning, which is fast to find, the pattern of the keyword, and its sort."""
+
+Pattern = tuple[str, re.Pattern[str], str]
+
+
+def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
+    """Return (mark, keywords) for groups of keywords. The mark is the shortest one that the keyword's own mark
+    contains.
+
+    A text without the mark has no keyword of the group.
+    """
+    marks = {mark for mark, _, _ in keywords}
+    groups: dict[str, list[Pattern]] = {}
+    for keyword in keywords:
+        least = min((mark for mark in marks if mark in keyword[0]), key=lambda mark: (len(mark), mark))
+        groups.setdefault(least, []).append(keyword)
+    return [*groups.items()]
+
+
+_ALL = _by_least_mark(_KEYWORDS)
+_IN_ASCII = _by_least_mark([keyword for keyword in _KEYWORDS if keyword[0].isascii()])
+
+
+class Keyword(NamedTuple):
+    """A word such as `password`, after which a secret may follow. It is at [start, end) in the text."""
+
+    start: int
+    end: int
+    sort: str
+    phrase: bool
+
+
+_ABOUT = (
+    r"(?:\s{1,2}\(?(?:for|of|to|on|at|in|für|zum|zur|von|vom|im|de|del|della|per|du|da|do|pour|para|voor|för|dla|для)"
+    r"\s[^\n:=|]{1,40}?)?"
+)
+_CONNECTOR = re.compile(
+    r"[0-9]{0,2}[\"'`\])]{0,2}" + _ABOUT + r"(?:"
+    r"(?P<setting>\**\s{0,3}(?:(?::\s?)?str(?:ing)?\s{1,2}(?==))?(?::{1,3}=|[.?+]=|=>|[:=|：＝](?![:=]))\**\s{0,3}"
+    r"|(?<=[\"'])(?:,\s{0,12}[\"']value[\"']\s?:\s?|,\s{0,2}(?=[\"'])|\s{1,3}value\s?=\s?)"
+    r"|(?P<tag>>\s{0,40}))"
+    r"|\s{1,2}(?P<prose>(?:is|was|has been|ist|war|lautet|wurde|est|es|era|è|é|foi|jest|это|set|changed|reset|now)"
+    r"(?:\s(?:now|currently|set|changed|reset|still|jetzt|nun|auf|maintenant|ahora|agora|adesso))?(?:\sto|\sauf|\sà|\sa)?"
+    r":?\s{1,2})"
+    r"|(?P<joined>\s?(?:は|为|是|為|는|은)[:：]?\s?))"
+)
+_BESIDE = re.compile(r"(?P<setting>(?!))?(?P<tag>(?!))?\s(?=\S)")
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_BARE = re.compile(r"[\x01!-\"$-&(-~#£€§À-ɏЀ-ӿ][\x01!-&(-~£€§À-ɏЀ-ӿ']{0,255}")
+_NEXT = re.compile(r"&\w{1,40}=|\\[nr](?=[\w.-]{1,60}\s?[=:]|[\s\"'}\\]|$)|</")
+"""The end of a bare value that is followed without a space by a parameter, an escaped line end or a tag."""
+
+_TAG_AFTER = re.compile(r"\s{0,40}</")
+_TAG_BEFORE = re.compile(r"<[\w:.-]{0,40}$")
+LONGEST_VALUE = 256
+SHORTEST_NARROW = 5
+"""The least characters between two keywords that leave room for a value, in a text full of keywords."""
+_CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|だ)")
+
+
+def passwords(text: Text) -> Iterator[Place]:
+    """Yield the places of the values alone. A text that only speaks of a password (`password: str`, `$PASSWORD`, `is
+    required`) has none."""
+    return iter(apart([*_after_keywords(text), *on_command_lines(text)]))
+
+
+def _keywords(text: Text) -> list[Keyword]:
+    found = [
+        Keyword(match.start(), match.end(), sort, match.group() == "passphrase")
+        for least, keywords in (_IN_ASCII if text.is_ascii else _ALL)
+        if least in text.low
+        for mark, pattern, sort in keywords
+        if mark in text.low
+        for match in text.each(pattern.finditer(text.low), 2)
+    ]
+    named = (_begins_well(text, keyword) for keyword in text.each(found, 1))
+    return sorted((keyword for keyword in named if keyword), key=lambda keyword: keyword.start)
+
+
+def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
+    """Return the keyword if it begins a word or a part of a name: `token` in `dbToken`, but not `pin` in `spin:`. None
+    otherwise."""
+    start, sort = keyword.start, keyword.sort
+    if sort == PASSWORD:
+        return keyword
+    before, first = text.before(start), text.text[start : start + 2]
+    camel = first[:1].isupper() and (before.islower() or first[1:].islower())
+    if text.low.startswith("key", start):
+        return _named_key(text, keyword, joined=camel or before in {"_", "-", "."})
+    if text.low.startswith(("token", "secret"), start):
+        return keyword
+    return keyword if not before.isalpha() or camel else None
+
+
+def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
+    """Return the keyword for a key such as `api key`.
+
+    If the key has another name that is `joined` to it, return a keyword whose value must look random. Otherwise return
+    None.
+    """
+    start = keyword.start
+    if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
+        return keyword
+    return keyword._replace(sort=NAMED) if joined else None
+
+
+def _is_public(text: Text, keyword: Keyword) -> bool:
+    """Return whether the word before the keyword says that the value is public, as in `public_key` or `csrf-token`."""
+    before = text.text[max(0, keyword.start - 32) : keyword.start] if keyword.sort in (TOKEN, NAMED) else ""
+    name = _NAME_BEFORE.search(before)
+    return name is not None and name[1].lower() in _PUBLIC
+
+
+def _after_keywords(text: Text) -> Iterator[Place]:
+    """Yield the places of the values that follow keywords.
+
+    A possible value can contain further keywords, so some parts of the text are examined more than once. When more than
+    about the length of the text has been examined, values end at the next keyword. So the work is at most a few lengths
+    of the text.
+    """
+    end, looked_at = 0, 0
+    keywords = _keywords(text)
+    for keyword, following in zip_longest(text.each(keywords, 1), [keyword.start for keyword in keywords[1:]]):
+        narrow = looked_at > len(text.text) + LONGEST_VALUE * 16
+        limit = following or len(text.text)
+        if keyword.start < end or (narrow and limit - keyword.end < SHORTEST_NARROW):
+            continue
+        for connector, beside in text.each(_connectors(text, keyword), 8):
+            place, given = _value(text.text, connector, limit if narrow else None, phrase=keyword.phrase)
+            looked_at += place[1] - place[0]
+            if given and gives_away(keyword.sort, given, beside=beside) and not _is_public(text, keyword):
+                end = place[1]
+                yield place
+                break
+
+
+def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
+    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside` is true for a
+    mere space."""
+    connector = _CONNECTOR.match(text.low, keyword.end)
+    if connector and not (
+        connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])
+    ):
+        yield connector, False
+    if keyword.sort == PASSWORD and (beside := _BESIDE.match(text.low, keyword.end)):
+        yield beside, True
+
+
+def _value(text: str, connector: re.Match[str], limit: int | None, *, phrase: bool) -> tuple[Place, Given | None]:
+    start, setting = connector.end(), connector["setting"] is not None
+    closing = _QUOTES.get(text[start : start + 1])
+    if closing:
+        end = text.find(closing, start + 1, start + 2 + LONGEST_VALUE)
+        if end > start + 1 and "\n" not in text[start:end]:
+            ends = _CLAUSE_END.match(text, end + 1) is not None
+            return (start + 1, end), Given(text[start + 1 : end], True, setting, ends, phrase or not setting)
+    bare = _BARE.match(text, start, len(text) if limit is None else max(start, limit))
+    value = _NEXT.split(bare.group())[0].rstrip(".,;:)]}\"'?>|*`") if bare else ""
+    end = start + len(value)
+    if text.startswith("...", end) or (connector["tag"] and not _TAG_AFTER.match(text, end)):
+        return (start, end), None
+    ends = _CLAUSE_END.match(text, end) is not None
+    return (start, end), Given(value, False, setting, ends, False) if value else None

@@ -1,0 +1,75 @@
+"""Lines of a memory, followed through its later versions: those that some versions added, or those of some places."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from memoryhub.pure.text.blame import TextOf, Version
+from memoryhub.pure.text.changed_lines import Work, changes, ended
+from memoryhub.pure.text.line_sets import LineSet, Moves
+
+
+def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
+    """Return {version number: its lines that one of the versions `added_by` added}. Lines count from 1.
+
+    `versions` are consecutive and in order of time. If the first text is by one of `added_by`, all its lines count.
+    Versions without such lines are left out, and so is the rest if it takes too much work.
+    """
+    lines: dict[str, LineSet] = {}
+    previous: str | None = None
+    found: dict[int, LineSet] = {}
+    for version in versions:
+        if version.text is None:
+            continue
+        if version.text not in lines:
+            moves = _moves(text_of, previous, version.text, work)
+            moved = moves.after(lines.get(previous or "", LineSet()))
+            new = moves.added if version.number in added_by else _taken_back(version, lines, moves, text_of, work)
+            lines[version.text] = moved.union(new)
+            if not work.keeps(len(lines[version.text].runs)):
+                break
+        previous = version.text
+        if lines[version.text]:
+            found[version.number] = lines[version.text]
+    return found
+
+
+def followed(
+    versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
+) -> dict[str, LineSet]:
+    """Return {name: its lines in the last version that has a text}. Lines count from 1.
+
+    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left, or if to follow them
+    takes too much work. Names are missing whose version is not among `versions`, or has no text.
+    """
+    lines: dict[str, dict[str, LineSet]] = {}
+    previous: str | None = None
+    for version in versions:
+        if version.text is None:
+            continue
+        moves: Moves | None = None
+        for known in lines.values():
+            if version.text not in known:
+                moves = moves or _moves(text_of, previous, version.text, work)
+                moved = moves.after(known[previous or ""])
+                now = moved.union(_taken_back(version, known, moves, text_of, work))
+                known[version.text] = now if work.keeps(1 + len(now.runs)) else LineSet()
+        for name, (number, there) in places.items():
+            if number == version.number:
+                lines[name] = {version.text: LineSet.of(there)}
+        previous = version.text
+    return {name: known[previous or ""] for name, known in lines.items()}
+
+
+def _taken_back(version: Version, lines: Mapping[str, LineSet], moves: Moves, text_of: TextOf, work: Work) -> LineSet:
+    """Return those of the `lines`, by the id of an older text, that the version took back from it.
+
+    `moves` are those from the text before to its own.
+    """
+    found = LineSet()
+    for back in version.back:
+        if lines.get(back) and version.text is not None:
+            found = found.union(_moves(text_of, back, version.text, work).after(lines[back]))
+    return found.intersection(moves.added) if found else found
+
+
+def _moves(text_of: TextOf, old: str | None, new: str, work: Work) -> Moves:
+    return Moves(changes(ended(text_of(old)) if old is not None else "", ended(text_of(new)), work))

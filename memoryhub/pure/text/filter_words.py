@@ -1,0 +1,215 @@
+"""Reads what a person types into a filter: `key:value`, `-key:value`, plain words and phrases such as “last week”."""
+
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from memoryhub.pure.text.periods import is_date
+
+_WORD = re.compile(r'(?:(-?)(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+_TIME = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d", re.ASCII)
+_MOMENT = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}T{_TIME.pattern}", re.ASCII)
+_COUNT = re.compile(r"[1-9]\d{0,5}", re.ASCII)
+
+NOT = "-"
+"""The first character of the key of a filter that excludes what has its value."""
+
+UNREVIEWED, FLAGGED, PINNED, HELD, FINDING = "unreviewed", "flagged", "pinned", "held", "finding"
+SEVERAL_AGENTS, MINE, UNASSIGNED = "several-agents", "mine", "unassigned"
+MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, SEVERAL_AGENTS, MINE, UNASSIGNED)
+"""The values of the filter `is`."""
+
+WRITING = "writes"
+"""The value of the filter `command` for all commands that write memories."""
+
+PHRASES = {
+    "not reviewed": ("is", UNREVIEWED), "unreviewed": ("is", UNREVIEWED), "flagged": ("is", FLAGGED),
+    "pinned": ("is", PINNED), "on hold": ("is", HELD), "with findings": ("is", FINDING),
+    "with open findings": ("is", FINDING), "without findings": (f"{NOT}is", FINDING),
+    "without open findings": (f"{NOT}is", FINDING), "awaiting review": ("is", UNREVIEWED),
+    "by several agents": ("is", SEVERAL_AGENTS), "several agents": ("is", SEVERAL_AGENTS),
+    "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
+    "changes": ("command", WRITING), "all changes": ("command", WRITING),
+    "refused": ("outcome", "error"), "failed": ("outcome", "error"), "errors": ("outcome", "error"),
+    "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
+    "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
+    "since today": ("when", "today"), "since this week": ("when", "this-week"),
+    "since this month": ("when", "this-month"), "since yesterday": ("when", "since-yesterday"),
+    "since last week": ("when", "since-last-week"), "since last month": ("when", "since-last-month"),
+    "before today": (f"{NOT}when", "today"), "before this week": (f"{NOT}when", "this-week"),
+    "before this month": (f"{NOT}when", "this-month"), "before yesterday": (f"{NOT}when", "since-yesterday"),
+    "before last week": (f"{NOT}when", "since-last-week"), "before last month": (f"{NOT}when", "since-last-month"),
+}  # fmt: skip
+"""The phrases without a name or a number, and the filters that they mean."""
+
+VERBS = frozenset(("written", "changed", "deleted"))
+"""The words that may precede “by” and a name."""
+
+ONE = frozenset(("a", "an", "one"))
+UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
+MOST_WORDS_OF_A_NAME = 4
+LONGEST_PHRASE = 4 + MOST_WORDS_OF_A_NAME
+"""The most words that can mean one filter: “not written by” or “not older than” and what follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word or quoted phrase; `written` is how it was typed, with its key (which may begin with NOT) and quotes."""
+
+    written: str
+    text: str
+    key: str | None
+    is_quoted: bool
+
+    @property
+    def is_plain(self) -> bool:
+        return self.key is None and not self.is_quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A filter: its key, which may begin with NOT, its value, and the words that were typed for it.
+
+    The key of a word to search for is empty.
+    """
+
+    key: str
+    value: str
+    written: str
+
+
+Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
+"""Returns the key and value of the author whose name the words after “by” begin with, and the number of its words."""
+
+
+def words_in(typed: str) -> Iterator[Word]:
+    """Yield the words of a filter, in order."""
+    for match in _WORD.finditer(typed):
+        negation, key, quoted, plain = match.groups()
+        text = re.sub(r'\\(["\\])', r"\1", quoted) if quoted is not None else plain
+        yield Word(match[0], text, f"{negation}{key}" if key else None, quoted is not None)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, so that it is one word and never understood as a filter."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def understood(words: Sequence[Word], keys: Container[str], names: Names) -> list[Word | Term]:
+    """Return the words in order, with filters in place of the phrases that mean one.
+
+    Only phrases whose key is in `keys` are understood, and nothing in quotes.
+    """
+    parts: list[Word | Term] = []
+    at = 0
+    while at < len(words):
+        ahead = words[at : at + LONGEST_PHRASE]
+        found = _phrase(ahead, names) or _negated(ahead, names)
+        if found is None or found[0].removeprefix(NOT) not in keys:
+            parts.append(words[at])
+            at += 1
+            continue
+        key, value, count = found
+        parts.append(Term(key, value, " ".join(word.written for word in words[at : at + count])))
+        at += count
+    return parts
+
+
+def is_understood(typed: str) -> bool:
+    """Return whether a text could have a phrase in it, if each name were known."""
+    parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1))
+    return any(isinstance(part, Term) for part in parts)
+
+
+_EVERY_KEY = frozenset(("agent", "from", "is", "path", "to", "when"))
+Found = tuple[str, str, int]
+"""The key and value of a filter, and the number of its words."""
+
+
+def _negated(words: Sequence[Word], names: Names) -> Found | None:
+    if not words[0].is_plain or words[0].text.lower() != "not" or len(words) < 2:
+        return None
+    found = _phrase(words[1:], names)
+    if found is None or found[0] in ("from", "to"):
+        return None
+    key = found[0].removeprefix(NOT) if found[0].startswith(NOT) else NOT + found[0]
+    return key, found[1], found[2] + 1
+
+
+def _phrase(words: Sequence[Word], names: Names) -> Found | None:
+    """Return the filter that the first words mean, or None."""
+    plain = [word.text.lower() for word in words[:3] if word.is_plain]
+    if not words[0].is_plain:
+        return None
+    for count in (3, 2, 1):
+        meant = PHRASES.get(" ".join(plain[:count]))
+        if meant and len(plain) >= count and all(word.is_plain for word in words[:count]):
+            return *meant, count
+    if plain[0] in VERBS and len(words) > 2 and words[1].is_plain and plain[1] == "by":
+        found = _author(words[2:], names)
+        return (*found[:2], found[2] + 2) if found else None
+    if len(words) < 2 or words[1].key is not None:
+        return None
+    if plain[0] == "by":
+        found = _author(words[1:], names)
+        return (*found[:2], found[2] + 1) if found else None
+    return _place_or_time(plain[0], words)
+
+
+def _author(words: Sequence[Word], names: Names) -> Found | None:
+    """Return the author whose name the words begin with; a name in quotes is one word."""
+    if words[0].key is not None:
+        return None
+    if words[0].is_quoted:
+        return names([words[0].text])
+    texts = []
+    for word in words[:MOST_WORDS_OF_A_NAME]:
+        if not word.is_plain:
+            break
+        texts.append(word.text)
+    return names(texts)
+
+
+def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
+    second = words[1].text
+    if first == "in" and len(second) > 1 and second.startswith("/"):
+        return "path", second, 2
+    if not words[1].is_plain:
+        return None
+    if first in ("since", "before"):
+        return _edge(first, words[1:3])
+    if first == "last" and (length := _length(words[1:])):
+        return "when", length, 3
+    if first == "older" and second.lower() == "than" and (length := _length(words[2:])):
+        return f"{NOT}when", length, 4
+    return None
+
+
+def _edge(first: str, words: Sequence[Word]) -> Found | None:
+    """Return the start or the end that a day means, or a day and a time such as “2026-01-31 14:30”."""
+    second = words[0].text
+    if _MOMENT.fullmatch(second):
+        return "from" if first == "since" else "to", second, 2
+    day = _day(second)
+    if day is None or day == date.min:
+        return None
+    if len(words) > 1 and _TIME.fullmatch(words[1].written):
+        return "from" if first == "since" else "to", f"{second}T{words[1].written:0>5}", 3
+    return ("from", second, 2) if first == "since" else ("to", str(day - timedelta(days=1)), 2)
+
+
+def _length(words: Sequence[Word]) -> str | None:
+    """Return the value of a length that the first two words name, such as 7d of “7 days” and 1w of “a week”."""
+    if len(words) < 2 or not (words[0].is_plain and words[1].is_plain):
+        return None
+    count, unit = words[0].text.lower(), UNITS.get(words[1].text.lower())
+    count = "1" if count in ONE else count
+    return f"{count}{unit}" if unit and _COUNT.fullmatch(count) else None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if is_date(text) else None
+    except ValueError:
+        return None

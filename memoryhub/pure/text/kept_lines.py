@@ -1,0 +1,38 @@
+"""Whether some lines of a text are kept as they are in a changed text, and where they are in later texts."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from memoryhub.pure.text.changed_lines import Work, changes, ended
+from memoryhub.pure.text.line_sets import LineSet, Moves
+
+
+def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
+    """Return whether no line of `lines` (numbers of the old text, from 1, in order) is changed or removed in the new
+    text, and no new line separates them. False, too, if to find out takes too much work."""
+    later = list(_moves(old, new, work).after(LineSet.of(lines)))
+    return len(later) == len(lines) and len({now - then for then, now in zip(lines, later, strict=True)}) <= 1
+
+
+def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
+    """Return where the lines are in the new text. Where some of them were changed, the lines in their place count; with
+    too little work left, more lines may count."""
+    areas = changes(ended(old), ended(new), work)
+    before = LineSet.of(lines)
+    changed = [(j + 1, j_end) for i, i_end, j, j_end in areas if j < j_end and before.within(i + 1, i_end)]
+    return list(Moves(areas).after(before).union(LineSet.of_runs(changed)))
+
+
+def where_in_last(texts: Sequence[str], lines: Sequence[int], work: Work) -> list[int]:
+    """Return where the lines of the first text are in the last one: followed through the texts between, and if none is
+    left on this way (somebody removed them and brought them back), by comparing the first text with the last one."""
+    now = lines
+    for old, new in pairwise(texts):
+        now = where(old, new, now, work)
+    if now:
+        return list(now)
+    return list(_moves(texts[0], texts[-1], work).after(LineSet.of(lines)))
+
+
+def _moves(old: str, new: str, work: Work) -> Moves:
+    return Moves(changes(ended(old), ended(new), work))

@@ -1,0 +1,312 @@
+"""Joins several proposed changes of one memory. Each was made to the text that the memory had at that time."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter
+from typing import NamedTuple
+
+from memoryhub.pure.text.changed_lines import ended
+from memoryhub.pure.text.matching import Area, Work
+from memoryhub.pure.text.merging import Merge, changes, groups, lines_of, merge, reach
+
+EDIT_WORK = 6
+"""What it costs to compare one edit with those of the next wish, in units of Work."""
+
+
+class OutOfWork(Exception):
+    """The work is used up before all texts are merged."""
+
+
+class Wish(NamedTuple):
+    """A text that an agent saw, and the text that it proposed instead."""
+
+    seen: str
+    wanted: str
+
+
+class Joined(NamedTuple):
+    """Several wishes as one, and the positions of those that are not in it: of `replaced` nothing is, of `cut` only a
+    part."""
+
+    wish: Wish
+    replaced: frozenset[int] = frozenset()
+    cut: frozenset[int] = frozenset()
+
+
+class Edit(NamedTuple):
+    """`lines` in the place of the lines [first, end) of a text. They come from the wish at this position."""
+
+    first: int
+    end: int
+    lines: tuple[str, ...]
+    wish: int
+
+    @property
+    def adds(self) -> bool:
+        """Return whether the edit only adds lines."""
+        return self.first == self.end
+
+    @property
+    def goes_by_line(self) -> bool:
+        """Return whether the edit only removes lines, or replaces them by equally many."""
+        return len(self.lines) in (0, self.end - self.first)
+
+    @property
+    def growth(self) -> int:
+        return len(self.lines) - (self.end - self.first)
+
+    def moved(self, by: int) -> "Edit":
+        return Edit(self.first + by, self.end + by, self.lines, self.wish)
+
+    def overlaps(self, other: "Edit") -> bool:
+        """Return whether both change a line of the text that the other changes, too."""
+        return self.first < self.end and other.first < other.end and self.first < other.end and other.first < self.end
+
+
+class Edits:
+    """Edits of one text in their order. No two of them change the same line."""
+
+    def __init__(self, edits: Sequence[Edit]) -> None:
+        self.edits = edits
+        self._firsts = [edit.first for edit in edits]
+        self._ends = [edit.end for edit in edits]
+
+    def near(self, first: int, end: int) -> Sequence[Edit]:
+        """Return the edits that overlap or touch the lines [first, end)."""
+        return self.edits[slice(*self.places(first, end))]
+
+    def places(self, first: int, end: int) -> tuple[int, int]:
+        """Return from which to which position the edits overlap or touch the lines [first, end)."""
+        return bisect_left(self._ends, first), bisect_right(self._firsts, end)
+
+
+def joined(wishes: Iterable[Wish], work: Work) -> Joined:
+    """Return several wishes, oldest first, as one.
+
+    It has all their changes; where two of them change the same line, that of the later wish. If others changed the
+    lines of a wish after it was made, it keeps the lines that it was made to, so that `onto` finds the conflict, unless
+    a later wish is about the lines of the others. Raises ValueError without wishes, and OutOfWork.
+    """
+    every = list(wishes)
+    if not every:
+        raise ValueError("no wishes")
+    changing = [number for number, wish in enumerate(every) if wish.seen != wish.wanted]
+    if len(changing) < 2:
+        return Joined(every[changing[0] if changing else -1])
+    draft = _Draft(every[changing[0]].seen, work)
+    for number in changing:
+        draft.add(every[number], number)
+    return draft.joined()
+
+
+def onto(now: str, wish: Wish, work: Work) -> Merge:
+    """Return the merge of a wish with the current text. In a conflict, `mine` are the current lines. Raises
+    OutOfWork."""
+    if not work.left and wish.seen not in (now, wish.wanted):
+        raise OutOfWork
+    return merge(wish.seen, now, wish.wanted, work=work)
+
+
+@dataclass
+class _Draft:
+    """Wishes that are joined so far: edits of the text `seen`, which is the last one that was seen, except where others
+    changed the lines of an earlier wish.
+
+    `seen_ends` and `wanted_ends` say whether the texts have a line feed at their end. `lost` are the wishes that later
+    ones replaced, at least in part, and `there` those of which something is in the text that was seen last.
+    """
+
+    text: str
+    work: Work
+    seen: list[str] = field(init=False)
+    edits: list[Edit] = field(default_factory=list)
+    lost: set[int] = field(default_factory=set)
+    there: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.seen = lines_of(ended(self.text))
+        self.seen_ends = self.wanted_ends = _has_end(self.text)
+
+    def add(self, wish: Wish, number: int) -> None:
+        """Add the changes of the next wish. Raises OutOfWork."""
+        seen, seen_ends, wanted_ends = lines_of(ended(wish.seen)), _has_end(wish.seen), _has_end(wish.wanted)
+        later = self._edits(seen, lines_of(ended(wish.wanted)), number)
+        if seen != self.seen:
+            later = self._rebase(seen, later)
+        if later:
+            low, high = Edits(self.edits).places(later[0].first, later[-1].end)
+            self.edits[low:high] = self._with(self.edits[low:high], later)
+        if seen_ends != self.seen_ends:
+            self.seen_ends = self.wanted_ends = seen_ends
+        if wanted_ends != seen_ends:
+            self.wanted_ends = wanted_ends
+
+    def joined(self) -> Joined:
+        there = self.there.union(edit.wish for edit in self.edits)
+        wanted = _applied(self.seen, self.edits, 0, len(self.seen))
+        wish = Wish(_text(self.seen, self.seen_ends), _text(wanted, self.wanted_ends))
+        return Joined(wish, frozenset(self.lost - there), frozenset(self.lost & there))
+
+    def _edits(self, old: Sequence[str], new: Sequence[str], number: int) -> list[Edit]:
+        """Return the edits that make one text of another. Raises OutOfWork."""
+        if old != new and not self.work.left:
+            raise OutOfWork
+        areas = changes(old, new, self.work)
+        return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
+
+    def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
+        """Take what others made of the text, and return the edits of the later wish at the lines that they now have.
+
+        Where others changed the same or adjacent lines as an earlier wish, their lines are only taken if the later wish
+        is about them.
+        """
+        others, asked = self._edits(self.seen, seen, -1), Edits(later)
+        self.work.spend(EDIT_WORK * (len(self.edits) + len(others)))
+        taken, conflicts, done = list[Edit](), list[Edit](), set[int]()
+        shift = 0
+        for mine, theirs in groups(_places(self.edits), _places(others)):
+            own, foreign = [self.edits[place[2]] for place in mine], [others[place[2]] for place in theirs]
+            first, end = reach([*mine, *theirs])
+            start, stop = first + shift, end + shift + sum(edit.growth for edit in foreign)
+            is_there = bool(foreign) and _applied(self.seen, own, first, end) == seen[start:stop]
+            if is_there:
+                self.there.update(edit.wish for edit in own)
+                done.update(place[2] for place in mine)
+            for edit in foreign:
+                is_taken = is_there or not own or _is_about(asked, edit.moved(shift), own, edit)
+                (taken if is_taken else conflicts).append(edit if is_taken else edit.moved(shift))
+                shift += edit.growth
+        rest = [edit for number, edit in enumerate(self.edits) if number not in done]
+        self.edits = list(_carried(self._beside(_split(rest, taken), taken), taken))
+        self.seen = _applied(self.seen, taken, 0, len(self.seen))
+        return list(_without(later, conflicts))
+
+    def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
+        """Return earlier edits with those of a later wish."""
+        self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
+        earlier, later = _split(earlier, later), _split(later, earlier)
+        kept = self._beside(earlier, later)
+        added = Edits([edit for edit in kept if edit.adds])
+        new = [edit for edit in later if not (edit.adds and self._is_repeated(edit, added))]
+        return sorted([*kept, *new], key=itemgetter(0, 1))
+
+    def _beside(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
+        """Return those of the earlier edits that are kept beside later ones."""
+        kept: list[Edit] = []
+        others = Edits(later)
+        for edit in earlier:
+            near = others.near(edit.first, edit.end)
+            over = [one for one in near if edit.overlaps(one)]
+            if near and _is_in(edit, near, over):
+                self.there.add(edit.wish)
+            elif over:
+                self.lost.add(edit.wish)
+            else:
+                kept.append(edit)
+        return kept
+
+    def _is_repeated(self, edit: Edit, earlier: Edits) -> bool:
+        """Return whether earlier edits add the lines of an edit at the same place already."""
+        is_repeated = _has(earlier.near(edit.first, edit.end), edit.lines)
+        if is_repeated:
+            self.there.add(edit.wish)
+        return is_repeated
+
+
+def _has_end(text: str) -> bool:
+    return not text or text.endswith("\n")
+
+
+def _text(lines: Iterable[str], has_end: bool) -> str:
+    text = "".join(lines)
+    return text if has_end else text.removesuffix("\n")
+
+
+def _places(edits: Sequence[Edit]) -> list[Area]:
+    """Return edits as areas whose third number is the position of the edit."""
+    return [(edit.first, edit.end, number, number + 1) for number, edit in enumerate(edits)]
+
+
+def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
+    """Return the edits, divided where others add lines inside of them and, if they go by line, where others begin and
+    end. If they do not, the first part has all new lines, and the other parts remove lines."""
+    result: list[Edit] = []
+    beside = Edits(others)
+    for edit in edits:
+        near = [one for one in beside.near(edit.first, edit.end) if one.adds or edit.goes_by_line]
+        cuts = sorted({cut for one in near for cut in one[:2] if edit.first < cut < edit.end})
+        if not cuts:
+            result.append(edit)
+            continue
+        for first, end in pairwise([edit.first, *cuts, edit.end]):
+            lines = edit.lines if first == edit.first else ()
+            if edit.goes_by_line:
+                lines = edit.lines[first - edit.first : end - edit.first]
+            result.append(Edit(first, end, lines, edit.wish))
+    return result
+
+
+def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
+    """Return whether edits make all these lines, in their order."""
+    rest = (line for edit in edits for line in edit.lines)
+    return all(line in rest for line in lines)
+
+
+def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
+    """Return whether other edits do all that an edit does. `near` overlap or touch it, `over` overlap it."""
+    changed = sum(min(one.end, edit.end) - max(one.first, edit.first) for one in over)
+    if changed < edit.end - edit.first:
+        return False
+    return _has(near, edit.lines) if edit.lines else not any(one.lines for one in over)
+
+
+def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
+    """Return whether a wish is about what others changed: about their lines or, if they changed no line of an earlier
+    wish, about lines beside them.
+
+    `edit` is what they changed, in a text of which `own` are edits; `there` is the same, where it begins in their text.
+    """
+    first, end = there.first, there.first + len(there.lines)
+    is_free = not any(edit.overlaps(one) for one in own)
+    near = asked.near(first, end)
+    return any((one.first < end and first < one.end) or is_free or (one.adds and first == end) for one in near)
+
+
+def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
+    """Yield edits at the lines that they have after the edits of others, none of which changes the same lines. Of what
+    both add at one place, the edit's own comes first."""
+    number = by = 0
+    for edit in edits:
+        while number < len(others) and others[number][:2] < (edit.first, edit.end if edit.adds else edit.first + 1):
+            by += others[number].growth
+            number += 1
+        first = max(edit.first, others[number - 1].end) if number else edit.first
+        yield edit.moved(first - edit.first + by)
+
+
+def _without(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
+    """Yield edits of a text at the lines that they have in it without the edits of others, none of which they touch.
+
+    The edits of others begin at their lines in the text.
+    """
+    number = by = 0
+    for edit in edits:
+        while number < len(others) and _is_before(others[number], edit):
+            by -= others[number].growth
+            number += 1
+        yield edit.moved(by)
+
+
+def _is_before(other: Edit, edit: Edit) -> bool:
+    return edit.first >= other.first + len(other.lines) and edit.end > other.first
+
+
+def _applied(lines: Sequence[str], edits: Iterable[Edit], first: int, end: int) -> list[str]:
+    """Return the lines [first, end) with some edits of them."""
+    result: list[str] = []
+    for edit in edits:
+        result += [*lines[first : edit.first], *edit.lines]
+        first = edit.end
+    return [*result, *lines[first:end]]

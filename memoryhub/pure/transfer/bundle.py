@@ -1,0 +1,181 @@
+"""What an export or import contains: memories with their versions and comments, proposals with the decisions about
+them, and path rules, as plain values."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub.pure.path_rules import PathRule
+
+
+class Refused(ValueError):
+    """The data cannot be imported. The message is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The author of a version: an actor in the API's form, and the name that the actor had then.
+
+    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" for an unknown author. `id` is
+    visible ASCII, at most 128 characters. `label` is any text.
+    """
+
+    type: str
+    id: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class BundledVersion:
+    """One version. Facts are None if the source does not know them, for example in a plain text.
+
+    `path` has the API's form (`/notes/todo.md`); it is `""` if it was redacted. `content` is None for the operation
+    `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond.
+    """
+
+    id: str | None
+    number: int
+    operation: str
+    path: str
+    content: str | None
+    at: datetime | None
+    author: Author | None
+    redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BundledComment:
+    """One comment of a person. `author` is the person's name ("": unknown). A deleted comment has no text."""
+
+    author: str
+    text: str
+    at: datetime
+    edited_at: datetime | None = None
+    removed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BundledThread:
+    """A conversation about a memory, oldest comment first. It is about the lines `first` to `last` of version `number`,
+    or, if both are None, about the memory as a whole."""
+
+    number: int
+    first: int | None
+    last: int | None
+    resolved_at: datetime | None
+    comments: tuple[BundledComment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundledMemory:
+    """A memory and its versions, oldest first. A plain text has one version. A memory whose last version is `deleted`
+    is in the trash.
+
+    `path` is its current path or, in the trash, its last one. The first version's number is above 1 if retention
+    removed older ones.
+    """
+
+    id: str | None
+    path: str
+    versions: tuple[BundledVersion, ...]
+    threads: tuple[BundledThread, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BundledTalk:
+    """A conversation about a proposal, oldest comment first.
+
+    It is about `line` of what the proposal would do to one memory, or, if `change` is None, about the proposal as a
+    whole. `change` is the number of a change of this memory, from 1. The line is one of the text before (`old`) or of
+    the proposed text, as they were made from the version `base` (None: there was none) and the changes up to `number`.
+    """
+
+    change: int | None
+    base: str | None
+    number: int | None
+    old: bool
+    line: int | None
+    resolved_at: datetime | None
+    comments: tuple[BundledComment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundledOutcome:
+    """What a decision made of one change: `outcome` is one of OUTCOMES for its memory, or None if the memory had it
+    already, or if this is not known. `edited`: the person wrote another text for the memory. `replaced` says that later
+    changes took the place of this one: "whole", "part" or None. `became` is the version that the merge made."""
+
+    outcome: str | None = None
+    edited: bool = False
+    replaced: str | None = None
+    became: str | None = None
+
+
+OUTCOMES = ("refused", "merged", "merged_in_part")
+
+
+@dataclass(frozen=True, slots=True)
+class BundledChange:
+    """One change of a proposal. `memory` is the path of the memory that it is about, and `base` the text that the agent
+    saw; both are None for a new memory. `base` is also None for a text that no longer exists. `memory_id` and `base_id`
+    are the ids of the memory and of the version with that text, if the source names them.
+
+    `content` is the whole new text (None: the text stays), `new_path` the new path (None: the path stays).
+    """
+
+    path: str
+    memory: str | None
+    base: str | None
+    content: str | None
+    new_path: str | None
+    deletes: bool
+    memory_id: str | None = None
+    base_id: str | None = None
+    outcome: BundledOutcome = BundledOutcome()
+
+
+@dataclass(frozen=True, slots=True)
+class BundledDecision:
+    """The decision about a proposal: its state since then, when, and the name of who decided ("": unknown)."""
+
+    state: str
+    at: datetime
+    by: str
+    reason: str
+
+
+STATES = ("merged", "partly_merged", "refused", "withdrawn")
+
+
+@dataclass(frozen=True, slots=True)
+class BundledProposal:
+    """A proposal, the agent that made it, and what people said about it. `decision` is None while it is open, `number`
+    None if the source does not number it."""
+
+    agent: Author
+    opened_at: datetime
+    changes: tuple[BundledChange, ...]
+    number: int | None = None
+    decision: BundledDecision | None = None
+    talks: tuple[BundledTalk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BundledRule:
+    """A path rule, and the name of the agent or key that it is for. `sha256` is that of the text whose lines it
+    protects, if it protects lines and the text still exists."""
+
+    rule: PathRule
+    name: str = ""
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """All data of one import. `source` names the format that it had."""
+
+    source: str
+    memories: tuple[BundledMemory, ...]
+    store_name: str = ""
+    description: str = ""
+    proposals: tuple[BundledProposal, ...] = ()
+    rules: tuple[BundledRule, ...] = ()

@@ -1,0 +1,53 @@
+"""Paths in a git tree. Names that git refuses, or that a program obeys, are escaped reversibly."""
+
+from itertools import pairwise
+from urllib.parse import unquote
+
+from memoryhub.pure.transfer import obeyed_names
+from memoryhub.pure.transfer.names import escape, escape_obeyed
+
+
+def safe_path(path: str) -> str:
+    """Return the path in the tree for a path in the API's form. It has no slash at its start."""
+    names = path.split("/")
+    return "/".join(safe_name(name, above) for above, name in pairwise(names))
+
+
+def safe_name(name: str, directory: str = "") -> str:
+    """Return a name of a path, escaped if git would refuse it, if a program would obey it, or if it looks escaped
+    already.
+
+    The escape is reversible, because every `%` of an escaped name belongs to the escape.
+    """
+    at = _to_escape(name, directory)
+    if not at:
+        return name
+    escaped = "".join(
+        escape(character) if position in at or character in "%\\" else character
+        for position, character in enumerate(name)
+    )
+    return escape_obeyed(escaped, directory)
+
+
+def _to_escape(name: str, directory: str) -> frozenset[int]:
+    """Return the positions of the characters to escape. A name that becomes such a name by unescaping is escaped too,
+    so that two names never become equal."""
+    whole = name
+    while True:
+        if at := _obeyed(name, directory):
+            return at if name == whole else frozenset({0})
+        name, before = unquote(name), name
+        if name == before:
+            return frozenset()
+
+
+def _obeyed(name: str, directory: str) -> frozenset[int]:
+    """Return the positions of the characters to escape. Each part between backslashes counts as a name, as on Windows;
+    `.` and `..` are escaped too."""
+    found: set[int] = set()
+    start = 0
+    for part in name.split("\\"):
+        at = obeyed_names.to_escape(part, directory) or ({0} if part and not obeyed_names.folded(part) else ())
+        found |= {start + position for position in at}
+        start, directory = start + len(part) + 1, part
+    return frozenset(found)

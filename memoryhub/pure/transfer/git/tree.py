@@ -1,0 +1,81 @@
+"""Which place each memory has in the tree of a git stream, so that no commit removes the text of another memory."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+
+from memoryhub.pure.transfer.written import WrittenVersion
+
+
+class Tree:
+    """The places that are taken, by the memories that have them.
+
+    At the end it is the tree of the store. In between, memories may exchange paths within one audit entry: the last one
+    to write at a path has it. A version that was never current here (`is_past`, because its history was imported) may
+    have the path of another memory. It goes aside, to a place that is free.
+    """
+
+    def __init__(self) -> None:
+        self._there: dict[str, str] = {}
+        self._beneath: Counter[str] = Counter()
+        self._aside: dict[str, str] = {}
+
+    def move(self, written: WrittenVersion) -> tuple[str | None, str | None]:
+        """Return the place that a version's commit removes, and the place where it writes its text; None: it does not.
+
+        A version that is a deletion, or whose path is redacted, writes none.
+        """
+        memory, version = written.memory, written.version
+        old = self._aside.pop(memory, written.old_path)
+        if old is None or self._there.get(old) != memory:
+            old = None
+        else:
+            self._take(old)
+        if version.operation == "deleted" or not version.path:
+            return old, None
+        place = version.path
+        if written.is_past and self._is_taken(place):
+            place = self._aside[memory] = self._free(memory)
+        for other in self._in_the_way(place):
+            self._take(other)
+        self._put(place, memory)
+        return (None if old == place else old), place
+
+    def _is_taken(self, place: str) -> bool:
+        return self._beneath[place] > 0 or any(part in self._there for part in _upwards(place))
+
+    def _free(self, memory: str) -> str:
+        """Return a place at the root, named after the memory."""
+        place = f"/{memory}"
+        while self._is_taken(place):
+            place += "+"
+        return place
+
+    def _in_the_way(self, place: str) -> list[str]:
+        """Return the places that a text at `place` replaces in the tree."""
+        found = [part for part in _upwards(place) if part in self._there]
+        if self._beneath[place]:
+            found += [other for other in self._there if other.startswith(f"{place}/")]
+        return found
+
+    def _put(self, place: str, memory: str) -> None:
+        self._there[place] = memory
+        self._beneath.update(_above(place))
+
+    def _take(self, place: str) -> None:
+        del self._there[place]
+        for directory in _above(place):
+            self._beneath[directory] -= 1
+            if not self._beneath[directory]:
+                del self._beneath[directory]
+
+
+def _upwards(place: str) -> Iterator[str]:
+    """Yield a place and the directories that it is in."""
+    names = place.split("/")[1:]
+    return accumulate(f"/{name}" for name in names)
+
+
+def _above(place: str) -> list[str]:
+    """Return the directories that a place is in."""
+    return list(_upwards(place))[:-1]

@@ -1,0 +1,161 @@
+"""The bar above a list: the words of its filter, the filters that are on as chips, and fields for those to add."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from django.utils import formats, timezone
+from django.utils.translation import gettext
+
+from memoryhub.models import HUB, User
+from memoryhub.pure.text.filter_words import NOT
+from memoryhub.pure.text.periods import is_date, period
+from memoryhub.web.common.filters import SEVERAL, KeyValues
+from memoryhub.web.common.filters.keys import KEYS, Choices, base, shown
+from memoryhub.web.common.filters.names import choices_for
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on, in words.
+
+    It has the query strings of the page without the filter, with the opposite filter, and with its words as plain
+    words. A query string is empty if that is not possible.
+    """
+
+    key: str
+    label: str
+    shown: str
+    excludes: bool
+    query_without: str
+    query_negated: str
+    query_as_words: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field for a filter to add: a list of values, or a text."""
+
+    key: str
+    label: str
+    value: str
+    example: str
+    choices: Choices
+
+    @property
+    def groups(self) -> list[tuple[str, Choices]]:
+        """Return the choices by group, in their order; one group without a name if the key has none."""
+        group = KEYS[self.key].group or (lambda _value: "")
+        return [(name, list(choices)) for name, choices in groupby(self.choices, lambda choice: group(choice[0]))]
+
+
+def bar_of(
+    wanted: KeyValues,
+    parameters: Mapping[str, str],
+    words: Mapping[str, str],
+    *,
+    user: User,
+    here: str,
+    hidden: Collection[str] = (),
+    extra: Collection[str] = (),
+    with_hub: bool = False,
+) -> dict[str, Any]:
+    """Return the template context of a list with a filter.
+
+    `words` are the values of the filters in words. `hidden` are the keys that the page does not offer. `extra` are the
+    keys for which the page has its own controls. With `with_hub`, the hub itself can be chosen like a store.
+    """
+    offered = [key for key in wanted.KEYS if key not in hidden]
+    several = {key for key in SEVERAL if "," in parameters.get(key, "")}
+    fields = [
+        _field(key, parameters.get(key, ""), _choices(key, user, with_hub=with_hub))
+        for key in offered
+        if key not in {*extra, *several}
+    ]
+    named = {field.key for field in fields} | set(extra)
+    carried = {key: parameters[key] for key in wanted.every_key() if parameters.get(key) and key not in named}
+    return {
+        "filter": wanted,
+        "bar": parameters.get("q", ""),
+        "chips": list(chips_of(wanted, words)),
+        "fields": fields,
+        "carried": carried | {key: value for key, value in wanted.shown_layout().items() if value},
+        "offered": " ".join(offered),
+        "here_url": here,
+    }
+
+
+def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
+    """Yield a chip for each value of a filter. `words` is {key: the value in words}."""
+    for key in wanted.values:
+        several = wanted.values_of(key)
+        for value in several:
+            said = words.get(key, value) if len(several) == 1 else value
+            said = shown(base(key), value) if said == value else said
+            yield _chip(wanted, key, value, _dated(value, said) if base(key) == "when" else said)
+
+
+def _dated(value: str, said: str) -> str:
+    """Return a period in words with the days that it means now; a day or an unknown period is returned unchanged."""
+    zone = timezone.get_current_timezone()
+    try:
+        found = None if is_date(value) else period(value, timezone.now(), zone)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None:
+        return said
+    start, end = found
+    if end is None:
+        return gettext("%(period)s (since %(start)s)") % {"period": said, "start": _day(start, "j M Y, H:i")}
+    first, last = _day(start), _day(end - timedelta(days=1))
+    days = first if first == last else gettext("%(first)s to %(last)s") % {"first": first, "last": last}
+    return f"{said} ({days})"
+
+
+def _day(moment: datetime, form: str = "j M Y") -> str:
+    return formats.date_format(timezone.localtime(moment), form)
+
+
+def _chip(wanted: KeyValues, key: str, value: str, said: str) -> Chip:
+    rest = ",".join(one for one in wanted.values_of(key) if one != value)
+    excludes = key.startswith(NOT)
+    opposite = base(key) if excludes else NOT + key
+    negated = ""
+    if KEYS[base(key)].can_exclude and (not wanted.values.get(opposite) or base(key) in SEVERAL):
+        negated = wanted.query(**{key: rest, opposite: ",".join([*wanted.values_of(opposite), value])})
+    phrase = next((term.written for term in wanted.typed if (term.key, term.value) == (key, value)), "")
+    is_phrase = wanted.TAKES_WORDS and bool(phrase) and not _HAS_KEY.match(phrase)
+    return Chip(
+        key=key,
+        label=str(KEYS[base(key)].label),
+        shown=said,
+        excludes=excludes,
+        query_without=wanted.query(**{key: rest}),
+        query_negated=negated,
+        query_as_words=wanted.as_word(key, value, phrase) if is_phrase else "",
+        words=phrase,
+    )
+
+
+_HAS_KEY = re.compile(r"-?\w+:")
+
+
+def _choices(key: str, user: User, *, with_hub: bool) -> Choices:
+    fixed = KEYS[key].choices
+    if fixed is not None:
+        return [(value, _dated(value, words)) for value, words in fixed()] if key == "when" else fixed()
+    hub = [(HUB, gettext("The hub itself"))] if key == "store" and with_hub else []
+    named = choices_for(user, key)
+    return [*hub, *named] if named else []
+
+
+def _field(key: str, value: str, choices: Choices) -> Field:
+    spec = KEYS[key]
+    value = next((id for id, name in choices if value and name == value), value)
+    if value and choices and value not in dict(choices):
+        choices = [*choices, (value, shown(key, value))]
+    return Field(key, str(spec.label), value, spec.example, choices)

@@ -1,0 +1,32 @@
+"""Whom a person without the right to erase asks to erase something for good."""
+
+from collections.abc import Collection
+
+from django.db import models
+from django.utils.translation import gettext as _
+
+from memoryhub.models import Member, User
+from memoryhub.pure.text.visible import without_hidden
+from memoryhub.templatetags.visible import isolated
+
+MOST_NAMED = 3
+
+
+def who_erases(stores: Collection[str]) -> str:
+    """Return whom to ask, for the end of a sentence: some admins of memory stores (ids), else some of the hub.
+
+    Without memory stores no one is named, because the person has a role nowhere. Of an administrator of the hub the
+    address, with which they sign in, is not shown.
+    """
+    admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
+    if said := _names(User.objects.filter(pk__in=admins)):
+        return _("an admin: %(names)s") % {"names": said}
+    of_hub = User.objects.filter(is_superuser=True, is_active=True).exclude(name="")
+    said = _names(of_hub) if stores else ""
+    return _("an administrator of the hub: %(names)s") % {"names": said} if said else _("an administrator of the hub")
+
+
+def _names(users: models.QuerySet[User]) -> str:
+    """Return the names of the first of these people; of a person without a name, the address."""
+    found = users.order_by("name", "pk").values_list("name", "email")[:MOST_NAMED]
+    return ", ".join(isolated(without_hidden(name or email)) for name, email in found)

@@ -1,0 +1,75 @@
+"""Acts that cannot be undone ask who is there, unless the person has proved it a moment ago.
+
+A view calls `proof` just before such an act. The page that it returns contains everything that was typed, as hidden
+fields of a form to the same address: with the password, the act goes on as if nothing had happened.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.accounts import sign_in
+from memoryhub.actions.accounts.passwords import TooBusy
+from memoryhub.actions.accounts.tries import TooManyTries
+from memoryhub.models import Authenticator, AuthenticatorKind, User
+from memoryhub.web.common.forms import PasswordForm
+from memoryhub.web.common.guards.access import person
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import client_address, not_now
+
+PROOF_FIELDS = ("csrfmiddlewaretoken", "proof")
+PAGE = "common/proof.html"
+LONG_AGO = datetime.fromtimestamp(0, UTC)
+"""When somebody proved who they are whom others let in: what that sign-in was worth is not known."""
+
+
+def is_fresh(request: Request) -> bool:
+    """Return whether the person has proved who they are in this browser a moment ago."""
+    minutes = settings.MEMORYHUB_FRESH_MINUTES
+    return minutes is None or abs(timezone.now() - request.browser.confirmed_at) < timedelta(minutes=minutes)
+
+
+def can_prove(user: User) -> bool:
+    """Return whether a person has a password or a passkey of the hub, with which they can prove who they are."""
+    return _by_password(user) or _by_passkey(user)
+
+
+def _by_password(user: User) -> bool:
+    return user.has_usable_password() and sign_in.may_use_password(user)
+
+
+def _by_passkey(user: User) -> bool:
+    return Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY).exists()
+
+
+def proof(request: Request) -> HttpResponse | None:
+    """Return the page that asks for the password, or None if the act may go on. Call it in a POST only."""
+    if is_fresh(request):
+        return None
+    form = PasswordForm(request.POST if "proof" in request.POST else None)
+    shown = {
+        "form": form,
+        "kept": [(name, values) for name, values in request.POST.lists() if name not in PROOF_FIELDS],
+    }
+    shown |= {
+        "minutes": settings.MEMORYHUB_FRESH_MINUTES,
+        "by_passkey": _by_passkey(person(request)),
+        "by_provider": bool(request.browser.grant),
+        "by_password": _by_password(person(request)),
+    }
+    if form.is_valid():
+        try:
+            is_right = sign_in.confirm(
+                person(request), request.browser, form.cleaned_data["proof"], address=client_address(request),
+                at=timezone.now(),
+            )  # fmt: skip
+        except (TooManyTries, TooBusy) as error:
+            return not_now(request, PAGE, shown, error)
+        if is_right:
+            return None
+        form.add_error("proof", _("This is not your current password."))
+    return render(request, PAGE, shown)

@@ -1,0 +1,271 @@
+"""Markdown of a memory as safe HTML: without scripts, styles, external images or ids.
+
+Agents write the text, so it may be hostile. There are two safeguards: the parser does not pass HTML through, and an
+allow-list cleans its output. The only attribute taken from the text is the address of a link.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from functools import partial
+from html import unescape
+from time import thread_time
+from typing import Any
+
+import nh3
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, image, link
+from markdown_it.token import Token
+from pygments import format as format_tokens
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
+
+from memoryhub.pure.text import visible
+
+# The library that encodes addresses fills its tables at their first use, and lets other threads read them half filled.
+MarkdownIt("commonmark").render("<https://example.com/ü%20>")
+
+LARGEST = 200 * 1024
+"""The largest text that is rendered, in bytes of UTF-8."""
+
+MOST_CELLS = 20_000
+"""The most table cells in one text: a row of one character still yields a cell for each column of its table."""
+
+MOST_BRACKETS = 20_000
+"""How often a bracket in one text may be tried as the beginning of a link or an image: hostile ones take twenty times
+as long as other characters."""
+
+MOST_CODE = 10_000
+"""The most characters of code that are highlighted in one text."""
+
+PATIENCE = 0.1
+"""CPU seconds for highlighting one block: for some texts the lexers need unbounded time."""
+
+# Only lexers that took at most half a second for a hostile block (long runs of blanks are excluded separately).
+_LANGUAGES = (
+    "bash css diff docker dockerfile go html javascript js json markdown md py python rb rs ruby rust sh shell sql toml"
+    " ts typescript xml yaml yml"
+)
+_TAGS = (
+    "a blockquote br code del div em h2 h3 h4 h5 h6 hr input li ol p pre s span strong table tbody td th thead tr ul"
+)
+
+_ADDRESS = re.compile(r"https?://[^\W_][^\s<>\"`\[\]{}|\\^\u3001\u3002\u300c-\u3011\uff08\uff09]*", re.IGNORECASE)
+_TASK = re.compile(r"\[([ xX])\](?=\s)\s*")
+_PUNCTUATION = "?!.,:;*_~'"
+_LONG_BLANK = re.compile(r"\s{100}")
+_TAG = re.compile(r"(<[^>]*>)")
+LANGUAGES = frozenset(_LANGUAGES.split())
+_FORMATTER = HtmlFormatter(nowrap=True, classprefix="hl-")
+
+_CLEANER = nh3.Cleaner(
+    tags=set(_TAGS.split()),
+    clean_content_tags=set(),
+    attributes={
+        "*": set(),
+        "a": {"href"},
+        "div": {"tabindex"},
+        "input": {"checked", "disabled", "aria-label"},
+        "ol": {"start"},
+        "span": {"title"},
+    },
+    tag_attribute_values={"input": {"type": {"checkbox"}}},
+    allowed_classes={
+        "div": {"markdown-table"},
+        "li": {"task"},
+        "span": {f"hl-{name}" for name in STANDARD_TYPES.values() if name} | {"hidden-character", "image-not-loaded"},
+        "td": {"align-left", "align-center", "align-right"},
+        "th": {"align-left", "align-center", "align-right"},
+    },
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+    link_rel="nofollow noopener noreferrer",
+)
+
+
+def render(text: str) -> SafeString:
+    """Return the text as HTML for an element of class `markdown`; headings start at `h2`."""
+    if len(text) > LARGEST or len(text.encode("utf-8", "replace")) > LARGEST:
+        return format_html("<p>{}</p>", _("This text is larger than 200 KB, so it is not rendered. Read it as text."))
+    env: dict[str, Any] = {}
+    html = mark_safe(_CLEANER.clean(_with_boxes(_PARSER.render(text, env))))
+    if env.get("brackets", 0) < MOST_BRACKETS:
+        return html
+    reason = _("This text has too many brackets: the later ones are not rendered as links. Read it as text.")
+    return format_html("<p>{}</p>{}", reason, html)
+
+
+def _with_boxes(html: str) -> str:
+    """Put a box around each hidden character; splitting at tags is safe, as attributes escape angle brackets."""
+    if not visible.has_hidden(html):
+        return html
+    return "".join(
+        visible.without_hidden(part) if part.startswith("<") else visible.to_html(unescape(part))
+        for part in _TAG.split(html)
+    )
+
+
+class _Parser(MarkdownIt):
+    """A parser that shows addresses as written: a decoded address would differ from the one that is linked."""
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - the library's name
+        return link
+
+
+def _parser() -> MarkdownIt:
+    """Return the configured parser.
+
+    A rule of the hub finds links, because the library's rule takes minutes for 200 KB of hostile text.
+    """
+    parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
+    parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
+    parser.inline.ruler.at("link", partial(_bounded, link))
+    parser.inline.ruler.at("image", partial(_bounded, image))
+    parser.core.ruler.push("hub", _adapt)
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    return parser
+
+
+def _highlight(code: str, language: str, _attributes: str) -> str:
+    """Return code as HTML with highlighting classes, or an empty string to leave the code plain."""
+    if language.lower() not in LANGUAGES or _LONG_BLANK.search(code):
+        return ""
+    lexer = get_lexer_by_name(language.lower(), stripnl=False)
+    try:
+        return str(format_tokens(_in_time(lexer.get_tokens(code)), _FORMATTER))
+    except TimeoutError:
+        return ""
+
+
+def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str]]:
+    end = thread_time() + PATIENCE
+    for token in tokens:
+        if thread_time() > end:
+            raise TimeoutError
+        yield token
+
+
+def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table and return True; return False if the text is no table or stays text.
+
+    If the tables so far would have more than MOST_CELLS cells, this table and all later ones stay text. With `silent`,
+    nothing is parsed.
+    """
+    if "tables_are_text" in state.env or not table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
+    left = (MOST_CELLS - state.env.get("cells", 0)) // columns
+    rows = next((row for row in range(min(left, end - start)) if state.isEmpty(start + row)), min(left, end - start))
+    if rows == left:
+        state.env["tables_are_text"] = True
+        return False
+    state.env["cells"] = state.env.get("cells", 0) + columns * rows
+    return table(state, start, end, False)
+
+
+def _bounded(rule: Callable[[StateInline, bool], bool], state: StateInline, silent: bool) -> bool:
+    """Parse a link or an image and return True; return False if there is none, or after MOST_BRACKETS tries."""
+    if not state.src.startswith(("[", "!["), state.pos) or state.env.get("brackets", 0) >= MOST_BRACKETS:
+        return False
+    state.env["brackets"] = state.env.get("brackets", 0) + 1
+    return rule(state, silent)
+
+
+def _adapt(state: StateCore) -> None:
+    """Adjust the tokens: lower headings, task lists, links for plain addresses, classes instead of styles."""
+    code = 0
+    for position, token in enumerate(state.tokens):
+        if token.type == "fence":
+            code += len(token.content) + 100
+            token.info = token.info if code <= MOST_CODE else ""
+        elif token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+        elif token.type in ("td_open", "th_open") and "style" in token.attrs:
+            token.attrs = {"class": str(token.attrs["style"]).replace("text-align:", "align-")}
+        elif token.type == "inline" and token.children:
+            if position > 1 and state.tokens[position - 2].type == "list_item_open":
+                _make_task(state.tokens[position - 2], token.children)
+            token.children = _with_links(state.md, token.children)
+
+
+def _make_task(item: Token, children: list[Token]) -> None:
+    """Turn a list item that starts with `[ ]` or `[x]` into a task with a disabled checkbox."""
+    found = _TASK.match(children[0].content) if children[0].type == "text" else None
+    if not found:
+        return
+    done = found[1] != " "
+    item.attrs["class"] = "task"
+    children[0].content = children[0].content[found.end() :]
+    label = _("done") if done else _("to do")
+    box = '<input type="checkbox" disabled{} aria-label="{}"> '
+    children.insert(0, Token("html_inline", "", 0, content=format_html(box, mark_safe(" checked" * done), label)))
+
+
+def _with_links(parser: MarkdownIt, tokens: Sequence[Token]) -> list[Token]:
+    """Turn plain addresses in the text into links, except inside existing links."""
+    result: list[Token] = []
+    depth = 0
+    for token in tokens:
+        depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type == "text" and not depth and "://" in token.content:
+            result += _linked(parser, token.content)
+        else:
+            result.append(token)
+    return result
+
+
+def _linked(parser: MarkdownIt, text: str) -> list[Token]:
+    tokens: list[Token] = []
+    at = 0
+    for match in _ADDRESS.finditer(text):
+        address = _without_end(match[0])
+        href = parser.normalizeLink(address)
+        if parser.validateLink(href):
+            tokens += [
+                Token("text", "", 0, content=text[at : match.start()]),
+                Token("link_open", "a", 1, attrs={"href": href}),
+                Token("text", "", 0, content=address),
+                Token("link_close", "a", -1),
+            ]
+            at = match.start() + len(address)
+    return [*tokens, Token("text", "", 0, content=text[at:])]
+
+
+def _without_end(address: str) -> str:
+    """Strip trailing punctuation from an address; keep a closing parenthesis that has an opening one."""
+    end = len(address)
+    closing = address.count(")") - address.count("(")
+    while address[end - 1] in _PUNCTUATION or (closing > 0 and address[end - 1] == ")"):
+        closing -= address[end - 1] == ")"
+        end -= 1
+    return address[:end]
+
+
+def _image(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
+    """Replace an image by its description, as loading it would reveal to its server who reads which memory and when."""
+    name = renderer.renderInlineAsText(tokens[index].children or [], options, env)
+    text = _("%(name)s (image not loaded)") % {"name": name} if name else _("image not loaded")
+    return format_html('<span class="image-not-loaded">{}</span>', text)
+
+
+def _table_open(*_arguments: object) -> str:
+    return '<div class="markdown-table" tabindex="0"><table>\n'
+
+
+def _table_close(*_arguments: object) -> str:
+    return "</table></div>\n"
+
+
+_PARSER = _parser()

@@ -1,0 +1,91 @@
+"""The findings that an act closes because a memory loses their text, which stays in its history."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.core import settling
+from memoryhub.actions.core.plans import State, in_parts
+from memoryhub.actions.history.replay import content_of
+from memoryhub.models import AuditEntry, Finding, FindingState, Memory, Role
+from memoryhub.pure.sensitive import Group
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.common.guards.erasers import who_erases
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.texts import kinds
+
+MOST = 20
+"""The most open findings that are looked for in the texts of a preview, and named afterwards."""
+
+STAYING = [name for name in kinds.KINDS if kinds.group_of(name) != Group.POISON]
+"""The kinds whose text does harm in an old version too. What steers agents is out of their sight there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A finding that an act closes: the label of its kind, and its memory's path."""
+
+    label: str | Promise
+    path: str
+
+
+def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
+    """Return the open findings whose text is not in the states that these memories (ids) will have.
+
+    The finding `but` is left out.
+    """
+    findings: list[Finding] = []
+    for part in in_parts(states):
+        found = Finding.objects.of_store(store_id).open().filter(memory_id__in=part, kind__in=STAYING)
+        findings += found.filter(fingerprint__isnull=False).exclude(pk=but).order_by("pk")[: MOST - len(findings)]
+    values = settling.values_of(store_id, findings)
+    gone = []
+    for finding in findings:
+        state = states[finding.memory_id]
+        text = (state.path if finding.in_path else content_of(store_id, state) if state.is_there else "") or ""
+        if not settling.count_of(finding, values.get(finding.pk), text):
+            gone.append(finding)
+    return _named(store_id, gone)
+
+
+def after(request: Request, store_id: str, seq: int) -> SafeString:
+    """Return the sentences on what the act with the entry `seq` closed, and the way to erase; empty if nothing was.
+
+    Where an act closes findings, the hub's next entry says so.
+    """
+    entry = AuditEntry.objects.of_chain(store_id).filter(seq=seq + 1, command="resolve_finding").first()
+    told: dict[str, Any] = json.loads(entry.input or "{}") if entry else {}
+    ids = told.get("before", {}).get("open", ()) if told.get("entry") == seq else ()
+    closed = Finding.objects.of_store(store_id).filter(
+        pk__in=ids[:MOST] if isinstance(ids, list) else (), state=FindingState.RESOLVED, kind__in=STAYING
+    )
+    named = _named(store_id, list(closed.order_by("pk")))
+    if not named:
+        return mark_safe("")
+    words = ngettext(
+        "This closed the finding %(names)s, but its text stays in old versions.",
+        "This closed the findings %(names)s, but their texts stay in old versions.",
+        len(named),
+    )
+    names = [_("“%(label)s” in %(path)s") % {"label": one.label, "path": isolated(one.path)} for one in named]
+    return format_html("{} {} ", words % {"names": ", ".join(names)}, _way_to_erase(request, store_id))
+
+
+def _way_to_erase(request: Request, store_id: str) -> str:
+    """Return a link to the page that erases or, for a person who may not erase, whom to ask."""
+    if request.role.includes(Role.ADMIN):
+        url = reverse("erase_everywhere", query={"store": store_id})
+        return format_html('<a href="{}">{}</a>', url, _("Erase it for good…"))
+    return _("To erase it for good, ask %(who)s.") % {"who": who_erases([store_id])}
+
+
+def _named(store_id: str, findings: list[Finding]) -> list[Closed]:
+    paths = dict(Memory.objects.among(store_id, [one.memory_id for one in findings]).values_list("pk", "path"))
+    return list(dict.fromkeys(Closed(kinds.label(one.kind), paths.get(one.memory_id, "")) for one in findings))

@@ -1,0 +1,51 @@
+"""The message after an act that can be undone, with links to its audit entry and to undo it."""
+
+from django.contrib import messages
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import closing
+
+
+def flag_link(store_id: str, memory_id: str = "") -> SafeString:
+    """Return a link to the flag of a memory or, if it is empty, to what is flagged in the memory store."""
+    if memory_id:
+        url, words = reverse("memory", args=[store_id, memory_id]) + "#flag", _("See the flag")
+    else:
+        url, words = reverse("search", query={"is": "flagged", "store": store_id}), _("See what is flagged")
+    return format_html('<a href="{}">{}</a>', url, words)
+
+
+def tell_done(
+    request: Request,
+    store_id: str,
+    said: str,
+    seq: int,
+    back: str = "",
+    *,
+    has_flagged: bool = False,
+    is_at_entry: bool = False,
+) -> None:
+    """Add a success message for the next page that the person opens; `seq` is the audit entry of the act.
+
+    `back` is the address of the page that the person came from; it gets a link. If the act `has_flagged` memories,
+    there is a link to what is flagged. With `is_at_entry`, the next page is the audit entry itself.
+    """
+    entry = format_html('<a href="{}">{}</a> ', reverse("entry", args=[store_id, seq]), _("Audit entry"))
+    words = _("Back to Today") if back.partition("?")[0] == reverse("today") else _("Back")
+    messages.success(
+        request,
+        format_html(
+            '{} {}{} {}{}<a class="button button-small banner-undo" href="{}">{}</a>',
+            said,
+            closing.after(request, store_id, seq),
+            flag_link(store_id) if has_flagged else "",
+            "" if is_at_entry else entry,
+            format_html('<a href="{}">{}</a> ', back, words) if back else "",
+            reverse("undo_entry", args=[store_id, seq]),
+            _("Undo"),
+        ),
+    )

@@ -1,0 +1,184 @@
+"""Changes in a store between two entries: each memory once, with its state after the first and after the last entry.
+
+A version made between the two entries and still current after the last one is its memory's final state. There is
+exactly one such version per changed memory, however often the memory changed. The versions are therefore scanned from
+the newest back, in batches, by the index (store, seq). No state is kept about versions already scanned, so a page costs
+the same for a thousand or a million versions. The initial states of a page's memories are found together by binary
+search (`past.versions_at`). Memories with the same initial and final state are skipped. A page ends when it is full or
+after a scan of MOST_ROWS versions, and the next page continues there. So nothing is left out, and only what was scanned
+is counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import Q
+
+from memoryhub.models import MemoryVersion, Operation
+from memoryhub.pure.protocol import paths
+from memoryhub.web.history.moments import past
+
+SIZE = 100
+FEW, MANY = 250, 4_000
+"""The number of versions in the first batch, and in the largest one."""
+
+MOST_ROWS = 40_000
+MOST_SEEN = 2_000
+"""The most memories compared for one page, whichever kind of change it shows."""
+
+
+Place = tuple[int, str]
+
+
+class Kind(StrEnum):
+    """The kind of a memory's change."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    RENAMED = "renamed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A memory's state at both moments; `before` or `after` is None if it did not exist or was in the trash.
+
+    `removed` means that its earlier state is unknown, because that version has been removed.
+    """
+
+    memory: str
+    before: MemoryVersion | None
+    after: MemoryVersion | None
+    last: MemoryVersion
+    removed: bool = False
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Return the kinds of change: one, both RENAMED and CHANGED, or none if path and text are the same."""
+        if self.removed:
+            return (Kind.CHANGED,) if self.after else (Kind.DELETED,)
+        if self.before is None or self.after is None:
+            return (Kind.ADDED,) if self.after else (Kind.DELETED,) if self.before else ()
+        renamed = (Kind.RENAMED,) if self.before.path != self.after.path else ()
+        return (*renamed, Kind.CHANGED) if not _same_text(self.before, self.after) else renamed
+
+    @property
+    def path(self) -> str:
+        """Return the path after the change, or the path before it if the memory was deleted."""
+        shown = self.after or self.before
+        return (shown.path if shown else None) or ""
+
+    @property
+    def moved_from(self) -> str | None:
+        return self.before.path if self.before and Kind.RENAMED in self.kinds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Changes sorted by path; `next` is the place (seq and version id) before which the next page begins.
+
+    `counts` has the number of changes of each kind that this page found, even of kinds that it does not show. `is_cut`
+    means that the scan ended before the page was full.
+    """
+
+    rows: Sequence[Difference]
+    counts: dict[Kind, int]
+    next: str | None
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The two entries, the directory (`path`, empty for the root) and the kind of change (None: all kinds)."""
+
+    store: str
+    first: int
+    last: int
+    path: str = ""
+    kind: Kind | None = None
+
+
+def page(wanted: Wanted, before: str = "") -> Page:
+    """Return at most SIZE changes that follow a place."""
+    place = _place(before)
+    rows: list[Difference] = []
+    counts: Counter[Kind] = Counter()
+    looked, look, seen = 0, FEW, 0
+    while looked < MOST_ROWS and seen < MOST_SEEN:
+        found, end = _stretch(wanted, place, look)
+        for difference in _differences(wanted, found):
+            if len(rows) == SIZE:
+                return Page(_by_path(rows), dict(counts), _cursor(rows[-1].last), False)
+            counts.update(difference.kinds)
+            if wanted.kind is None or wanted.kind in difference.kinds:
+                rows.append(difference)
+        if end is None:
+            return Page(_by_path(rows), dict(counts), None, False)
+        looked, seen, place = looked + look, seen + len(found), end
+        look = min(4 * look, MANY) if len(found) < SIZE else FEW
+    return Page(_by_path(rows), dict(counts), f"{place[0]}-{place[1]}" if place else None, True)
+
+
+def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
+    """Return the final states among the next `look` versions, and the place to continue (None at the end).
+
+    If a query has several lower or upper bounds, SQLite seeks by only one of them and filters by the rest. So each
+    query has one lower and one upper bound.
+    """
+    high = wanted.last if place is None else min(wanted.last, place[0])
+    between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")
+    if place is not None:
+        between = between.exclude(seq=place[0], pk__gte=place[1])
+    ends = between.filter(seq__gt=wanted.first).values_list("seq", "pk")
+    end = ends[look - 1 : look].first()
+    last = between.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=wanted.last))
+    if end is None:
+        return list(last.filter(seq__gt=wanted.first)), None
+    return list(last.filter(seq__gte=end[0]).exclude(seq=end[0], pk__lt=end[1])), end
+
+
+def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
+    """Yield the changes of memories by their final states, with one query for the initial states of SIZE memories."""
+    for start in range(0, len(found), SIZE):
+        part = found[start : start + SIZE]
+        numbers = {version.memory_id: version.number - 1 for version in part}
+        before = past.versions_at(wanted.store, numbers, wanted.first)
+        unknown = {version.memory_id for version in part if version.number > 1} - before.keys()
+        gone = past.were_there(wanted.store, unknown, wanted.first)
+        for version in part:
+            memory = version.memory_id
+            difference = Difference(memory, _there(before.get(memory)), _there(version), version, memory in gone)
+            if difference.kinds and _is_within(wanted.path, difference):
+                yield difference
+
+
+def _is_within(path: str, difference: Difference) -> bool:
+    if not path:
+        return True
+    low, high = paths.subtree(path)
+    places = (version.path for version in (difference.before, difference.after) if version)
+    return any(place is not None and low <= place < high for place in places)
+
+
+def _there(version: MemoryVersion | None) -> MemoryVersion | None:
+    return None if version is None or version.operation == Operation.DELETED else version
+
+
+def _same_text(old: MemoryVersion, new: MemoryVersion) -> bool:
+    return old.text_id == new.text_id if None in (old.sha256, new.sha256) else old.sha256 == new.sha256
+
+
+def _by_path(rows: Sequence[Difference]) -> list[Difference]:
+    return sorted(rows, key=lambda row: (row.path, row.memory))
+
+
+def _cursor(version: MemoryVersion) -> str:
+    return f"{version.seq}-{version.pk}"
+
+
+def _place(written: str) -> Place | None:
+    """Parse a cursor from a URL; return None, the beginning, for anything else."""
+    seq, _, version = written.partition("-")
+    return (int(seq), version) if seq.isascii() and seq.isdigit() and len(seq) <= 18 and version else None

@@ -1,0 +1,199 @@
+"""Data for the pages of runs: the progress, what happened to each memory and why, and what can be undone."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.history.undone import undoing
+from memoryhub.actions.memories.selection.restore import Obstacle, obstacles
+from memoryhub.models import AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState
+from memoryhub.pure import ids
+from memoryhub.web.common.versions.undone import Undone
+from memoryhub.web.retention import rows, sentences
+
+SIZE = 200
+MOST_BACK = 10_000
+_PART = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in numbers: `done` of `expected` items; `per_cent` stays below 100 until the state of the run is done."""
+
+    run: Run
+    done: int
+    per_cent: int
+    figures: Sequence[tuple[int, str]]
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self.run.state == RunState.RUNNING)
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self.run.state == RunState.WAITING)
+
+    @property
+    def is_open(self) -> bool:
+        return self.is_running or self.is_waiting
+
+    @property
+    def is_brief(self) -> bool:
+        """Return whether the run ended within a minute."""
+        return self.run.ended_at is not None and self.run.ended_at - self.run.started_at < timedelta(minutes=1)
+
+    @property
+    def is_clock(self) -> bool:
+        return bool(self.run.guard == Guard.CLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a run did to one memory, or to audit entries.
+
+    `path` is None if the memory was deleted permanently, and empty for audit entries. `entry` is the URL of the audit
+    entry.
+    """
+
+    item: RunItem
+    path: str | None
+    what: str
+    why: str
+    policy: str
+    skipped: str
+    state: str
+    url: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """One page of lines; `next` is the item after which the next page begins, or None at the end."""
+
+    lines: Sequence[Line]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """`count` memories of a run are still in the trash. `taken` are the paths of these memories to which they cannot go
+    back, and `gone` is how many have no text any more.
+
+    `is_cut` means that not all memories were checked.
+    """
+
+    count: int
+    is_cut: bool
+    taken: Sequence[str]
+    gone: int
+
+    @property
+    def coming(self) -> int:
+        """Return how many memories an undo brings back."""
+        return self.count - len(self.taken) - self.gone
+
+
+def summary(run: Run) -> Summary:
+    """Return a run in numbers; its items are counted unless its state is done."""
+    done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
+    per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
+    return Summary(run, min(done, run.expected), per_cent, _figures(run))
+
+
+def _figures(run: Run) -> list[tuple[int, str]]:
+    found = (
+        (run.expired, _("to the trash")),
+        (run.purged, _("removed permanently")),
+        (run.versions, _("old versions")),
+        (run.entries, _("audit entries")),
+        (run.skipped, _("kept")),
+    )
+    return [(count, words) for count, words in found if count]
+
+
+def undone(run: Run) -> Undone | None:
+    """Return what undid a run, in whole or in part; None if nothing came back, or if it was taken back since.
+
+    Entries that undo runs are few, so the scan of their inputs is short.
+    """
+    store_id = run.store_id or ""
+    entries = AuditEntry.objects.of_chain(store_id).of_command("undo_run").filter(ok=True, input__contains=run.pk)
+    came = {
+        seq: int(json.loads(input or "{}").get("memories", 0)) for seq, input in entries.values_list("seq", "input")
+    }
+    came = {seq: count for seq, count in came.items() if count}
+    for seq, again in undoing(store_id, came).items() if came else ():
+        came[seq] -= again.count
+    in_force = [seq for seq, count in came.items() if count > 0]
+    entry = entries.filter(seq__in=in_force).newest().first() if in_force else None
+    return Undone(entry, sum(came[seq] for seq in in_force), run.expired) if entry else None
+
+
+def items(run: Run, after: int) -> Lines:
+    """Return the page of lines after an item."""
+    found = list(RunItem.objects.filter(run=run, pk__gt=after).order_by("pk")[: SIZE + 1])
+    shown = found[:SIZE]
+    memories = Memory.objects.among(run.store_id or "", {item.memory for item in shown if item.memory}).in_bulk()
+    names = rows.names_of({item.policy for item in shown})
+    lines = [_line(run, item, memories.get(item.memory), names) for item in shown]
+    return Lines(lines, shown[-1].pk if len(found) > SIZE else None)
+
+
+def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, str]) -> Line:
+    is_memory = item.memory.startswith(ids.MEMORY)
+    return Line(
+        item,
+        memory.path if memory else None if is_memory else "",
+        rows.what(item.removal, item.count),
+        sentences.reason(item.rule, item.since, run.at, item.days),
+        names.get(item.policy or "", ""),
+        skipped_words(item.skipped),
+        _state(item, memory),
+        reverse("memory", args=[run.store_id, memory.pk]) if memory else "",
+        reverse("entry", args=[run.store_id, item.seq]) if item.seq and run.store_id else "",
+    )
+
+
+def _state(item: RunItem, memory: Memory | None) -> str:
+    """Return in words where a memory that the run moved to the trash is now; empty if the run did not move it."""
+    if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
+        return ""
+    if memory is None:
+        return _("removed permanently since then")
+    return _("in the trash") if not memory.is_live else _("restored since then")
+
+
+def skipped_words(code: str) -> str:
+    """Return the reason why a run skipped an item, in words."""
+    words = {
+        "held": _("pinned or on hold"),
+        "approved": _("a person wrote or approved its newest version"),
+        "gone": _("no longer there"),
+        "deleted": _("deleted in the meantime"),
+        "restored": _("restored in the meantime"),
+        "changed": _("changed in the meantime"),
+        "read": _("read in the meantime"),
+        "policy": _("another policy applies now"),
+    }
+    return words.get(code, code)
+
+
+def way_back(run: Run) -> WayBack:
+    """Return how many memories that the run moved to the trash are still in it, and what keeps some of them there.
+
+    At most MOST_BACK memories are checked.
+    """
+    if not run.expired or run.store_id is None:
+        return WayBack(0, False, (), 0)
+    expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
+    found: list[tuple[str, Obstacle]] = []
+    for part in rows.parts(expired.values_list("memory", flat=True)[:MOST_BACK], _PART):
+        trash = Memory.objects.among(run.store_id, part).in_trash().filter(expired_by=run.pk)
+        found += obstacles(run.store_id, tuple(trash.values_list("pk", flat=True)))
+    gone = sum(obstacle == Obstacle.GONE for _, obstacle in found)
+    taken = sorted(path for path, obstacle in found if obstacle not in (Obstacle.NONE, Obstacle.GONE))
+    return WayBack(len(found), run.expired > MOST_BACK, taken, gone)

@@ -1,0 +1,179 @@
+"""The paths of stores, cached in each process for the path finder and updated with the changes since the last use.
+
+Whatever creates, moves or deletes a memory makes a version with the seq of its entry. So the cache is valid as of a
+seq, and a keystroke only needs a query for the versions after it.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memoryhub.models import HUB, AuditChain, Member, Memory, MemoryVersion, User
+from memoryhub.pure.text.path_index import Entry, Found, PathIndex, words_of
+
+MOST_PATHS = 500_000
+"""The most paths cached in total, for the most recently used stores; one store is always cached as a whole."""
+
+MOST_CHANGES = 5_000
+"""After more changes than this, all paths are read again."""
+
+FEW = 8
+"""With fewer matches than this, paths that contain the letters of the words in order are added."""
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """A store's paths as of a moment: numbered indexes, and the number of the index that holds each changed memory.
+
+    A memory that is not in `places` is in the first index. A number without an index means that the memory was deleted.
+    """
+
+    indexes: Mapping[int, PathIndex]
+    places: Mapping[str, int]
+
+    def find(self, query: str, limit: int) -> list[Entry]:
+        """Return the entries that match the words of a query, best first."""
+        words = words_of(query)
+        if not query.strip():
+            return []
+        found: list[Found] = []
+        for number, index in self.indexes.items():
+            found += index.find(words, limit, _Gone(self.places, number))
+        entries = [entry for *_, entry in sorted(found)[:limit]]
+        return (
+            entries
+            if len(entries) >= min(FEW, limit) or not words
+            else entries + self._by_letters(words, entries, limit)
+        )
+
+    def _by_letters(self, words: Sequence[str], entries: Sequence[Entry], limit: int) -> list[Entry]:
+        known = {entry.id for entry in entries}
+        more: list[Entry] = []
+        for number, index in self.indexes.items():
+            more += index.find_letters("".join(words), limit, _Gone(self.places, number))
+        more.sort(key=lambda entry: (len(entry.folded), entry.folded))
+        return [entry for entry in more if entry.id not in known][: limit - len(entries)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """The ids of memories that an index no longer holds."""
+
+    places: Mapping[str, int]
+    number: int
+
+    def __contains__(self, id: object) -> bool:
+        return self.places.get(id, self.number) != self.number  # type: ignore[call-overload]
+
+
+@dataclass(slots=True)
+class _Store:
+    """The cache of one store, used only under its lock: the live paths by id, and the number of the next index."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    seq: int = -1
+    all: dict[str, str] = field(default_factory=dict)
+    shown: Paths = field(default_factory=lambda: Paths({}, {}))
+    next: int = 1
+
+    def renew(self, store_id: str, seq: int) -> Paths:
+        """Return the paths as they are after the entry `seq` or a later one; the cache is updated if it is older."""
+        if seq <= self.seq:
+            return self.shown
+        changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
+        self.seq = -1  # if this is stopped half done, all paths are read again
+        if changed is None:
+            # Changes during this query have a higher seq, so the next update applies them again.
+            self.all = dict(Memory.objects.live().filter(store_id=store_id).values_list("id", "path"))
+            self._begin()
+        elif changed:
+            self._apply(changed, _live(store_id, changed))
+        self.seq = seq
+        return self.shown
+
+    def _begin(self) -> None:
+        self.shown = Paths({0: PathIndex(Entry.of(id, path) for id, path in self.all.items())}, {})
+
+    def _apply(self, ids: Iterable[str], live: Mapping[str, str]) -> None:
+        """Update the paths of some memories; those that are not in `live` are removed."""
+        moved = {id: path for id, path in live.items() if self.all.get(id) != path}
+        gone = [id for id in ids if id not in live and id in self.all]
+        if not moved and not gone:
+            return
+        self.all |= moved
+        for id in gone:
+            del self.all[id]
+        places = {**self.shown.places, **dict.fromkeys(gone, -1), **dict.fromkeys(moved, self.next)}
+        if len(places) > max(1000, len(self.all) // 8):
+            self._begin()
+        else:
+            self._add(places, moved)
+
+    def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
+        """Add an index for the moved memories, merged with small previous indexes, so that their number stays low."""
+        indexes = dict(self.shown.indexes)
+        while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
+            old = indexes.pop(last)
+            kept = {entry.id: entry.path for entry in old.entries if places.get(entry.id) == last}
+            places |= dict.fromkeys(kept, self.next)
+            moved = kept | moved
+        indexes[self.next] = PathIndex(Entry.of(id, path) for id, path in moved.items())
+        self.next += 1
+        self.shown = Paths(indexes, places)
+
+
+_stores: OrderedDict[str, _Store] = OrderedDict()
+_stores_lock = threading.Lock()
+
+
+def last_seq(user: User, store_id: str) -> int | None:
+    """Return the seq of a store's last entry; None if the person has no role in such a store."""
+    if not user.is_superuser and not Member.objects.filter(user=user, store_id=store_id).values_list("role")[:1]:
+        return None
+    chains = AuditChain.objects.filter(pk=store_id, closed_at=None).exclude(pk=HUB)
+    return next(iter(chains.values_list("last_seq", flat=True)), None)
+
+
+def paths_of(store_id: str, seq: int) -> Paths:
+    """Return the live paths of a store as they are after the existing entry `seq` or a later one."""
+    with _stores_lock:
+        kept = _stores.setdefault(store_id, _Store())
+        _stores.move_to_end(store_id)
+    with kept.lock:
+        before, paths = kept.seq, kept.renew(store_id, seq)
+    if before != kept.seq:
+        _forget()
+    return paths
+
+
+def _forget() -> None:
+    """Drop the least recently used stores while the cache holds too many paths."""
+    with _stores_lock:
+        total = sum(len(kept.all) for kept in _stores.values())
+        while total > MOST_PATHS and len(_stores) > 1:
+            total -= len(_stores.popitem(last=False)[1].all)
+
+
+def _changed_since(store_id: str, seq: int) -> set[str] | None:
+    """Return the memories that have versions after a seq; None if there are too many versions."""
+    versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
+    found = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])
+    return None if len(found) > MOST_CHANGES else set(found)
+
+
+def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
+    """Return {memory id: path} of the given memories that are live."""
+    asked, live = sorted(ids), dict[str, str]()
+    for start in range(0, len(asked), _CHUNK):
+        some = Memory.objects.live().among(store_id, asked[start : start + _CHUNK])
+        live |= dict(some.values_list("id", "path"))
+    return live
+
+
+def forget_all() -> None:
+    """Empty the cache, for a process whose database was replaced."""
+    with _stores_lock:
+        _stores.clear()

@@ -1,0 +1,140 @@
+"""The readers of a version: the sessions whose calls saw it, and what each wrote afterwards."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, Q
+
+from memoryhub.actions.verification.entries import WRITES
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session, User
+from memoryhub.web.sessions.readers.query import Entry, Seen
+
+LOOK = 300
+"""The most calls of a session after a read that are scanned for writes."""
+
+WRITTEN = 8
+SHOWN = 12
+OTHER_STORES = 5
+
+
+class Write(NamedTuple):
+    """A call that wrote; `version` and `number` are None if it made no version, or several."""
+
+    store: MemoryStore
+    seq: int
+    at: datetime
+    command: str
+    path: str | None
+    new_path: str | None
+    memory: str | None
+    version: str | None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The answers to one session, or to one agent or person without a session, newest first.
+
+    `since` is the oldest of these answers, and `written` came after it; `more` means that there may be more.
+    """
+
+    seen: Sequence[Seen]
+    rest: int
+    since: Entry
+    session: Session | None
+    written: Sequence[Write]
+    more: bool
+
+    @property
+    def last(self) -> Entry:
+        return self.seen[0].entry
+
+
+class Who(NamedTuple):
+    """A reader: a session, or without one an agent or a person."""
+
+    session: str | None
+    author: str | None
+
+
+def by_reader(seen: Iterable[Seen]) -> dict[Who, list[Seen]]:
+    """Return {reader: its answers}, in the order of the answers."""
+    found: dict[Who, list[Seen]] = {}
+    for one in seen:
+        entry = one.entry
+        found.setdefault(Who(entry.session, None if entry.session else entry.author), []).append(one)
+    return found
+
+
+def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User, most: int = WRITTEN) -> list[Group]:
+    """Return one group for each reader, in their order. Each has at most `most` writes."""
+    sessions = Session.objects.select_related("agent").in_bulk([who.session for who in readers if who.session])
+    elsewhere = other_stores(sessions, store, user)
+    found = [
+        _group(seen, sessions.get(who.session or ""), store, elsewhere.get(who.session or "", ()), most)
+        for who, seen in readers.items()
+    ]
+    numbered = iter(with_numbers([write for group in found for write in group.written]))
+    return [replace(group, written=list(islice(numbered, len(group.written)))) for group in found]
+
+
+def _group(
+    seen: Sequence[Seen], session: Session | None, store: MemoryStore, others: Sequence[MemoryStore], most: int
+) -> Group:
+    since = seen[-1].entry
+    written: list[Write] = []
+    more = False
+    if session is not None:
+        for place in (store, *others):
+            bound = since.seq if place is store else None
+            found, cut = writes_after(place, session.pk, since.at, bound, most - len(written))
+            written += found
+            more = more or cut
+    return Group(seen[:SHOWN], max(0, len(seen) - SHOWN), since, session, written, more)
+
+
+def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
+    """Return {session id: a few other stores in which it has entries and that the person may see}."""
+    if not sessions:
+        return {}
+    acts = AuditEntry.objects.filter(chain=OuterRef("pk"))
+    any_of_them = Q(pk__in=[])
+    for session in sessions:
+        any_of_them |= Q(Exists(acts.filter(session=session)))
+    found = list(MemoryStore.objects.visible_to(user).exclude(pk=store.pk).filter(any_of_them).by_name()[:OTHER_STORES])
+    acted: dict[str, list[MemoryStore]] = {}
+    for other in found:
+        here = AuditEntry.objects.of_chain(other.pk).filter(session=OuterRef("pk"))
+        for session in Session.objects.filter(Exists(here), pk__in=sessions).values_list("pk", flat=True):
+            acted.setdefault(session, []).append(other)
+    return acted
+
+
+def writes_after(
+    store: MemoryStore, session: str, at: datetime, seq: int | None, most: int
+) -> tuple[list[Write], bool]:
+    """Return what a session wrote in a store, oldest first, and whether it may have written more.
+
+    The writes come after the entry `seq`, or after the time `at` if `seq` is None.
+    """
+    acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
+    acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)
+    columns = ("seq", "at", "command", "path", "new_path", "memory", "version", "ok", "digest")
+    looked = list(acts.values_list(*columns)[:LOOK])
+    found = [
+        Write(store, seq, at, command or "", path, new_path, memory, version)
+        for seq, at, command, path, new_path, memory, version, ok, digest in looked
+        if command in WRITES and ok and digest is not None
+    ]
+    return found[:most], len(found) > most or len(looked) == LOOK
+
+
+def with_numbers(written: Sequence[Write]) -> list[Write]:
+    """Return the writes with their version numbers."""
+    ids = [write.version for write in written if write.version]
+    found = MemoryVersion.objects.filter(store_id__in={write.store for write in written}, pk__in=ids)
+    numbers = dict(found.values_list("id", "number")) if ids else {}
+    return [write._replace(number=numbers.get(write.version or "")) for write in written]

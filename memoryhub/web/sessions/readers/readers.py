@@ -1,0 +1,210 @@
+"""Who has seen a version, or one line in all versions that contain it, and what they wrote afterwards."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Row, Texts
+from memoryhub.actions.transfer.exporting.entries import handed_out
+from memoryhub.models import Finding, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.models.audit import LAST_SEQ
+from memoryhub.pure.protocol.text import count_lines
+from memoryhub.pure.text import blame as lines_of
+from memoryhub.pure.text.blame import Origin
+from memoryhub.pure.text.changed_lines import Work
+from memoryhub.pure.text.line_sets import LineSet
+from memoryhub.web.common import addresses, pages
+from memoryhub.web.common.guards.access import in_store, person
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_versions
+from memoryhub.web.common.versions import memory_of, number_of, removed_history
+from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
+from memoryhub.web.history.blame.lines import Told
+from memoryhub.web.sessions.copied import was_copied
+from memoryhub.web.sessions.passages import Passage, passages
+from memoryhub.web.sessions.readers.groups import by_reader, groups
+from memoryhub.web.sessions.readers.query import Wanted, older_page
+from memoryhub.web.sessions.spread import Carriers, carriers
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive versions that contain a line."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A line and its origin.
+
+    `told` is who added the line, and `lines` has its number in each version that contains it. `now` is its number in
+    the newest version (None: not in it), and `gone` the first version after the last one that contains it (None: there
+    is no such version). `since` is the first version that may have it, also if that was removed. `whole` is false if
+    not all versions that are left were examined.
+    """
+
+    text: str
+    origin: Origin
+    told: Told
+    lines: Mapping[int, int]
+    spans: list[Span]
+    now: int | None
+    gone: int | None
+    whole: bool
+    since: int
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Show the readers of the version with the number `version` (default: the newest text), or of its line `line`.
+
+    With the id of a `finding` of this version, show the readers of the finding's text, in all versions that have it.
+    """
+    memory = memory_of(store, memory_id)
+    version, problem = picked(memory, request.GET.get("version", ""))
+    line, no_line = _line(request.GET.get("line", ""), version)
+    finding, of_value = _of_finding(memory, version, request.GET.get("finding", ""))
+    followed = _followed(memory, version, line) if line and not of_value else None
+    rows, lines = (of_value.ahead.rows, of_value.lines) if of_value else _rows(memory, version, followed)
+    page = older_page(Wanted.of(store.pk, rows, lines), number_of(request, "before"))
+    shows_versions(request, store, [version] if followed or of_value else [])
+    return render(
+        request,
+        "sessions/readers.html",
+        pages.context(
+            request,
+            store,
+            memory=memory,
+            version=version,
+            line=finding.line if finding and of_value else line,
+            quoted=_quoted(version, finding.line) if finding and of_value else None,
+            followed=followed,
+            of_value=of_value,
+            finding=finding if of_value else None,
+            to_undo=_writing(rows, followed.origin.number if followed else version.number),
+            problem=problem or no_line,
+            groups=groups(by_reader(page.seen), store, person(request)),
+            seen=page,
+            exports=_exports(store, rows),
+            was_copied=was_copied(store.pk, [row for row in rows if row.number in lines]),
+            is_cut=_is_cut(store, rows, followed.since if followed else version.number, max(lines, default=0)),
+            is_first="before" not in request.GET,
+            **_place(store, memory),
+            is_current=version.pk == memory.head_id,
+            maker=told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number),
+            **removed_history.beside(memory, version.number),
+        ),
+    )
+
+
+def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
+    """Return a finding, and the versions that have its text if it is one of this version."""
+    finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
+    is_here = finding is not None and finding.version_id == version.pk
+    return finding, carriers(finding, memory, version) if finding and is_here else None
+
+
+def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
+    """Return the commands of downloads after the first of some versions that may have contained one of them although
+    their entries do not name it: of a history or several memories, of a search, about a person, or of the audit."""
+    rows = list(rows)
+    first = min((row.seq for row in rows), default=LAST_SEQ)
+    return handed_out(store.pk, first, [row.id for row in rows])
+
+
+def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> bool:
+    """Return whether retention has removed entries that may have shown one of the versions from `first` to `last`, or
+    some of these versions themselves."""
+    there = [row for row in rows if first <= row.number <= last]
+    return len(there) < last - first + 1 or any(row.seq < removed_history.first_seq(store.pk) for row in there)
+
+
+def _place(store: MemoryStore, memory: Memory) -> dict[str, object]:
+    """Return the name and the addresses of a memory, as template context."""
+    crumbs = addresses.crumbs(store.pk, store.name, memory.path)
+    here = reverse("memory", args=[store.pk, memory.pk])
+    return {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
+
+
+def _quoted(version: MemoryVersion, line: int) -> Passage | None:
+    """Return a line of a version, masked; None if it is too large for a page."""
+    return passages([(line, version, (line, line))]).get(line)
+
+
+def _writing(rows: Iterable[Row], number: int) -> str | None:
+    """Return the id of the version with this number, or None if it was removed. Undoing that version removes what the
+    page shows."""
+    return next((row.id for row in rows if row.number == number), None)
+
+
+def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
+    """Return the requested line number or None, and a sentence if the requested line does not exist (else "")."""
+    if not written:
+        return None, ""
+    number = int(written) if written.isascii() and written.isdigit() and len(written) <= 9 else 0
+    if version.text_id and 1 <= number <= count_lines(version.content or ""):
+        return number, ""
+    return None, _("This version has no line “%(line)s”. This page shows who has seen any part of the version.") % {
+        "line": written
+    }
+
+
+def _rows(
+    memory: Memory, version: MemoryVersion, followed: Followed | None
+) -> tuple[list[Row], dict[int, LineSet | None]]:
+    """Return the versions to search for, and {version number: lines to look for (None: any line)}.
+
+    A redacted version between two versions with the line is included, because it may have had the line.
+    """
+    if followed is None:
+        rows = [row for row in blame.onward(memory, version.number, most=1).rows if not row.is_deletion]
+        return rows, {row.number: None for row in rows}
+    rows = list(blame.onward(memory, followed.origin.since).rows)
+    last = max(followed.lines)
+    gone = [row.number for row in rows if row.text is None and not row.is_deletion and row.number < last]
+    return rows, {**dict.fromkeys(gone), **{number: LineSet.of([line]) for number, line in followed.lines.items()}}
+
+
+def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
+    """Trace a line of a version back to its origin, and forward to all versions that contain it."""
+    behind, work = lines_with_origins(memory, version.number), Work()
+    origin = behind.origins[line - 1]
+    ahead = blame.onward(memory, origin.number)
+    onward = ahead.versions()
+    texts = Texts(memory.store_id, list(lines_of.first_places(onward)))
+    lines = lines_of.follow(onward, origin.line, texts, work)
+    brought = behind.history.by_number()[origin.number]
+    last = ahead.rows[-1]
+    is_oldest = not origin.known and origin.since == behind.history.oldest_kept
+    after = [row.number for row in ahead.rows if row.number > max(lines, default=0)]
+    return Followed(
+        behind.lines[line - 1],
+        origin,
+        told_of_versions([brought], memory.store)[origin.number],
+        lines,
+        spans(lines),
+        lines.get(last.number),
+        after[0] if after else None,
+        whole=ahead.whole and (origin.known or is_oldest) and not (work.passed or behind.bounded),
+        since=1 if is_oldest else origin.since,
+    )
+
+
+def spans(numbers: Iterable[int]) -> list[Span]:
+    """Return numbers in order, with consecutive ones merged."""
+    found: list[Span] = []
+    for number in sorted(numbers):
+        if found and found[-1].last == number - 1:
+            found[-1] = Span(found[-1].first, number)
+        else:
+            found.append(Span(number, number))
+    return found
