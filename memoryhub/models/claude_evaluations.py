@@ -30,8 +30,8 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
 
 
 class ClaudeEvaluation(models.Model):
-    """A run of the suite of `conversation.evaluations`. `model` is "" for the scripted model. `results` is {name of a
-    case: whether it passed}, of the cases that have ended; what the model said is not kept.
+    """A run of the suite of `pure.conversation.evaluations`. `model` is "" for the scripted model. `results` is {name
+    of a case: whether it passed}, of the cases that have ended; what the model said is not kept.
 
     `state` and `problem` are those of Claude runs, and so are `stop_asked`, `worker` and `seen_at`. `copy` is the id of
     the throw-away copy of the case that goes on. A command started it, unless a person did (`started_by`).

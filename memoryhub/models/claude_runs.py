@@ -55,10 +55,10 @@ class ClaudeRun(models.Model):
     """A conversation with Claude, which has the memory tool on one memory store.
 
     `agent` and `key` are the ids with which its calls are made; their session has the name `session_name`. `options`
-    are those of `conversation.options`. `budget` is the most `tokens` that it may use; `held` of them are held for the
-    answer that is being made. `context` is how many tokens the last answer was made from. `problem` says in one word
-    why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change of the run
-    or of its events makes `revision` greater; `events` is how many events it has.
+    are those of `pure.conversation.options`. `budget` is the most `tokens` that it may use; `held` of them are held for
+    the answer that is being made. `context` is how many tokens the last answer was made from. `problem` says in one
+    word why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change of
+    the run or of its events makes `revision` greater; `events` is how many events it has.
 
     `base` is the number of the store's entry from which the run goes out. A run on a throw-away copy has the copy's id
     in `copy`, which has the memories as they were after `base`; `copied` is the last entry of the copy that made them

@@ -31,6 +31,8 @@ ONE = [
     {"command": "insert", "path": NOTE, "insert_line": 1, "insert_text": "More\n"},
     {"command": "rename", "old_path": NOTE, "new_path": "/memories/further/c.md"},
     {"command": "delete", "path": "/memories/further/c.md"},
+    {"command": "create", "path": "/memories", "file_text": "The root"},
+    {"command": "rename", "old_path": "/memories/new/directories/b.md", "new_path": "/memories"},
     {"command": "no command"},
 ]
 """Calls about one memory or one directory: their reads are known before the call runs."""
@@ -98,6 +100,9 @@ def test_a_call_waits_for_the_server_at_most_three_times_also_for_the_test_of_it
     assert [waits(f"toolu_many_{number}", input) for number, input in enumerate(MANY)] == [4, 4]
     assert waits("toolu_0", ONE[0]) <= 5  # again: the answer and the input of the first call are read
     with connection.cursor() as cursor:
-        cursor.execute("select pid, pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        cursor.execute(
+            "select pid, pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
         assert cursor.fetchall()
     waits("toolu_after", ONE[3])  # with another connection than the dead one that the pool offers first

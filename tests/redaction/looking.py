@@ -87,7 +87,8 @@ def columns() -> Iterator[tuple[str, bytes]]:
         for table in tables:
             for column in connection.introspection.get_table_description(cursor, table):
                 name = f'"{table}"."{column.name}"'
-                is_binary = connection.introspection.get_field_type(column.type_code, column) == "BinaryField"
+                type = column.type_code and connection.introspection.get_field_type(column.type_code, column)
+                is_binary = type == "BinaryField"  # the tables of SQLite's planner have no types
                 read = name if is_binary else f"cast({name} as text)"
                 cursor.execute(f"select {read} from {table} where {name} is not null")
                 values = [value if is_binary else str(value).encode("utf-8", "surrogatepass") for (value,) in cursor]

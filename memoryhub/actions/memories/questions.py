@@ -67,8 +67,9 @@ def _of_place(store_id: str, path: str) -> Iterator[Question]:
     above = paths.ancestors(path)
     if above[1:]:
         yield sql.which_memories(store_id, above[1:])
-    yield sql.DIRECTORY_AT, (store_id, above[-1])
-    yield sql.which_directories(store_id, above)
+    if above:  # the root has none
+        yield sql.DIRECTORY_AT, (store_id, above[-1])
+        yield sql.which_directories(store_id, above)
 
 
 def _may_be_directory(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Runs the suite of `conversation.evaluations` with a model, each case on a throw-away copy of a memory store."""
+"""Runs the suite of `pure.conversation.evaluations` with a model, each case on a throw-away copy of a memory store."""
 
 import logging
 import threading

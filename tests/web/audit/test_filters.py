@@ -230,7 +230,7 @@ def test_the_commands_are_in_words_and_those_that_read_are_apart(bob: User) -> N
     html = page(signed_in(bob)).content.decode()
     groups = re.findall(r'<optgroup label="([^"]+)">(.*?)</optgroup>', html, re.DOTALL)
     assert [label for label, _ in groups] == ["Changes of memories", "Reads", "Everything else"]
-    assert re.findall(r'value="(\w+)"', groups[1][1]) == ["search", "view", "history"]
+    assert re.findall(r'value="(\w+)"', groups[1][1]) == ["view_text", "search", "view", "history"]
     assert "replaced text" in groups[0][1] and ">str_replace<" not in html
     assert [chip.shown for chip in page(signed_in(bob), q="command:approve").context["chips"]] == ["approved"]
 
