@@ -146,6 +146,7 @@ def test_a_tick_that_was_not_shown_is_shown_first(caller: Caller, store: MemoryS
     assert "here is what changes with what you ticked" in page.content.decode() and texts(store) == before
 
 
+@pytest.mark.both_databases
 def test_a_finding_that_an_undo_closes_is_said_before_and_after(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:
