@@ -131,7 +131,7 @@ def test_what_a_page_asks_for_by_itself_is_not_recorded(memory: Memory, alice: U
 def test_readers_access_requests_and_the_stream_know_them(memory: Memory, alice: User, bob: User) -> None:
     client = signed_in(bob)
     other = Memory.objects.at("/other.md").get()
-    assert "since views are recorded" in text(client.get(at("readers", other)))
+    assert "No page of the hub is recorded to have shown it to anyone" in text(client.get(at("readers", other)))
     client.get(at("compare", memory))
     client.get(at("version", memory).replace("memories", "versions").replace(memory.pk, str(memory.head_id)))
     page = text(client.get(at("readers", memory)))

@@ -42,8 +42,9 @@ class StoreForm(forms.Form):
 
     records_views = forms.BooleanField(
         label=_("Record who reads memories"), required=False,
-        help_text=_("Each page that shows a person the text of memories gets an audit entry, and says so to them. If "
-                    "this is off, only exports, downloads and revealed values are recorded."),
+        help_text=_("Each page that shows a person the text of memories gets an audit entry, the same page at most "
+                    "once in five minutes, and says so to them. If this is off, only exports, downloads and revealed "
+                    "values are recorded."),
     )  # fmt: skip
 
     @classmethod
