@@ -78,7 +78,7 @@ benchmark-webhooks: developed ## Measure tool calls with webhooks of which one h
 
 pictures: developed ## Take pictures of every page on demo data, both widths and themes, into ./pictures
 	@sh tools/debian.sh chromium
-	$(PY) -m pytest -p no:xdist tests/web/pictures.py
+	$(PY) -m pytest -p no:xdist tests/web/all_pages/pictures.py
 
 package: developed ## Make the wheel and the source archive of the hub in ./dist
 	$(PY) -m hatchling build

@@ -14,7 +14,7 @@ from memoryhub.api.frame import needs
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Proposal
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_hub, new_secret
-from tests.api.test_path_rules import set_rules
+from tests.api.path_rules.test_path_rules import set_rules
 from tests.mcp.messages import message, send
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ import pytest
 from tests.api.harness import outcome
 from tests.api.malformed import BLOCK, LIMIT, padded
 from tests.api.server import Agent, Server
-from tests.api.test_vectors import VECTORS
+from tests.api.tool_calls.test_vectors import VECTORS
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from memoryhub.models import (
 )
 from memoryhub.pure.path_rules import Condition, Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_secret, new_store
-from tests.api.test_path_rules import set_rules
+from tests.api.path_rules.test_path_rules import set_rules
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import MODEL, by, started, worked
 from tests.support.fixtures import signed_in

@@ -19,7 +19,7 @@ from memoryhub.client.sync import Ended, Sync
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import BY, new_secret
-from tests.api.test_path_rules import set_rules, texts
+from tests.api.path_rules.test_path_rules import set_rules, texts
 from tests.claude_runs.running import by
 from tests.support.sdk import sdk
 

@@ -7,8 +7,8 @@ from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.models import MemoryStore, Proposal
 from tests.api.harness import Hub
 from tests.api.memory_calls import Api
-from tests.api.test_path_rules import set_rules
-from tests.api.test_proposals import POLICIES
+from tests.api.path_rules.test_path_rules import set_rules
+from tests.api.proposals.test_proposals import POLICIES
 from tests.webhooks.hub import World, act, webhook
 from tests.webhooks.receivers import Receiver
 

@@ -1,7 +1,7 @@
 """What a tool call is going to read. On PostgreSQL all of it is asked for in one round trip, with the store's lock.
 
 An answer that is not used was asked in vain, and what is missing here is asked for when it is needed: neither changes
-what a call does. `tests/api/test_round_trips.py` counts the round trips.
+what a call does. `tests/api/tool_calls/test_round_trips.py` counts the round trips.
 """
 
 from collections.abc import Iterator

@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from memoryhub.web.erasure import every_place, everywhere, letter, receipts, redact, whole
+from memoryhub.web.erasure import everywhere, letter, one_store, receipts, redact, whole
 
 urlpatterns = [
     path("erase", everywhere.erase_everywhere, name="erase_everywhere"),
     path("erase/letters/<slug:group>", letter.letter, name="erasure_letter"),
-    path("stores/<slug:store_id>/erase", every_place.every_place, name="erase"),
+    path("stores/<slug:store_id>/erase", one_store.page, name="erase"),
     path("stores/<slug:store_id>/versions/<slug:version_id>/redact", redact.redact_version, name="redact_version"),
     path("stores/<slug:store_id>/remove", whole.remove, name="remove_memories"),
     path("stores/<slug:store_id>/receipts", receipts.receipts, name="receipts"),

@@ -127,7 +127,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     shows(request, store, [(row.memory.pk, None) for row in shown.rows if row.line])
     return render(
         request,
-        "memories/trash.html",
+        "memories/trash/page.html",
         pages.context(
             request,
             store,

@@ -55,7 +55,7 @@ def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
         shown["next_url"] = addresses.of_directory(store.id, place, after=listing.next)
     if not place and not listing.items:
         shown["snippets"] = snippets.snippets(settings.MEMORYHUB_URL, store.id, "YOUR-KEY")
-    return render(request, "memories/directory.html" if place else "stores/page.html", shown)
+    return render(request, "memories/tree/page.html" if place else "stores/page.html", shown)
 
 
 @require_safe
@@ -65,7 +65,7 @@ def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
     directory = _find(store, path)
     if not request.htmx:
         return redirect(addresses.of_directory(store.id, directory.path))
-    return render(request, "memories/_tree_nodes.html", {"branch": branches.branch(directory, _after(request))})
+    return render(request, "memories/tree/_nodes.html", {"branch": branches.branch(directory, _after(request))})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -87,7 +87,7 @@ def rename(request: Request, store: MemoryStore, path: str) -> HttpResponse:
             said = _("%(old)s is now %(new)s.") % {"old": directory.path, "new": new_path}
             tell_done(request, store.id, said, done.seq)
             return see_other(addresses.of_directory(store.id, new_path))
-    return render(request, "memories/rename_directory.html", _context(request, store, directory, form))
+    return render(request, "memories/tree/rename.html", _context(request, store, directory, form))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -105,7 +105,7 @@ def delete(request: Request, store: MemoryStore, path: str) -> HttpResponse:
             _tell_deleted(request, store, directory, done)
             place = branches.nearest(store, paths.parent(directory.path)).path
             return see_other(addresses.of_directory(store.id, place))
-    return render(request, "memories/delete_directory.html", _context(request, store, directory, form))
+    return render(request, "memories/tree/delete.html", _context(request, store, directory, form))
 
 
 def _tell_deleted(request: Request, store: MemoryStore, directory: Directory, done: curation.Done) -> None:
@@ -185,4 +185,4 @@ def _gone(request: Request, store: MemoryStore, path: str) -> HttpResponse:
         nearest=tree_pages.directory_item(nearest),
         name=paths.name(path),
     )
-    return render(request, "memories/directory_gone.html", shown, status=404)
+    return render(request, "memories/tree/gone.html", shown, status=404)

@@ -73,7 +73,7 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
     without = [other for other in policies.concerning(policy.store_id) if other.id != policy.pk]
     return render(
         request,
-        "retention/delete.html",
+        "retention/policies/delete.html",
         _context(
             request,
             store,
@@ -184,7 +184,7 @@ def _page(
             "draft": typed(settings),
             "weeks_url": weeks_url(store, f"{query(settings)}&policy={policy.pk if policy else ''}") if store else "",
         }
-    return render(request, "retention/form.html", _context(request, store, **shown))
+    return render(request, "retention/policies/form.html", _context(request, store, **shown))
 
 
 def _outlook(store: MemoryStore | None, tried: Sequence[Policy], policy: str | None = None) -> Outlook | OfHub:

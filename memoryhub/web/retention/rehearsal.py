@@ -71,7 +71,7 @@ def weeks(request: Request, store: MemoryStore) -> HttpResponse:
     now = timezone.now()
     shown = pictures(store.pk, now, tried, against_saved=tried is not None)
     first = soon(store.pk, now, tried, tried[-1].id if tried else None)
-    name = "retention/_weeks.html" if request.htmx else "retention/weeks.html"
+    name = "retention/weeks/_weeks.html" if request.htmx else "retention/weeks/page.html"
     return render(request, name, pages.context(request, store, pictures=shown, soon=first))
 
 

@@ -62,7 +62,7 @@ def assign_proposal(request: Request, store: MemoryStore, number: int) -> HttpRe
         messages.info(request, problem or _said(request, heading.assigned))
         return see_other(next_of(request, "review"))
     shown = {"heading": heading, "here": next_of(request, "review"), "problem": problem, "may_assign": proposal.is_open}
-    return render(request, "review/_assigned_proposal.html", shown)
+    return render(request, "review/assign/_proposal.html", shown)
 
 
 def assign_several(request: Request, parts: Sequence[Part]) -> HttpResponse:

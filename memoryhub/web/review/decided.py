@@ -102,7 +102,7 @@ def page(request: Request) -> HttpResponse:
         entries, older = [], None
         problem = _("This link is out of date. Start again from the beginning.")
     shown = {"decided": _grouped(entries), "older": older, "problem": problem, "is_first": "before" not in request.GET}
-    return render(request, "review/decided.html", shown | {"here": request.get_full_path()})
+    return render(request, "review/decided/page.html", shown | {"here": request.get_full_path()})
 
 
 def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[AuditEntry], str | None]:

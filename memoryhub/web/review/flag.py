@@ -70,4 +70,4 @@ def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
         messages.success(request, said if done is None else with_links(store.pk, said, done.seq, verb, "", memory.pk))
         return see_other("memory", store.pk, memory.pk)
     reviews = Review.objects.of_memory(store.pk, memory.pk).newest().select_related("by", "version")[:MOST_SHOWN]
-    return render(request, "review/flag.html", page_context(request, store, memory, form=form, reviews=reviews))
+    return render(request, "review/flag/page.html", page_context(request, store, memory, form=form, reviews=reviews))

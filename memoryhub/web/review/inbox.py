@@ -67,7 +67,7 @@ def review(request: Request) -> HttpResponse:
     shows_of_stores(request, in_diffs(items))
     return render(
         request,
-        "review/_page.html" if further else "review/inbox.html",
+        "review/inbox/_versions.html" if further else "review/inbox/page.html",
         {
             **bar_of(wanted, parameters, named(wanted, stores), user=user, here=request.path),
             "groups": groups(found.rows, items, proposals, wanted.group),
@@ -111,7 +111,7 @@ def news(request: Request) -> HttpResponse:
     if not count:
         return HttpResponse(status=204)
     shown = {"count": min(count, MOST_NEW), "is_more": count > MOST_NEW, "query": wanted.query()}
-    return render(request, "review/_news.html", shown)
+    return render(request, "review/inbox/_news.html", shown)
 
 
 def visible_stores(user: User) -> list[str]:

@@ -12,9 +12,9 @@ from django.db import connection
 from memoryhub.actions.verification import verify
 from memoryhub.models import HUB, AuditEntry
 from memoryhub.pure import chain
+from tests.actions.verification.test_audit_chain import ENTRIES, run_sql, tell
 from tests.support import older_entries
 from tests.support.write_guard import tampering
-from tests.test_audit_chain import ENTRIES, run_sql, tell
 
 pytestmark = pytest.mark.django_db
 

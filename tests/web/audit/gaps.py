@@ -16,8 +16,8 @@ from memoryhub.demo.load import load
 from memoryhub.models import Access, Agent, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from tests.support.fixtures import BY
+from tests.web.all_pages.recorded_views import MARK
 from tests.web.history.versions import Caller
-from tests.web.recorded_views import MARK
 
 POLICY = Actor(ActorKind.POLICY.value, "policy_of_the_tests", "policy_of_the_tests", "Tidy up")
 MASK = "[redacted]"

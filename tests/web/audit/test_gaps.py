@@ -17,9 +17,9 @@ from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, MemoryVersion, Role, User
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.support.long import LONG
+from tests.web.all_pages.every_page import pages
+from tests.web.all_pages.recorded_views import mark_the_story, opened, record_everywhere
 from tests.web.audit.gaps import Gaps, damaged_demo, damaged_store
-from tests.web.every_page import pages
-from tests.web.recorded_views import mark_the_story, opened, record_everywhere
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from memoryhub.templatetags.visible import visible
 
 
 def page(old: str, new: str, *, context: int | None = 3, **options: str) -> str:
-    return render_to_string("common/_diff.html", {"diff": compare(old, new, context=context), **options})
+    return render_to_string("common/diff/_whole.html", {"diff": compare(old, new, context=context), **options})
 
 
 LONG = "".join(f"line {number}\n" for number in range(1, 41))
@@ -55,8 +55,8 @@ def test_gaps_open_at_the_change_that_follows(mode: str) -> None:
 
 
 def test_two_comparisons_on_a_page_share_no_id() -> None:
-    included = '{% include "common/_diff.html" with mode="split" %}'
-    source = f'{{% include "common/_diff.html" %}}{included}{{% if 1 %}}{included}{{% endif %}}'
+    included = '{% include "common/diff/_whole.html" with mode="split" %}'
+    source = f'{{% include "common/diff/_whole.html" %}}{included}{{% if 1 %}}{included}{{% endif %}}'
     template = engines["django"].from_string(source)
     html = template.render({"diff": compare(LONG, CHANGED)})
     ids = re.findall(r' id="([^"]*)"', html)
@@ -85,7 +85,7 @@ def test_a_missing_line_feed_is_said_where_it_differs() -> None:
 def test_equal_texts_get_a_sentence() -> None:
     assert "Both texts are the same." in page("a\n", "a\n")
     spaces = {"diff": compare("a b\n", "a  b\n", ignore_whitespace=True)}
-    assert "Only white space differs." in render_to_string("common/_diff.html", spaces)
+    assert "Only white space differs." in render_to_string("common/diff/_whole.html", spaces)
 
 
 def test_a_replaced_block_is_said_to_be_one() -> None:

@@ -23,11 +23,11 @@ from memoryhub.web.common.texts import masking
 from memoryhub.web.common.texts.highlights import by_line
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.support.long import LONG, some
-from tests.web.every_page import pages
+from tests.web.all_pages.every_page import pages
+from tests.web.all_pages.test_browser_pages import NOW
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
-from tests.web.test_browser_pages import NOW
 
 pytestmark = pytest.mark.django_db
 

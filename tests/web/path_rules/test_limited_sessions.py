@@ -10,8 +10,8 @@ from memoryhub.actions.proposals import decide
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, Session, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.api.harness import Hub
-from tests.api.test_path_rules import set_rules
-from tests.api.test_proposals import ana
+from tests.api.path_rules.test_path_rules import set_rules
+from tests.api.proposals.test_proposals import ana
 from tests.support.fixtures import signed_in
 from tests.web.path_rules.test_path_rules import editor, form, listed, row, rules_of, tried_and_saved
 

@@ -13,7 +13,7 @@ from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.pure.path_rules import Effect, Lines, PathRule, PathRules, Verb
 from memoryhub.web.path_rules import replay
 from tests.api.harness import BY, Hub
-from tests.api.test_path_rules import ACT, set_rules
+from tests.api.path_rules.test_path_rules import ACT, set_rules
 from tests.support.browser import axe, fits, sign_in_as
 from tests.support.fixtures import signed_in
 from tests.support.in_turn import in_turn

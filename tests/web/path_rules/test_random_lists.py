@@ -18,8 +18,8 @@ from memoryhub.pure.path_rules import Doer, Effect, PathRule, PathRules, Verb
 from memoryhub.web.path_rules.replay import replay
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret, outcome
 from tests.api.memory_calls import Api
-from tests.api.test_path_rules import set_rules
-from tests.api.test_proposals import ana
+from tests.api.path_rules.test_path_rules import set_rules
+from tests.api.proposals.test_proposals import ana
 from tests.pure.test_path_rules import decided, is_hidden, random_rule
 from tests.support.fixtures import signed_in
 from tests.support.long import LONG, tried

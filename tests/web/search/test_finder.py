@@ -19,7 +19,7 @@ from tests.api.harness import new_store
 from tests.support.fixtures import signed_in
 from tests.support.long import some
 from tests.support.write_guard import tampering
-from tests.web.hostile import HIDDEN, PATH, build
+from tests.web.all_pages.hostile import HIDDEN, PATH, build
 from tests.web.memories.pages import act, write
 
 

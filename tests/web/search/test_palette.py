@@ -9,8 +9,8 @@ from memoryhub.web.search.finder import cache
 from tests.api.harness import Hub, new_store
 from tests.support.fixtures import signed_in
 from tests.support.in_turn import in_turn
+from tests.web.all_pages.hostile import build
 from tests.web.history.versions import Caller
-from tests.web.hostile import build
 from tests.web.memories.pages import write
 
 

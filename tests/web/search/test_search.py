@@ -18,7 +18,7 @@ from memoryhub.web.search.results import excerpt
 from tests.api.harness import Hub, new_store
 from tests.support.fixtures import signed_in
 from tests.support.in_turn import in_turn
-from tests.web.hostile import HIDDEN, TARGET, build
+from tests.web.all_pages.hostile import HIDDEN, TARGET, build
 from tests.web.memories.pages import act, write
 
 

@@ -16,8 +16,8 @@ from memoryhub.pure.path_rules import Effect, PathRule, Verb
 from memoryhub.web.tried.forms import JSON
 from memoryhub.web.tried.outcome import tried_as_key
 from tests.api.harness import Hub, assert_audit_is_right, contents, new_hub, newest_entry
+from tests.api.path_rules.test_path_rules import set_rules
 from tests.api.rules import CARD, set_rules as set_sensitive
-from tests.api.test_path_rules import set_rules
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.support.long import LONG
 from tests.web.tried.dumps import dump

@@ -14,7 +14,7 @@ from memoryhub.models import AuditEntry, Door, Key, MemoryStore, MemoryVersion, 
 from memoryhub.pure.path_rules import Effect, PathRule
 from memoryhub.web.tried import replay as replaying
 from tests.api.harness import Hub
-from tests.api.test_path_rules import set_rules
+from tests.api.path_rules.test_path_rules import set_rules
 from tests.support.fixtures import AT, BY, signed_in
 from tests.web.tried.dumps import dump
 

@@ -17,21 +17,21 @@ from memoryhub.actions.core.hub.disk_space import DiskFull
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 400. A form that is too large gets a page; anything else is no form of the hub."""
     if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
-        return render(request, "form_too_large.html", status=400)
+        return render(request, "common/errors/form_too_large.html", status=400)
     return defaults.bad_request(request, exception)
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "403.html", status=403)
+    return render(request, "common/errors/forbidden.html", status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "404.html", status=404)
+    return render(request, "common/errors/not_found.html", status=404)
 
 
 def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
     """Answer 405 with links to pages from which a form can be sent to this address."""
-    answer = render(request, "405.html", {"ways_on": _ways_on(request)}, status=405)
+    answer = render(request, "common/errors/wrong_method.html", {"ways_on": _ways_on(request)}, status=405)
     answer.headers["Allow"] = allow
     return answer
 
@@ -50,13 +50,13 @@ def _ways_on(request: HttpRequest) -> Sequence[tuple[str, str]]:
 def failed(request: HttpRequest) -> HttpResponse:
     """Answer 500, or 503 if the database is unavailable or the disk is full."""
     if isinstance(sys.exception(), DiskFull):
-        return render(request, "disk_full.html", status=503)
+        return render(request, "common/errors/disk_full.html", status=503)
     if not is_unavailable(sys.exception()):
-        return render(request, "500.html", status=500)
-    response = render(request, "503.html", status=503)
+        return render(request, "common/errors/failed.html", status=500)
+    response = render(request, "common/errors/unavailable.html", status=503)
     response.headers["Retry-After"] = "1"
     return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return render(request, "csrf_failure.html", status=403)
+    return render(request, "common/errors/csrf_failure.html", status=403)

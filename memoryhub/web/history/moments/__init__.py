@@ -46,7 +46,7 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
     scope = choice.scope_of(store, request.GET)
     asked = choice.asked(store.id, last, request.GET)
     if request.htmx:
-        return render(request, "history/_moment_hint.html", {"store": store, **told(store, asked.seq or last)})
+        return render(request, "history/moments/_hint.html", {"store": store, **told(store, asked.seq or last)})
     if asked.seq is not None and not asked.sentence:
         at = choice.in_field(request.GET.get("at", ""))
         return HttpResponseRedirect(addresses.of_scope(store.id, asked.seq, scope) + addresses.query({"at": at}))
@@ -65,7 +65,7 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
         "zone": timezone.get_current_timezone_name(),
         "first_left": AuditEntry.objects.of_chain(store.id).in_brief().oldest().first(),
     }
-    return render(request, "history/moments.html", pages.context(request, store, tab="moments", **shown))
+    return render(request, "history/moments/page.html", pages.context(request, store, tab="moments", **shown))
 
 
 @require_safe
@@ -84,11 +84,11 @@ def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> Ht
         if version is not None:
             return HttpResponseRedirect(addresses.of_memory(store.id, seq, version.memory_id))
         shown = page(request, store, entry, Scope(place), may_lack=_may_lack(store, seq))
-        return render(request, "history/moment_empty.html", shown, status=404)
+        return render(request, "history/moments/empty.html", shown, status=404)
     scope = Scope(place)
     return render(
         request,
-        "history/moment_directory.html",
+        "history/moments/directory.html",
         page(
             request,
             store,

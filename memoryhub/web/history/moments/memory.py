@@ -47,7 +47,7 @@ def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str
     lines = None if content is None else numbered_lines(content, number_of(request, "first") or 1, seen.signs)
     return render(
         request,
-        "history/moment_memory.html",
+        "history/moments/memory.html",
         moments.page(
             request,
             store,

@@ -44,11 +44,11 @@ def answer(request: Request, store: MemoryStore) -> HttpResponse:
     if posted.act != "export" and not role.includes(Role.CURATOR):
         raise PermissionDenied
     if posted.is_empty:
-        return _page(request, store, posted, "memories/selection_empty.html")
+        return _page(request, store, posted, "memories/selection/empty.html")
     try:
         return view(request, store, posted)
     except TooMuch as error:
-        return _page(request, store, posted, "memories/selection_too_large.html", most=error.most)
+        return _page(request, store, posted, "memories/selection/too_large.html", most=error.most)
 
 
 def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
@@ -70,8 +70,8 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
             return see_other(_place_of(store, posted.place))
     found = selection.selected(store.pk, posted.chosen)
     if not found.items:
-        return _page(request, store, posted, "memories/selection_empty.html", vanished=found.vanished)
-    return _page(request, store, posted, "memories/delete_selection.html", form=form, problem=problem, **_shown(found))
+        return _page(request, store, posted, "memories/selection/empty.html", vanished=found.vanished)
+    return _page(request, store, posted, "memories/selection/delete.html", form=form, problem=problem, **_shown(found))
 
 
 def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
@@ -91,12 +91,12 @@ def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
         plan = move_plan(store.pk, posted.chosen, into)
     found = plan.selected if plan else selection.selected(store.pk, posted.chosen)
     if not found.items:
-        return _page(request, store, posted, "memories/selection_empty.html", vanished=found.vanished)
+        return _page(request, store, posted, "memories/selection/empty.html", vanished=found.vanished)
     return _page(
         request,
         store,
         posted,
-        "memories/move_selection.html",
+        "memories/selection/move.html",
         form=form,
         plan=plan,
         problem=problem,
@@ -123,7 +123,7 @@ def _export(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
     try:
         return web_exporting.answer(exporting.begin(store.pk, wanted, act(request)))
     except NotDone as error:
-        return _page(request, store, posted, "memories/selection_empty.html", vanished=error.plan.vanished)
+        return _page(request, store, posted, "memories/selection/empty.html", vanished=error.plan.vanished)
 
 
 _ACTS: dict[str, Callable[[Request, MemoryStore, Posted], HttpResponse]] = {

@@ -50,7 +50,7 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
         back=addresses.of_directory(store.pk, posted.place),
         crumbs=addresses.crumbs(store.pk, store.name, f"{posted.place}/x"),
     )
-    return render(request, "memories/hold_selection.html", shown)
+    return render(request, "memories/selection/hold.html", shown)
 
 
 def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, already: int) -> HttpResponse:

@@ -81,7 +81,7 @@ def _said(store: MemoryStore, done: Done) -> str:
 def _page(
     request: Request, store: MemoryStore, posted: Posted, plan: ReturnPlan, rows: list[Row], problem: str
 ) -> HttpResponse:
-    template = "memories/restore_selection.html" if plan.returns else "memories/selection_empty.html"
+    template = "memories/selection/restore.html" if plan.returns else "memories/selection/empty.html"
     return render(
         request,
         template,

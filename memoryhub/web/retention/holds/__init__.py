@@ -79,7 +79,7 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
     if request.method != "POST":
         together = Hold.objects.of_case(store.pk, kind, hold.case_number).active(now) if hold.case_number else None
         shown = {"row": row, "hold": hold, "is_over": _is_over(hold, now), "together": together and together.count()}
-        return render(request, "retention/release_hold.html", pages.context(request, store, **shown))
+        return render(request, "retention/holds/release.html", pages.context(request, store, **shown))
     if kind == HoldKind.HOLD:
         asks = guard(request, "release_hold", lambda: _words(request, store, hold, now))
         if asks is not None:
@@ -171,7 +171,7 @@ def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:
     over = [hold for hold in found.order_by("-id")[: MOST + MOST_ENDED] if _is_over(hold, now)][:MOST_ENDED]
     return render(
         request,
-        "retention/holds.html",
+        "retention/holds/page.html",
         pages.context(
             request,
             store,

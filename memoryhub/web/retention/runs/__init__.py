@@ -34,7 +34,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])
     return render(
         request,
-        "retention/runs.html",
+        "retention/runs/list.html",
         pages.context(
             request,
             store,
@@ -68,7 +68,7 @@ def page(request: Request, run: Run) -> HttpResponse:
     summary = rows.summary(run)
     shown = {"run": run, "summary": summary, "now": timezone.now()}
     if request.htmx and request.GET.get("part") == "state":
-        answer = render(request, "retention/_run_state.html", _context(request, run.store, **shown))
+        answer = render(request, "retention/runs/_state.html", _context(request, run.store, **shown))
         if run.state not in (RunState.RUNNING, RunState.WAITING):
             answer.headers["HX-Refresh"] = "true"
         return answer
@@ -77,7 +77,7 @@ def page(request: Request, run: Run) -> HttpResponse:
         shown["outlook"] = outlook(run.store.pk, run.at, None, against_saved=False, weeks=False)
     return render(
         request,
-        "retention/run.html",
+        "retention/runs/page.html",
         _context(
             request,
             run.store,

@@ -52,7 +52,7 @@ def rows(store_id: str, seq: int, query: str, limit: int = MOST) -> SafeString:
 def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> SafeString:
     """Return list items with links, built without a template for speed, since every keystroke needs them."""
     flagged = Memory.objects.flagged_among([store_id], (entry.id for entry in entries))
-    badge = " " + render_to_string("review/_flagged.html", {"flagged": True}).strip() if flagged else ""
+    badge = " " + render_to_string("review/flag/_done.html", {"flagged": True}).strip() if flagged else ""
     start = reverse("memory", args=[store_id, "-"]).removesuffix("-")
     return mark_safe(
         "".join(
