@@ -1,4 +1,4 @@
-"""Agents: the list, the page of one agent, and creating and editing them."""
+"""Agents: the list and its download, the page of one agent, and creating and editing them."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import configuration
 from memoryhub.models import Agent, ClaudePreset, Key, MemoryStore, Session, User
+from memoryhub.models.access import AgentQuerySet
+from memoryhub.pure.chain import moment
 from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents.forms import AgentForm
 from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows
@@ -21,10 +23,12 @@ from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import ROWS, asked, see_other
+from memoryhub.web.common.tables import exported
 from memoryhub.web.path_rules.naming import rules_naming
-from memoryhub.web.search.keys import ending_of
+from memoryhub.web.search.keys import ending_of, without_keys
 
 SESSIONS = 10
+COLUMNS = ("agent", "name", "description", "created_at")
 
 
 @signed_in
@@ -32,16 +36,34 @@ SESSIONS = 10
 def agents(request: Request) -> HttpResponse:
     """List the agents that can access a store of this person; a superuser sees all agents."""
     query = asked(request, "q").strip()
-    found = Agent.objects.visible_to(person(request))
-    if query:
-        ending = Key.objects.visible_to(person(request)).filter(hint=ending_of(query) or None)
-        named = Q(folded_name__contains=keys_and_roles.fold_name(query))
-        found = found.filter(named | Q(pk__in=ending.values("agent")))
-    shown = list(found.after(asked(request, "after"))[: ROWS + 1])
+    shown = list(_matching(person(request), query).after(asked(request, "after"))[: ROWS + 1])
     rows = agent_rows(shown[:ROWS], person(request), timezone.now())
     after = shown[ROWS - 1].pk if len(shown) > ROWS else None
     own = _administered(person(request))
     return render(request, "agents/agents.html", {"rows": rows, "after": after, "query": query, "own_stores": own})
+
+
+def _matching(user: User, query: str) -> AgentQuerySet:
+    """Return the agents that the person may see, whose name contains the query or that have a key that ends so."""
+    found = Agent.objects.visible_to(user)
+    if not query:
+        return found
+    ending = Key.objects.visible_to(user).filter(hint=ending_of(query) or None)
+    named = Q(folded_name__contains=keys_and_roles.fold_name(query))
+    return found.filter(named | Q(pk__in=ending.values("agent")))
+
+
+@require_POST
+@signed_in
+def table(request: Request) -> HttpResponse:
+    """Download the agents that the page lists with its filter."""
+    query = without_keys(request.POST.get("q", "")[:254]).replace("\0", "\ufffd").strip()
+    found = _matching(person(request), query).order_by("folded_name")
+    rows = [
+        {"agent": one.pk, "name": one.name, "description": one.description, "created_at": moment(one.created_at)}
+        for one in found
+    ]
+    return exported(request, None, "agents", COLUMNS, rows, filter=query)
 
 
 @superuser_only

@@ -6,6 +6,7 @@ from memoryhub.web.agents import agents, keys
 
 urlpatterns = [
     path("agents", agents.agents, name="agents"),
+    path("tables/agents", agents.table, name="export_agents"),
     path("agents/new", agents.new_agent, name="new_agent"),
     path("agents/<slug:agent_id>", agents.agent, name="agent"),
     path("agents/<slug:agent_id>/edit", agents.edit_agent, name="edit_agent"),

@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBadRequest, StreamingHttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from memoryhub.actions.transfer.exporting.entries import export_table
 from memoryhub.models import Session
+from memoryhub.web.common.guards.access import act
+from memoryhub.web.common.request import Request
 
 Record = Mapping[str, Any]
 
@@ -17,6 +21,24 @@ FORMATS = ("csv", "json")
 _PARTED = re.compile(r"[;\r\n](?= *[=+\-@＝＋－＠])")
 """Where a spreadsheet that parts at semicolons, as in many countries, would begin a cell that is a formula."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def exported(
+    request: Request,
+    store_id: str | None,
+    table: str,
+    columns: Sequence[str],
+    records: Iterable[Record],
+    **details: str,
+) -> HttpResponse:
+    """Return a table as a download in the `format` of the form, after its audit entry, which records `details`."""
+    form = request.POST.get("format", "csv")
+    if form not in FORMATS:
+        return HttpResponseBadRequest(
+            _("The format of an export must be csv or json."), content_type="text/plain; charset=utf-8"
+        )
+    export_table(store_id, table, form, act(request), **details)
+    return download(table, form, columns, records)
 
 
 def download(name: str, form: str, columns: Sequence[str], records: Iterable[Record]) -> HttpResponse:
@@ -28,7 +50,7 @@ def download(name: str, form: str, columns: Sequence[str], records: Iterable[Rec
 
 def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpResponse:
     """Return a streamed download; the current time is inserted before the extension of its name."""
-    stem, _, ending = name.rpartition(".")
+    stem, _dot, ending = name.rpartition(".")
     response = StreamingHttpResponse(body, content_type=content_type)
     kept = f"{stem}-{timezone.now():%Y%m%d-%H%M%S}.{ending}"
     response.headers["Content-Disposition"] = f'attachment; filename="{kept}"'

@@ -1,24 +1,21 @@
-"""Tables of the trash, of a memory's versions and life line, and of the agents; each download is audited first."""
+"""Tables of the trash, and of a memory's versions and life line; each download is audited first."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.rules.holds import holds_of
 from memoryhub.actions.retention import policies
-from memoryhub.actions.transfer.exporting.entries import export_table
-from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Review, Role
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Review, Role
 from memoryhub.pure.chain import moment
 from memoryhub.web.common.filters import Malformed
-from memoryhub.web.common.guards.access import act, in_store, person, signed_in
+from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tables import FORMATS, download, session_names
+from memoryhub.web.common.tables import exported, session_names
 from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions.decided import decided
 from memoryhub.web.memories import life_line, trash as trash_page
@@ -35,7 +32,6 @@ _VERSIONS = (
     "number", "version", "operation", "path", "size", "sha256", "created_at", "entry", "by", "actor_kind",
     "session_name", "session", "note", "review_state", "reviewed_by", "reviewed_at", "review_entry", "redacted_at",
 )  # fmt: skip
-_AGENTS = ("agent", "name", "description", "created_at")
 _PART = 200
 
 
@@ -57,7 +53,7 @@ def trash(request: Request, store: MemoryStore) -> HttpResponse:
         for names in (session_names(row.entry.session for row in part if row.entry),)
         for row in part
     )
-    return _answer(request, store.pk, "trash", _TRASH, rows, filter=typed.words)
+    return exported(request, store.pk, "trash", _TRASH, rows, filter=typed.words)
 
 
 @require_POST
@@ -69,7 +65,7 @@ def versions(request: Request, store: MemoryStore, memory_id: str) -> HttpRespon
     rows = _of_versions(memory)
     if not request.role.includes(Role.CURATOR) and masking.cover_of(store.pk, memory.pk):
         rows = (row | {"sha256": None} for row in rows)  # by a digest, guesses at a masked value could be checked
-    return _answer(request, store.pk, "versions", _VERSIONS, rows, memory=memory.pk, path=memory.path)
+    return exported(request, store.pk, "versions", _VERSIONS, rows, memory=memory.pk, path=memory.path)
 
 
 @require_POST
@@ -81,30 +77,7 @@ def life(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     if memory is None or line is None:
         raise Http404
     records = [{name: cell.value for name, cell in zip(line.columns, row, strict=True)} for row in line.rows]
-    return _answer(request, store.pk, "life-line", line.columns, records, memory=memory.pk, path=memory.path)
-
-
-@require_POST
-@signed_in
-def agents(request: Request) -> HttpResponse:
-    """Download the agents that the person may see, with the filter of the page."""
-    wanted = request.POST.get("q", "").strip()[:254]
-    found = Agent.objects.visible_to(person(request)).order_by("folded_name")
-    if wanted:
-        found = found.filter(folded_name__contains=fold_name(wanted).replace("\0", "\ufffd"))
-    return _answer(request, None, "agents", _AGENTS, map(_of_agent, list(found)), filter=wanted)
-
-
-def _answer(
-    request: Request, store_id: str | None, table: str, columns: Sequence[str], records: Iterable[Told], **details: str
-) -> HttpResponse:
-    form = request.POST.get("format", "csv")
-    if form not in FORMATS:
-        return HttpResponseBadRequest(
-            _("The format of an export must be csv or json."), content_type="text/plain; charset=utf-8"
-        )
-    export_table(store_id, table, form, act(request), **details)
-    return download(table, form, columns, records)
+    return exported(request, store.pk, "life-line", line.columns, records, memory=memory.pk, path=memory.path)
 
 
 def _filters(request: Request) -> dict[str, str]:
@@ -161,13 +134,4 @@ def _of_version(
         "reviewed_at": decision and moment(decision.at),
         "review_entry": decision and decision.seq,
         "redacted_at": moment(version.redacted_at) if version.redacted_at else None,
-    }
-
-
-def _of_agent(agent: Agent) -> Told:
-    return {
-        "agent": agent.pk,
-        "name": agent.name,
-        "description": agent.description,
-        "created_at": moment(agent.created_at),
     }

@@ -30,5 +30,4 @@ urlpatterns = [
         tables.life,
         name="export_life_line",
     ),
-    path("tables/agents", tables.agents, name="export_agents"),
 ]

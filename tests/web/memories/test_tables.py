@@ -127,7 +127,8 @@ class TestTables:
         assert {row["name"] for row in objects} == {'=HYPERLINK("x")', "Support bot"}
         assert '\'=HYPERLINK("x")' in {row["name"] for row in rows}
         assert AuditEntry.objects.of_chain(HUB).newest()[0].command == "export_table"
-        assert [row["name"] for row in table(superuser, url, q="SUPPORT")[1]] == ["Support bot"]
+        for query in ("SUPPORT", key[-4:]):
+            assert [row["name"] for row in table(superuser, url, q=query)[1]] == ["Support bot"]
         assert table(charlie, url) == ([], [])
 
     def test_who_may_not_see_may_not_export(self, store: MemoryStore, charlie: User, bob: User) -> None:
