@@ -108,7 +108,7 @@ def acts(request: Request) -> HttpResponse:
         "is_on": actions.is_on(),
         "administrators": actions.administrators(),
     }
-    return render(request, "accounts/acts.html", shown)
+    return render(request, "accounts/second_person/list.html", shown)
 
 
 @never_cache
@@ -131,7 +131,7 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
         "is_own": found.asked_by == user,
         "form": form,
     }
-    return render(request, "accounts/act_request.html", shown)
+    return render(request, "accounts/second_person/page.html", shown)
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:

@@ -128,7 +128,7 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     shown |= {"issued": issued, "more_keys": issued - len(keys)}
     shown["more_roles"] = max(0, roles.count() - ROWS)
     shown["leaves_one"] = user.is_superuser and second_person.is_on() and second_person.administrators() == 2
-    return render(request, "accounts/deactivate.html", shown)
+    return render(request, "accounts/people/deactivate.html", shown)
 
 
 def _links_of(user: User) -> InvitationQuerySet:
@@ -183,7 +183,7 @@ def shown_link(request: Request, invitation: Invitation, token: str, back: str) 
         "back": back,
         "is_mailed": outbox.is_on(),
     }
-    return render(request, "accounts/password_link.html", shown)
+    return render(request, "accounts/people/password_link.html", shown)
 
 
 def _page(request: Request, form: InviteForm) -> HttpResponse:
@@ -198,7 +198,7 @@ def _page(request: Request, form: InviteForm) -> HttpResponse:
         "query": query,
         "administrators": User.objects.filter(is_active=True, is_superuser=True)[:2].count(),
     }
-    return render(request, "accounts/people.html", shown)
+    return render(request, "accounts/people/page.html", shown)
 
 
 def _matching(query: str) -> QuerySet[User]:

@@ -84,7 +84,7 @@ def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
     }
     if alone:
         shown |= {"store": alone, "role": Role.ADMIN, "may": May.of(Role.ADMIN, alone)}
-    return render(request, "erasure/everywhere.html", shown)
+    return render(request, "erasure/everywhere/page.html", shown)
 
 
 def _new(form: QueryDict, stores: Stores) -> Asked:
@@ -198,7 +198,7 @@ def _list(
         "problem": problem,
         "only": stores[asked.stores[0]] if len(asked.stores) == 1 else None,
     }
-    return render(request, "erasure/everywhere_found.html", shown)
+    return render(request, "erasure/everywhere/found.html", shown)
 
 
 def _erase(request: Request, stores: Stores, asked: Asked, note: str) -> HttpResponse:

@@ -96,7 +96,7 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
         "may_save": may_save,
         **_tried(request, actions_of(json.dumps(own), json.dumps(hubs))),
     }
-    return _private(render(request, "findings/rules.html", pages.context(request, store, **shown)))
+    return _private(render(request, "findings/rules/page.html", pages.context(request, store, **shown)))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,7 +110,7 @@ def hub_rules(request: Request) -> HttpResponse:
     defaults = {kind.name: kind.default for kind in KINDS.values()}
     shown = {"parts": _parts(own, defaults, _("Default: %(action)s")), "may_save": True}
     return _private(
-        render(request, "findings/hub_rules.html", shown | _tried(request, actions_of("{}", json.dumps(own))))
+        render(request, "findings/rules/hub.html", shown | _tried(request, actions_of("{}", json.dumps(own))))
     )
 
 

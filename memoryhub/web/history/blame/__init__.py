@@ -71,7 +71,7 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
         shows_versions(request, store, [version])
     return render(
         request,
-        "history/blame.html",
+        "history/blame/page.html",
         pages.context(
             request,
             store,

@@ -82,7 +82,7 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
         shows_diff(request, store, row.diff, [row.of.before, row.of.after])
     return render(
         request,
-        "history/changes.html",
+        "history/changes/page.html",
         pages.context(
             request,
             store,

@@ -76,7 +76,7 @@ def listing(request: Request) -> HttpResponse:
     rows = rows_of(person(request), SavedView.objects.visible_to(person(request)))
     return render(
         request,
-        "search/saved_views.html",
+        "search/saved_views/page.html",
         {
             "own": [row for row in rows if row.is_own],
             "shared": [row for row in rows if not row.is_own],
@@ -107,7 +107,7 @@ def save(request: Request) -> HttpResponse:
         return see_other(leads_to)
     return render(
         request,
-        "search/save_view.html",
+        "search/saved_views/save.html",
         {
             "form": form,
             "page": page,
@@ -138,7 +138,7 @@ def rename(request: Request, view_id: str) -> HttpResponse:
                 request, gettext("The view is now called “%(name)s”.") % {"name": isolated(form.cleaned_data["name"])}
             )
             return see_other("saved_views")
-    return render(request, "search/rename_view.html", {"form": form, "view": view, "url": address_of(view)})
+    return render(request, "search/saved_views/rename.html", {"form": form, "view": view, "url": address_of(view)})
 
 
 @require_POST

@@ -79,7 +79,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     shows_versions(request, store, [version] if followed or of_value else [])
     return render(
         request,
-        "sessions/readers.html",
+        "sessions/readers/page.html",
         pages.context(
             request,
             store,

@@ -40,7 +40,7 @@ def limits(request: Request, store: MemoryStore) -> HttpResponse:
             return see_other("limits", store.id)
     hub, now = HubSettings.current(), timezone.now()
     shown = {"form": form, "meters": usage.meters(store, hub, now), "refused": usage.refused(store, now)}
-    return render(request, "stores/limits.html", pages.context(request, store, **shown))
+    return render(request, "stores/limits/page.html", pages.context(request, store, **shown))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -52,4 +52,4 @@ def hub_limits(request: Request) -> HttpResponse:
         settings.set_limits(form.limits(), act(request))
         messages.success(request, _("The limits of the hub were saved."))
         return see_other("hub_limits")
-    return render(request, "stores/hub_limits.html", {"form": form, "section": "settings"})
+    return render(request, "stores/limits/hub.html", {"form": form, "section": "settings"})

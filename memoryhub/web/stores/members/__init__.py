@@ -133,7 +133,9 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
     invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
     more = count_of(Key.objects.for_store(store), member.user) - len(keys)
     shown = {"member": member, "role": role, "keys": keys, "webhooks": webhooks, "invitations": invitations}
-    return render(request, "stores/leaving.html", context(request, store, subtab="members", more_keys=more, **shown))
+    return render(
+        request, "stores/members/leaving.html", context(request, store, subtab="members", more_keys=more, **shown)
+    )
 
 
 @in_store(Role.ADMIN)
@@ -185,4 +187,4 @@ def _page(request: Request, store: MemoryStore, form: AddMemberForm) -> HttpResp
         "form_once": fresh_form(),
         "roles": Role.choices,
     }
-    return render(request, "stores/members.html", context(request, store, **shown))
+    return render(request, "stores/members/page.html", context(request, store, **shown))

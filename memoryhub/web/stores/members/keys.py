@@ -67,4 +67,4 @@ def _page(request: Request, store: MemoryStore, form: StoreKeyForm) -> HttpRespo
     keys = Key.objects.for_store(store).newest()[:ROWS]
     rows = key_rows(keys, person(request), timezone.now())
     shown = {"rows": rows, "is_cut": len(rows) == ROWS, "form": form, "form_once": fresh_form()}
-    return render(request, "stores/keys.html", context(request, store, **shown))
+    return render(request, "stores/members/keys.html", context(request, store, **shown))

@@ -35,7 +35,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])
     return render(
         request,
-        "transfer/imports.html",
+        "transfer/imports/list.html",
         context(
             request,
             store,
@@ -71,7 +71,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
     shown = STORE if posted == STORE or request.GET.get("from") == STORE else UPLOAD
     return render(
         request,
-        "transfer/import_new.html",
+        "transfer/imports/new.html",
         context(
             request,
             store,
@@ -94,7 +94,7 @@ def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
     summary = import_rows.summary(job)
     shown: dict[str, Any] = {"job": job, "summary": summary}
     if request.htmx and request.GET.get("part") == "state":
-        answer = render(request, "transfer/_import_state.html", context(request, store, **shown))
+        answer = render(request, "transfer/imports/_state.html", context(request, store, **shown))
         if not summary.is_at_work:
             answer.headers["HX-Refresh"] = "true"
         return answer
@@ -107,7 +107,7 @@ def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
     rows = import_rows.page(job, only, start) if is_read else None
     rules = import_rules.rules_of(job, store, person(request)) if summary.is_preview else None
     shown |= {"rows": rows, "chosen": only, "after": start, "undone": import_rows.undone(job), "rules": rules}
-    return render(request, "transfer/import.html", context(request, store, **shown))
+    return render(request, "transfer/imports/page.html", context(request, store, **shown))
 
 
 @require_safe
@@ -122,7 +122,7 @@ def item(request: Request, store: MemoryStore, import_id: str, number: int) -> H
     if shown["diff"] is not None:
         memories = Memory.objects.filter(store=store).at(found.path)
         shows(request, store, memories.values_list("pk", "head_id"))
-    name = "transfer/_import_difference.html" if request.htmx else "transfer/import_item.html"
+    name = "transfer/imports/_difference.html" if request.htmx else "transfer/imports/item.html"
     return render(request, name, context(request, store, **shown))
 
 
