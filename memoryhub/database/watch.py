@@ -130,8 +130,8 @@ class _Running:
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop it if it takes too much. If it is protected, only end a statement that waits too long: a commit may wait
-        for another server of PostgreSQL."""
+        """Stop the request if it takes too much time or memory. While it is protected, only end a statement that waits
+        too long: a commit may wait for another server of PostgreSQL."""
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
         if not is_too_much or now < self.next_stop or (not self.protected and _is_at_a_lock(self.thread)):

@@ -51,7 +51,7 @@ class Message:
 
     @property
     def meta(self) -> Json:
-        """Return the protocol's own metadata (`_meta`) from the parameters; {} without any."""
+        """Return the protocol's own metadata (`_meta`) from the parameters; {} if there is none."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, dict) else {}
 

@@ -64,7 +64,7 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 
 def cut(run: ClaudeRun) -> None:
-    """Mark what there is of an answer that broke off: the events after the last answer, message or problem."""
+    """Mark the part that arrived of an answer that broke off: the events after the last answer, message or problem."""
     complete = (
         ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL,
     )  # fmt: skip

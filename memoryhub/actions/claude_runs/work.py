@@ -170,7 +170,7 @@ def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any]
 
 
 def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: datetime, problem: dict[str, Any]) -> None:
-    """Write that an answer broke off, with what there is of it and why ({}: a person stopped it)."""
+    """Write that an answer broke off, with the part that arrived and why ({}: a person stopped it)."""
     with own(run_id, worker) as run:
         if parts:
             write(run_id, worker, parts, at)

@@ -50,7 +50,7 @@ class Erasing:
         self.evidence = Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Mask every hit and return the commitments for the entry. Imports to cancel were cancelled before."""
+        """Mask every hit and return the commitments for the entry. Imports with a hit were cancelled before."""
         of_memories = {hit.memory for hit in hits if hit.kind in ("text", "path") and hit.memory}
         for memory in sorted(of_memories):
             self._newest(memory)

@@ -338,8 +338,8 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def old_entries(rules: Rules) -> int:
-    """Return how many of the oldest entries are older than their policy keeps them, also those that something keeps: a
-    hold, a pin or a version that awaits review."""
+    """Return how many of the oldest entries are so old that their policy removes them. Entries that a hold, a pin or a
+    version that awaits review still keeps are counted too."""
     policy, chain = (
         retention_rules.for_entries(rules.policies),
         AuditChain.objects.filter(pk=rules.store or HUB).first(),

@@ -98,7 +98,7 @@ class Search:
     def look(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True, most: int = MOST) -> Look:
         """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
 
-        Check at most `most`.
+        At most `most` entries are checked.
         """
         entries = AuditEntry.objects.of_chain(chain)
         if self.start is not None or self.end is not None:

@@ -115,7 +115,7 @@ class Options:
         return self.parameters(model, system) | {"max_tokens": self.max_tokens}
 
     def summary(self, model: str, system: str) -> Json:
-        """Return what a request says that only asks for a summary of the conversation. No context is edited in it."""
+        """Return the parameters of a request for a summary of the conversation, without those that edit its context."""
         parameters = self.parameters(model, system)
         parameters.pop("context_management", None)
         asked = {"type": "summarize"} | ({"instructions": self.instructions} if self.instructions else {})

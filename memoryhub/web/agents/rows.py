@@ -30,7 +30,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Calls of a key that were refused because it made too many in a minute: how many, and where and when the last."""
+    """A key's calls that were refused as too many in a minute: their number, and the store and time of the last."""
 
     calls: int
     store_id: str

@@ -1,7 +1,7 @@
 """Which texts of memories a page shows a person, for memory stores that record it.
 
-A view says it before it renders the page, and the middleware writes one audit entry for each store just before the page
-is sent. A request that a page sends by itself does not say it: the page has been recorded.
+A view calls `shows` before it renders the page, and the middleware writes one audit entry for each store just before
+the page is sent. The view of a request that a page sends by itself does not: the page has been recorded.
 """
 
 from collections.abc import Iterable

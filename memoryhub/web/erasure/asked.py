@@ -91,7 +91,7 @@ class Asked:
 
     @property
     def listed(self) -> list[Spelling]:
-        """Return the spellings with a checkbox. Further ones are erased when the person searches again."""
+        """Return the spellings to show, each with a checkbox. After their erasure, the next search finds the rest."""
         return self.spellings[:MOST_SPELLINGS]
 
     @property

@@ -118,11 +118,11 @@ def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True,
     policy: str | None = None, since: datetime | None = None,
 ) -> Outlook:  # fmt: skip
-    """Return the outlook of the policies `tried`, or of the saved policies if `tried` is None. With `since`, it is of
-    all runs from then on.
+    """Return what a run at `at` would remove with the policies `tried`; None means the saved ones. With `since`, return
+    what all runs from then until `at` would remove.
 
-    `against_saved` adds the difference from the saved policies, and `weeks` adds the charts and what expires next, by
-    the policy with the id `policy` if it is given.
+    `against_saved` adds the difference from the saved policies. `weeks` adds the charts and what expires next; if
+    `policy` is an id, only what expires by that policy.
     """
     held: set[str] = set()
     approved: set[str] = set()

@@ -256,7 +256,7 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
 
 
 def digest_at_start(chain_id: str, last: int) -> str | None:
-    """Return the digest of the seals that outlived their entries, which are those up to `last`; None without any."""
+    """Return one digest of the seals whose entries, up to `last`, were removed; None if there is no such seal."""
     kept = [member(seal) for seal in Seal.objects.of_chain(chain_id).filter(seq__lte=last)]
     return chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
 

@@ -136,7 +136,7 @@ def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
 
 
 def stored(memory: Memory) -> StoredMemory:
-    """Return a memory as the tree has it, without its text."""
+    """Return the row of a memory as the value that the functions of the tree take and return. Its text is empty."""
     return StoredMemory(
         memory.pk,
         memory.path,

@@ -74,8 +74,8 @@ class Rows:
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order of the audit; those of one entry, an imported history, in that of their numbers.
-        With `history`, each has its memory's previous path."""
+        """Yield versions in the order of their entries; the versions of one entry, which imported them, in the order of
+        their numbers. With `history`, each has the path that its memory had before."""
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
         if not history:

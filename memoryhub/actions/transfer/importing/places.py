@@ -37,7 +37,7 @@ def clamped(store: Tree, at: str | None) -> datetime:
 
 
 class Named:
-    """What the ids in a source name: the number of a memory's item, and (number of the item, number of the version)."""
+    """What the ids in a source refer to: of a memory the number of its item, of a version that number and its own."""
 
     def __init__(self, memories: Iterable[BundledMemory]) -> None:
         self._items: dict[str, int] = {}

@@ -21,7 +21,7 @@ class Tree:
         self._aside: dict[str, str] = {}
 
     def move(self, written: WrittenVersion) -> tuple[str | None, str | None]:
-        """Return the place that a version's commit removes, and the place where it writes its text; None: it does not.
+        """Return the file that a version's commit removes, or None, and the file to which it writes the text, or None.
 
         A version that is a deletion, or whose path is redacted, writes none.
         """

@@ -117,8 +117,8 @@ class Lost:
 
 
 def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
-    """Return what is lost of the versions that the entries `seqs` made. `since` is when the first of them, also of
-    those that were removed, was written (None: none of them was removed)."""
+    """Return what is lost of the versions that the entries `seqs` made. If some of these entries were removed, `since`
+    is when the first of all of them was written."""
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):
