@@ -53,7 +53,7 @@ def single_parts() -> list[str]:
     users: defaultdict[str, set[Path]] = defaultdict(set)
     templates = sorted((ROOT / "templates").rglob("*.html"))
     for path in [*templates, *(ROOT / "memoryhub").rglob("*.py")]:
-        for name in re.findall(r"[\"',]([a-z_]+/_[a-z_]+\.html)", path.read_text(encoding="utf-8")):
+        for name in re.findall(r"[\"',]((?:[a-z_]+/)+_[a-z_]+\.html)", path.read_text(encoding="utf-8")):
             users[name].add(path)
     return [
         name

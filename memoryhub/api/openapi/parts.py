@@ -84,7 +84,6 @@ ABOUT = {
 """Descriptions of parameters that have none of their own."""
 
 SESSION: Json = {"$ref": "#/components/parameters/Memoryhub-Session"}
-IDEMPOTENCY_KEY: Json = {"$ref": "#/components/parameters/Idempotency-Key"}
 
 
 def _header(name: str, longest: int, about: str) -> Json:

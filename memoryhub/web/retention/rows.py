@@ -27,10 +27,6 @@ class Row:
     url: str
 
     @property
-    def is_for_good(self) -> bool:
-        return bool(self.item.removal != Removal.EXPIRE)
-
-    @property
     def is_entries(self) -> bool:
         return bool(self.item.removal == Removal.ENTRIES)
 

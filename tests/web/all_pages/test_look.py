@@ -82,6 +82,27 @@ def test_every_icon_that_a_template_names_is_in_the_sprite() -> None:
     assert named | set(look.ACTOR_ICONS.values()) | {"check"} <= there
 
 
+def test_every_icon_of_the_sprite_is_used() -> None:
+    there = set(re.findall(r'<symbol id="([\w-]+)"', (STATIC / "icons.svg").read_text()))
+    assert there - set(re.findall(r"""["',#]([\w-]+)(?=["',])""", _ours())) == set()
+
+
+def test_every_class_of_a_sheet_is_used() -> None:
+    """Also by a name whose end a template or module puts in, as in `status-{{ state }}`."""
+    text = _ours()
+    words, begun = set(re.findall(r"[\w-]+", text)), set(re.findall(r"([\w-]+-)[{%'\"\\]", text))
+    sheets = [path for path in STATIC.glob("css/*/*.css") if path.name != "api.css"]  # names parts of Swagger UI
+    styled = set().union(*(_classes(path.read_text()) for path in sheets)) - words
+    ends = {name for name in styled if any(name.startswith(beginning) for beginning in begun)}
+    assert {name for name in styled - ends if not name.startswith("cm-")} == {"htmx-request"}
+
+
+def _ours() -> str:
+    """The templates, modules and scripts in one text."""
+    code = [*(ROOT / "memoryhub").rglob("*.py"), *STATIC.glob("js/*/*.js")]
+    return "\n".join(path.read_text() for path in [*TEMPLATES.rglob("*.html"), *code])
+
+
 def test_every_token_that_a_sheet_or_the_editor_uses_exists() -> None:
     sheets = {path: path.read_text() for path in [*STATIC.glob("css/*/*.css"), *STATIC.glob("js/*/*.js")]}
     made = {name for text in sheets.values() for name in re.findall(r"(--[\w-]+):", text)}

@@ -26,9 +26,6 @@ MOST_LOOKED_AT = 5_000
 MOST_HIDDEN = 20_000
 """The most versions that are read to fill a page for an agent from which versions are hidden."""
 
-LAST_ID = "~"
-"""A string that sorts after every id."""
-
 Position = tuple[int, str]
 """A version's position: its seq and id; in the list of one memory, its number and an empty text."""
 

@@ -150,13 +150,6 @@ def no_version(memory: Memory, written: str) -> str:
     return _("This memory has no version “%(version)s”.") % words
 
 
-def were_removed(gap: Gap) -> str:
-    """Return a gap as the beginning of a sentence."""
-    words = {"first": gap.first, "last": gap.last}
-    one, many = _("Version %(first)s was removed"), _("Versions %(first)s to %(last)s were removed")
-    return (one if gap.count == 1 else many) % words
-
-
 # ------------------------------------------------------------------------------------------------ entries
 
 
