@@ -112,7 +112,7 @@ def guide(request: Request, topic: str = GUIDE) -> HttpResponse:
     shown = document(topic)
     if part := asked(request, "part"):
         sections = [section for section in shown.sections if section.id == part]
-        return render(request, "common/_guide_section.html", {"section": sections[0] if sections else None})
+        return render(request, "common/guide/_section.html", {"section": sections[0] if sections else None})
     typed = asked(request, "q").strip()
     words = typed.casefold().split()
     found = [section.with_words(words) for section in shown.sections]
@@ -122,7 +122,7 @@ def guide(request: Request, topic: str = GUIDE) -> HttpResponse:
         "typed": typed,
         "others": [document(other) for other in DOCUMENTS if other != topic],
     }
-    return render(request, "common/guide.html", context)
+    return render(request, "common/guide/page.html", context)
 
 
 @lru_cache(maxsize=len(DOCUMENTS))
