@@ -59,7 +59,10 @@ def load(now: datetime) -> Loaded | None:
     start = now - timedelta(days=story.DAYS + 1)
     mina = _person("mina@example.com", "Mina Park", start)
     made = {name: _store(name, description, mina, start) for name, description in STORES}
-    agents = {name: _agent(name, description, start) for name, description in AGENTS}
+    agents = {
+        name: keys_and_roles.create_agent(name, description=about, actor=SYSTEM, door=Door.COMMAND, at=start)
+        for name, about in AGENTS
+    }
     keys = _keys(agents, made, start)
     count = errors = 0
     acts = _acts_of_mina(made, mina, now)
@@ -85,10 +88,6 @@ def _store(name: str, description: str, admin: User, at: datetime) -> MemoryStor
     store = stores.create_store(settings, actor=SYSTEM, door=Door.COMMAND, at=at)
     keys_and_roles.set_role(store, admin, Role.CURATOR, actor=SYSTEM, door=Door.COMMAND, at=at)
     return store
-
-
-def _agent(name: str, description: str, at: datetime) -> Agent:
-    return keys_and_roles.create_agent(name, description=description, actor=SYSTEM, door=Door.COMMAND, at=at)
 
 
 def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) -> dict[tuple[str, str], str]:

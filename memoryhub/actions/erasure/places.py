@@ -152,13 +152,11 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
     return rows.filter(stands).iterator(200)
 
 
-def _newer(store_id: str, after: int) -> models.QuerySet[MemoryVersion]:
-    return MemoryVersion.objects.filter(store_id=store_id, seq__gt=after)
-
-
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
     """Return a `since` filter: it keeps the rows whose ids are in this column of versions that newer entries made."""
-    return lambda rows, store_id, after: rows.filter(pk__in=_newer(store_id, after).values(column))
+    return lambda rows, store_id, after: rows.filter(
+        pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)
+    )
 
 
 def _after(rows: models.QuerySet[Any], store_id: str, after: int) -> models.QuerySet[Any]:

@@ -57,7 +57,8 @@ def is_removed(steps: Sequence[ProposedChange]) -> bool:
 def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
     """Return {id of a change: what it asks for the text}, without changes of texts that no longer exist.
 
-    A change that brings a deleted memory back has a whole text. If it is the newest, it counts alone, else not at all.
+    A change that brings a deleted memory back has the whole text. If it is the newest change, the result
+    has only this one; otherwise the result leaves it out.
     """
     asked = [step for step in steps if step.content is not None]
     if asked and asked[-1].base in bases.deletions:

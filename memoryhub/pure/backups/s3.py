@@ -74,7 +74,7 @@ class Bucket:
             if size <= PART:
                 self._send("PUT", key, {}, stream, size)
                 return
-            upload = _text(self._send("POST", key, {"uploads": ""}), "UploadId")
+            upload = _tree(self._send("POST", key, {"uploads": ""})).findtext("UploadId", "")
             try:
                 marks = self._parts(key, upload, stream, size)
                 self._complete(key, upload, marks)
@@ -180,10 +180,6 @@ def _tree(answer: bytes) -> ET.Element:
         return ET.fromstring(re.sub(rb' xmlns="[^"]*"', b"", answer, count=1))
     except ET.ParseError as error:
         raise Refused("The S3 server’s answer cannot be read.") from error
-
-
-def _text(answer: bytes, name: str) -> str:
-    return _tree(answer).findtext(name, "")
 
 
 def _said(answer: bytes) -> str:

@@ -126,7 +126,8 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     history = texts.pop(HISTORY, None)
     if history is None:
         return _by_manifest(texts, told)
-    if {name: sha256 for name, (_, sha256) in told.items()} == {name: _sum(texts[name]) for name in texts}:
+    sums = {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
+    if {name: sha256 for name, (_, sha256) in told.items()} == sums:
         texts.clear()
         return jsonl_read.read(history, bounds._replace(packed=bounds.unpacked))
     read = _by_manifest(texts, told)
@@ -157,7 +158,3 @@ def _by_manifest(texts: Mapping[str, bytes], listed: Mapping[str, tuple[str, obj
     exported = {path for path, _ in listed.values()}
     memories, left = reading.memories_of(((path[1:], content) for path, content in at), exported)
     return Read(Bundle("zip", memories), left)
-
-
-def _sum(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

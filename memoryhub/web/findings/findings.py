@@ -20,7 +20,7 @@ from memoryhub.web.common.paging import BadPlace
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.findings.filters import Filter, named, resolved
-from memoryhub.web.findings.queries import NOTHING, Page, page
+from memoryhub.web.findings.queries import NOTHING, page
 from memoryhub.web.findings.rows import in_rows, items_of
 from memoryhub.web.review.inbox import visible_stores
 
@@ -58,7 +58,7 @@ def _shown(request: Request, stores: Sequence[str], here: str, hidden: Sequence[
     wanted, found, problem = Filter.as_typed(parameters), NOTHING, ""
     try:
         wanted = Filter.of(parameters, person(request))
-        found = _found(request, wanted, stores)
+        found = page(resolved(wanted, stores), request.GET.get("before", ""))
     except Malformed as malformed:
         problem = str(malformed)
     except BadPlace:
@@ -76,10 +76,6 @@ def _shown(request: Request, stores: Sequence[str], here: str, hidden: Sequence[
         "tabs": _tabs(wanted),
         "here": request.get_full_path(),
     }
-
-
-def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> Page:
-    return page(resolved(wanted, stores), request.GET.get("before", ""))
 
 
 def _tabs(wanted: Filter) -> list[Tab]:

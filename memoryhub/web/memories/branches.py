@@ -67,7 +67,8 @@ def opened(store: MemoryStore, path: str, memory: Memory | None = None, listed: 
         here = listed if directory.path == path else None
         beneath = _branch(directory, here or listing.children(directory, known=known), inner)
         current = memory is None and directory.path == path
-        inner = Node(listing.directory_item(directory, known), _children_url(directory), current, beneath)
+        children = addresses.of_children(directory.store_id, directory.path)
+        inner = Node(listing.directory_item(directory, known), children, current, beneath)
     assert inner is not None and inner.children is not None  # every store has its root
     return inner.children
 
@@ -92,10 +93,6 @@ def _node(item: Item, store_id: str, inner: Node | None) -> Node:
     if inner is not None and inner.item.id == item.id:
         return inner
     return Node(item, addresses.of_children(store_id, item.path) if item.is_directory else "")
-
-
-def _children_url(directory: Directory) -> str:
-    return addresses.of_children(directory.store_id, directory.path)
 
 
 def nearest(store: MemoryStore, path: str) -> Directory:

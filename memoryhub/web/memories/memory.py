@@ -86,7 +86,8 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
             messages.success(request, said + said_of_masked(done.masked))
             return see_other("memory", store.id, str(done.memory))
     text = str(form["text"].value() or "")
-    shown = {"form": form, "has_hidden": _has_hidden(text), "name": store.name, "here": _url(store)}
+    here = addresses.of_directory(store.id, paths.ROOT_DIRECTORY)
+    shown = {"form": form, "has_hidden": _has_hidden(text), "name": store.name, "here": here}
     tree = branches.opened(store, "")
     return render(request, "memories/new.html", pages.context(request, store, tree=tree, **shown))
 
@@ -263,10 +264,6 @@ def _context(request: Request, store: MemoryStore, memory: Memory, **more: Any) 
 def _has_hidden(typed: str) -> bool:
     """Return whether a text has characters that a textarea does not show; line ends of a form (CR LF) do not count."""
     return visible.has_hidden(typed.replace("\r\n", "\n"))
-
-
-def _url(store: MemoryStore) -> str:
-    return addresses.of_directory(store.id, paths.ROOT_DIRECTORY)
 
 
 def _number(value: str) -> int:

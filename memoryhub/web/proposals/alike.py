@@ -41,9 +41,5 @@ def alike(rows: Sequence[Row]) -> list[Alike]:
         roots = {dirname(outline.path).split("/")[1] for outline in row.outlines}
         if len(roots) == 1 and roots != {""} and {outline.kind for outline in row.outlines} == {"created"}:
             groups.setdefault((row.proposal.agent, roots.pop()), []).append(row)
-    found = [Alike(some[0].agent, _place(some), some) for some in groups.values() if len(some) > 1]
+    found = [Alike(some[0].agent, ", ".join(places_of(some)), some) for some in groups.values() if len(some) > 1]
     return sorted(found, key=lambda one: -len(one.rows))[:MOST]
-
-
-def _place(rows: Sequence[Row]) -> str:
-    return ", ".join(places_of(rows))

@@ -170,7 +170,8 @@ def _oldest(store_id: str, most: int) -> list[_Row]:
 def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cut: bool) -> list[Group]:
     """Return the groups of one store, in the order of their oldest versions."""
     columns = ("chain", "seq", "actor_kind", "author_id", "label", "session")
-    entries = {entry.seq: entry for entry in _entries(store.pk, {row.seq for row in rows}).only(*columns)}
+    found = AuditEntry.objects.of_chain(store.pk).of_seqs({row.seq for row in rows})
+    entries = {entry.seq: entry for entry in found.only(*columns)}
     by_run: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         if entry := entries.get(row.seq):
@@ -204,10 +205,6 @@ def _group(
         may_decide=may_decide,
         is_cut=is_cut,
     )
-
-
-def _entries(store_id: str, seqs: Iterable[int]) -> QuerySet[AuditEntry]:
-    return AuditEntry.objects.of_chain(store_id).of_seqs(seqs)
 
 
 def _found(store_id: str, memories: Iterable[str]) -> dict[str, int]:

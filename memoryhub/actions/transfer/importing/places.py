@@ -62,7 +62,7 @@ class _Came(NamedTuple):
 
 
 class Here:
-    """Finds what an import names in a locked store. Its memories have been brought before."""
+    """Finds what an import refers to in a locked store, after the memories of the import were written."""
 
     def __init__(self, store: Tree, job: Import) -> None:
         self._store, self._job = store, job
