@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memoryhub.pure.sensitive import personal, poison, secrets
 from memoryhub.pure.sensitive.encoded import encoded
 from memoryhub.pure.sensitive.identity import FEWEST_DIGITS_OF_ID, national_ids
-from memoryhub.pure.sensitive.instructions import instructions
+from memoryhub.pure.sensitive.instructions import instructions, may_have_instructions
 from memoryhub.pure.sensitive.keys import provider_keys
 from memoryhub.pure.sensitive.passwords import passwords
 from memoryhub.pure.sensitive.text import Detector, Place, Text, TooMuch as TooMuch
@@ -136,7 +136,7 @@ def look(
             except TooMuch:
                 raise TooMuch(name) from None
             if places and name in WORDED:
-                places = [place for place in places if not _gives_orders(text[slice(*place)])]
+                places = _without_orders(text, places)
             if places:
                 found[name] = places
             if pause:
@@ -165,8 +165,11 @@ def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], ob
     ]
 
 
-def _gives_orders(value: str) -> bool:
-    return any(True for _ in instructions(Text(value)))
+def _without_orders(text: str, places: list[Place]) -> list[Place]:
+    """Return the places whose values give no orders."""
+    if not may_have_instructions(Text("\n".join(text[slice(*place)] for place in places))):
+        return places
+    return [place for place in places if not any(True for _ in instructions(Text(text[slice(*place)])))]
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:

@@ -1,6 +1,7 @@
 """Checks of national identity numbers, as each state defines them: one function per kind of number."""
 
 from datetime import date
+from operator import mul
 
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _HETU_LETTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
@@ -25,9 +26,17 @@ _VERHOEFF_STEPS = [
     "7046913258",
 ]
 
+_DAYS = frozenset(f"{date.fromordinal(date(2000, 1, 1).toordinal() + day):%m%d}" for day in range(366))
+"""Month and day of each day of a leap year."""
+
+_DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
+"""For each digit, the sum of the digits of its double, as in Luhn's method."""
+
+_BRAZILIAN = tuple(range(11, 1, -1))
+
 
 def weighted(digits: str, weights: tuple[int, ...]) -> int:
-    return sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
+    return sum(map(mul, digits.encode(), weights)) - ord("0") * sum(weights[: len(digits)])
 
 
 def is_date(year: int, month: int, day: int) -> bool:
@@ -40,8 +49,8 @@ def is_date(year: int, month: int, day: int) -> bool:
 
 def six_digit_date(digits: str, order: str) -> bool:
     """Return whether six digits are a date in one of two centuries. `order` is `ymd` or `dmy`."""
-    parts = {letter: int(digits[at * 2 : at * 2 + 2]) for at, letter in enumerate(order)}
-    return any(is_date(century + parts["y"], parts["m"], parts["d"]) for century in (1900, 2000))
+    year, day = (digits[:2], digits[2:6]) if order == "ymd" else (digits[4:6], digits[2:4] + digits[:2])
+    return day in _DAYS and (day != "0229" or int(year) % 4 == 0)
 
 
 def us(value: str) -> bool:
@@ -84,11 +93,9 @@ def italian(value: str) -> bool:
 
 
 def brazilian(value: str) -> bool:
-    if len(set(value)) == 1:
+    if weighted(value[:9], _BRAZILIAN[1:]) * 10 % 11 % 10 != int(value[9]) or len(set(value)) == 1:
         return False
-    first = weighted(value[:9], tuple(range(10, 1, -1))) * 10 % 11 % 10
-    second = weighted(value[:10], tuple(range(11, 1, -1))) * 10 % 11 % 10
-    return value[9:] == f"{first}{second}"
+    return weighted(value[:10], _BRAZILIAN) * 10 % 11 % 10 == int(value[10])
 
 
 def dutch(value: str) -> bool:
@@ -106,8 +113,10 @@ def swiss(value: str) -> bool:
 
 
 def luhn(value: str) -> bool:
-    doubled = (int(digit) * (2 - at % 2) for at, digit in enumerate(value[:-1][::-1]))
-    return -sum(number // 10 + number % 10 for number in doubled) % 10 == int(value[-1])
+    """Return whether the last digit is the right check digit by Luhn's method: every second digit from the right is
+    doubled."""
+    digits = value.encode()[::-1]
+    return (sum(digits[::2]) + sum(digits[1::2].translate(_DOUBLED)) - ord("0") * len(digits)) % 10 == 0
 
 
 def swedish(value: str) -> bool:
@@ -121,10 +130,17 @@ def finnish(value: str) -> bool:
     return six_digit_date(value[:6], "dmy") and value[10] == _HETU_LETTERS[number % 31]
 
 
+def swedish_or_finnish(value: str) -> bool:
+    """Check a number with its separator, which both states write in one form."""
+    return swedish(value[:6] + value[7:]) or finnish(value)
+
+
 def norwegian(value: str) -> bool:
+    if not six_digit_date(value[:6], "dmy"):
+        return False
     first = -weighted(value[:9], (3, 7, 6, 1, 8, 9, 4, 5, 2)) % 11
     second = -weighted(value[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
-    return six_digit_date(value[:6], "dmy") and value[9:] == f"{first}{second}"
+    return value[9:] == f"{first}{second}"
 
 
 def danish(value: str) -> bool:

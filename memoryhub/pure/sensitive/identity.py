@@ -1,11 +1,11 @@
 """National identity numbers. Each is found by its form, and by the check that the state defines for it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryhub.pure.sensitive import checks
-from memoryhub.pure.sensitive.text import LETTERS_AND_DIGITS, Place, Text, apart
+from memoryhub.pure.sensitive.text import OPAQUE, Place, Text, apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ _DIGITS_FIRST = (
     Form(r"\d\d \d{3} \d{3} \d{3}", checks.german),
     Form(r"\d{3}\.\d{3}\.\d{3}-\d\d", checks.brazilian),
     Form(r"756\.?\d{4}\.?\d{4}\.?\d\d", checks.swiss),
-    Form(r"\d{6}[-+]\d{4}", checks.swedish),
-    Form(r"\d{6}[-+A-FU-Ya-fu-y]\d{3}[0-9A-Ya-y]", checks.finnish),
+    Form(r"\d{6}[-+]\d{4}", checks.swedish_or_finnish),
+    Form(r"\d{6}(?:[A-FU-Ya-fu-y]\d{3}[0-9A-Ya-y]|[-+]\d{3}[A-Ya-y])", checks.finnish),
     Form(r"\d{6} ?\d{5}", checks.norwegian),
     Form(r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d", checks.belgian),
     Form(r"\d{17}[\dXx]", checks.chinese),
@@ -39,6 +39,8 @@ _LETTERS_FIRST = (
     Form(r"[STFGM]\d{7}[A-Z]", checks.singaporean),
     Form(r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d", checks.mexican),
 )
+"""A number has at most one of these forms, and one of those above."""
+
 _NAMED = (
     Form(r"\d{3}[ .-]?\d\d[ .-]?\d{4}", checks.us, "ssn|social security"),
     Form(r"9\d\d[ .-]?\d\d[ .-]?\d{4}", checks.us_taxpayer, "itin|individual taxpayer|tax id"),
@@ -78,22 +80,36 @@ _NAMED = (
 
 
 Checked = tuple[re.Pattern[str], Callable[[str], bool]]
-_NUMBER_GOES_ON = {"-", ".", "+", "/"}
-_END = "(?![0-9A-Za-z_])"
+_AS_WRITTEN = (checks.finnish, checks.swedish_or_finnish)
+"""Checks of a number with its separator, which stands for the century."""
+
+_BEFORE = f"[0-9A-Za-z_{OPAQUE}.+/-]"
+"""The characters of ASCII after which no number begins: it would continue a word or another number."""
+
+_END = "(?![0-9A-Za-z_-])"
 
 
-def _pattern(form: Form) -> re.Pattern[str]:
-    return re.compile(f"(?:{form.shape}){_END}", re.ASCII | (re.IGNORECASE if form.words else 0))
+def _any_of(forms: Sequence[Form], first: str) -> tuple[re.Pattern[str], tuple[Callable[[str], bool], ...]]:
+    """Return one pattern of the first character of the forms, and the check of each group in it. The last group that
+    matched ends where the number ends.
+
+    Digits with which several forms begin are compared once.
+    """
+    starts = {
+        start: [form for form in forms if form.shape.startswith(start)] for start in (r"\d{6}", r"\d{3}", r"\d\d")
+    }
+    starts[""] = [form for form in forms if not form.shape.startswith(tuple(starts))]
+    shapes = "|".join(
+        f"{start}(?:{'|'.join(f'({form.shape[len(start) :]}){_END}' for form in some)})"
+        for start, some in starts.items()
+        if some
+    )
+    pattern = re.compile(f"{first}(?<!{_BEFORE}.)(?<=(?={shapes}).)", re.ASCII)
+    return pattern, tuple(form.check for some in starts.values() for form in some)
 
 
-_BY_DIGITS = [(_pattern(form), form.check) for form in _DIGITS_FIRST]
-_ANY_BY_DIGITS = re.compile(
-    "(?<![0-9])(?=" + "|".join(f"(?:{form.shape}){_END}" for form in _DIGITS_FIRST) + ")[0-9]", re.ASCII
-)
-"""The first digit of a number that may have one of these forms."""
-LONGEST_FORM = 32
-"""More characters than a number of these forms has, with the one behind it."""
-_BY_LETTERS = [(_pattern(form), form.check) for form in _LETTERS_FIRST]
+_BY_DIGITS = _any_of(_DIGITS_FIRST, "[0-9]")
+_BY_LETTERS = _any_of(_LETTERS_FIRST, "[A-Z](?=[A-Z-]{0,5} ?[0-9]{2})")
 LONGEST_SHORT_NAME = 4
 """Names up to this length count only as whole words: `SIN`, not `since`."""
 
@@ -110,102 +126,93 @@ def _name(name: str) -> re.Pattern[str]:
     return re.compile(f"{name}(?<!{letter}{name}){whole}(?=[^\\n]{{0,{AFTER_NAME}}}[0-9])")
 
 
-_BY_NAME = [(name, _name(name), (_pattern(form), form.check)) for form in _NAMED for name in form.words.split("|")]
-
+_BY_NAME = [
+    (name, _name(name), (re.compile(f"(?:{form.shape}){_END}", re.ASCII | re.IGNORECASE), form.check))
+    for form in _NAMED
+    for name in form.words.split("|")
+]
 
 FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
-FEWEST_NAMED_DIGITS = 9
-SHORTEST_NUMBER = 8
-"""The least characters, from its first digit, of a number without a name."""
 
-_NUMBER_AFTER_NAME = re.compile("(?<![0-9A-Za-z])(?:[0-9](?=(?:[ ./-]?[0-9]){5})|[A-Za-z](?=[A-Za-z]{1,4} ?[0-9]{2}))")
+_NUMBER_AFTER_NAME = re.compile(
+    f"(?<!{_BEFORE})(?:[0-9](?=(?:[ ./-]?[0-9]){{5}})|[A-Za-z](?=[A-Za-z]{{1,4}} ?[0-9]{{2}}))"
+)
 """The first character of a number with a name: each form begins with six digits, or with letters and digits."""
 LOOKED_AHEAD = 12
 """How many characters the pattern above looks ahead."""
-_LETTER_FOLLOWS = re.compile("[ -]?[A-Z]|-?[a-z]")
 _SMALL = re.compile(
-    r"[0-9](?:(?<=[xyzstfgm].)[0-9]{6}[a-z]|(?<=[xyz]-.)[0-9]{6}-?[a-z]"
-    r"|(?<=[a-z]{6}.)[0-9][a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z])"
+    "[0-9](?<=[a-z-].)(?:"
+    f"(?<=[xyzstfgm].)(?<!{_BEFORE}[xyzstfgm].)[0-9]{{6}}[a-z]()|(?<=[xyz]-.)(?<!{_BEFORE}[xyz]-.)[0-9]{{6}}-?[a-z]()"
+    f"|(?<=[a-z]{{6}}.)(?<!{_BEFORE}[a-z]{{6}}.)[0-9][a-ehlmprst][0-9]{{2}}[a-z][0-9]{{3}}[a-z]())"
 )
 """Numbers that begin with letters, written in lower case, from the first digit on. Their check letter distinguishes
 them from other names."""
 
-_SMALL_FORMS = [(re.compile(form.shape.lower() + _END, re.ASCII), form.check) for form in _LETTERS_FIRST[1:4]]
-_FINNISH = re.compile(r"[0-9](?<![0-9].)[0-9]{5}[A-FU-Ya-fu-y][0-9]{3}[0-9A-Ya-y]" + _END)
-"""A number with a letter for the century, which therefore is not a number with separators."""
+_LETTERS_BEFORE = (1, 2, 6)
+"""How many characters of the number are before its first digit, for each group above."""
 
+_SMALL_FORMS = [(re.compile(form.shape.lower() + _END, re.ASCII), form.check) for form in _LETTERS_FIRST[1:4]]
 _NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
 
 
 def national_ids(text: Text) -> Iterator[Place]:
     """Yield the places of numbers that pass their check. A number of a common form counts only after a word that names
     it."""
-    places = [*_by_digits(text)] if text.numbers else []
+    places = [*_by_form(text, *_BY_DIGITS)]
     if text.has_letters_and_digits:
-        places += _by_letters(text)
+        places += _by_form(text, *_BY_LETTERS)
     places += _by_small_letters(text)
     places += _by_name(text)
     return iter(apart(places))
 
 
-def _by_digits(text: Text) -> Iterator[Place]:
-    for number in text.numbers:
-        # With fewer digits a letter must follow; otherwise dates would be found.
-        if number.digits < FEWEST_NAMED_DIGITS and not _LETTER_FOLLOWS.match(text.text, number.end):
-            continue
-        last = max(number.end - SHORTEST_NUMBER + 1, number.start + 1)
-        for group in text.each(_ANY_BY_DIGITS.finditer(text.text, number.start, last + LONGEST_FORM), 5):
-            if group.start() < last:
-                yield from _first_right(text, group.start(), _BY_DIGITS)
-
-
-def _by_letters(text: Text) -> Iterator[Place]:
-    position = 0
-    while candidate := LETTERS_AND_DIGITS.search(text.text, position):
-        text.spend(5)
-        position = candidate.start() + 1
-        yield from _first_right(text, candidate.start(), _BY_LETTERS)
+def _by_form(text: Text, forms: re.Pattern[str], of_groups: Sequence[Callable[[str], bool]]) -> Iterator[Place]:
+    for number in text.each(forms.finditer(text.text), 3):
+        start, group = number.start(), number.lastindex or 0
+        end, check = number.end(group), of_groups[group - 1]
+        if text.stands_alone(start, start) and check(_bare(text.text[start:end], check)):
+            yield start, end
 
 
 def _by_small_letters(text: Text) -> Iterator[Place]:
-    if _SMALL.search(text.digit_lines):
-        for digits in text.each(_SMALL.finditer(text.text), 8):
-            for before in (1, 2, 6):
-                yield from _first_right(text, max(digits.start() - before, 0), _SMALL_FORMS)
-    if _FINNISH.search(text.digit_lines):
-        for finnish in text.each(_FINNISH.finditer(text.text), 5):
-            yield from _first_right(text, finnish.start(), [(_FINNISH, checks.finnish)])
+    for digits in text.each(_SMALL.finditer(text.text), 5):
+        yield from _first_right(text, digits.start() - _LETTERS_BEFORE[(digits.lastindex or 0) - 1], _SMALL_FORMS)
 
 
 def _by_name(text: Text) -> Iterator[Place]:
     for name, pattern, form in _BY_NAME:
         if name in text.digit_lines:
-            for match in text.each(pattern.finditer(text.low), 5):
-                yield from _after_name(text, match.end(), form)
+            seen = 0
+            for match in text.each(pattern.finditer(text.low), 3):
+                for start in _numbers_after(text, match.end(), seen):
+                    text.spend(4)
+                    yield from _first_right(text, start, [form])
+                    seen = start + 1
 
 
-def _after_name(text: Text, end: int, form: Checked) -> Iterator[Place]:
+def _numbers_after(text: Text, end: int, seen: int) -> Iterator[int]:
+    """Yield where the numbers soon after a name begin that were not `seen` after an earlier name."""
     line_end = text.text.find("\n", end, end + AFTER_NAME)
     last = line_end if line_end >= 0 else end + AFTER_NAME
-    for group in _NUMBER_AFTER_NAME.finditer(text.text, end, last + LOOKED_AHEAD):
-        if group.start() < last:
-            text.spend(8)
-            yield from _first_right(text, group.start(), [form])
+    for number in _NUMBER_AFTER_NAME.finditer(text.text, max(end, seen), last + LOOKED_AHEAD):
+        if number.start() >= last:
+            return
+        yield number.start()
 
 
-def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place]:
+def _first_right(text: Text, start: int, forms: Iterable[Checked]) -> Iterator[Place]:
     """Yield at most one place: the place of the number that begins at `start`, if it has one of the forms and passes
     its check."""
-    if not text.stands_alone(start, start) or text.before(start) in _NUMBER_GOES_ON:
+    if not text.stands_alone(start, start):
         return
     for pattern, check in forms:
         match = pattern.match(text.text, start)
-        if match and text.after(match.end()) != "-" and check(_bare(match.group(), check)):
+        if match and check(_bare(match.group(), check)):
             yield match.span()
             return
 
 
 def _bare(written: str, check: Callable[[str], bool]) -> str:
-    """Return a number without separators. A Finnish number keeps its separator, which stands for the century."""
-    return written.upper() if check is checks.finnish else written.upper().translate(_NOT_COUNTED)
+    """Return a number without the separators that mean nothing."""
+    return written.upper() if check in _AS_WRITTEN else written.upper().translate(_NOT_COUNTED)

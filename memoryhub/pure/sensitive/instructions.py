@@ -105,6 +105,13 @@ def instructions(text: Text) -> Iterator[Place]:
     return places
 
 
+def may_have_instructions(text: Text) -> bool:
+    """Return False if no line of the text has instructions when it is looked at alone."""
+    spaced = _spaced(text.low) + " "
+    spelt = " o " in spaced or " e " in spaced
+    return spelt or _BEGINNING.search(spaced) is not None or _CJK.search(text.text) is not None
+
+
 def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
     """Yield words of an instruction whose letters are written separately, together with the single letters around
     them."""

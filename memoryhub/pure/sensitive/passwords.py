@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
+from operator import itemgetter
 from typing import NamedTuple
 
 from memoryhub.pure.sensitive.commands import on_command_lines
@@ -19,6 +20,8 @@ publishable site
 """
 _PUBLIC = frozenset(_PUBLIC_WORDS.split())
 """Words before `key` or `token` that mark a public value."""
+
+_PUBLIC_ENDINGS = tuple(_PUBLIC)
 
 _KEYWORDS = tuple(
     (mark, re.compile(mark + rest), sort)
@@ -70,20 +73,30 @@ class Keyword(NamedTuple):
     phrase: bool
 
 
-_ABOUT = (
-    r"(?:\s{1,2}\(?(?:for|of|to|on|at|in|für|zum|zur|von|vom|im|de|del|della|per|du|da|do|pour|para|voor|för|dla|для)"
-    r"\s[^\n:=|]{1,40}?)?"
-)
-_CONNECTOR = re.compile(
-    r"[0-9]{0,2}[\"'`\])]{0,2}" + _ABOUT + r"(?:"
+_AFTER_KEYWORD = r"[0-9]{0,2}[\"'`\])]{0,2}"
+_PROSE = "is|was|has been|ist|war|lautet|wurde|est|es|era|è|é|foi|jest|это|set|changed|reset|now"
+_CONNECTION = (
+    r"(?:"
     r"(?P<setting>\**\s{0,3}(?:(?::\s?)?str(?:ing)?\s{1,2}(?==))?(?::{1,3}=|[.?+]=|=>|[:=|：＝](?![:=]))\**\s{0,3}"
     r"|(?<=[\"'])(?:,\s{0,12}[\"']value[\"']\s?:\s?|,\s{0,2}(?=[\"'])|\s{1,3}value\s?=\s?)"
     r"|(?P<tag>>\s{0,40}))"
-    r"|\s{1,2}(?P<prose>(?:is|was|has been|ist|war|lautet|wurde|est|es|era|è|é|foi|jest|это|set|changed|reset|now)"
+    rf"|\s{{1,2}}(?P<prose>(?:{_PROSE})"
     r"(?:\s(?:now|currently|set|changed|reset|still|jetzt|nun|auf|maintenant|ahora|agora|adesso))?(?:\sto|\sauf|\sà|\sa)?"
     r":?\s{1,2})"
     r"|(?P<joined>\s?(?:は|为|是|為|는|은)[:：]?\s?))"
 )
+_CONNECTOR = re.compile(_AFTER_KEYWORD + _CONNECTION)
+_ABOUT = re.compile(
+    _AFTER_KEYWORD + r"\s{1,2}\(?"
+    r"(?:for|of|to|on|at|in|für|zum|zur|von|vom|im|de|del|della|per|du|da|do|pour|para|voor|för|dla|для)\s"
+)
+"""What the secret is for, as in `password for the database`: the connector comes some words later."""
+
+_CONNECTOR_LATER = re.compile(r"[^\n:=|]{1,40}?(?=[*\s:=|：＝.?+>,sは为是為는은])" + _CONNECTION)
+_MAY_CONNECT = re.compile(rf"[*:=|：＝>は为是為는은\"'\s](?:(?<=[^\"'\s])|(?<=[\"'])[,\s]|(?<=\s)(?:{_PROSE})[\s:])")
+"""What every connector has, in its first LONGEST_BEFORE characters."""
+
+LONGEST_BEFORE = 12
 _BESIDE = re.compile(r"(?P<setting>(?!))?(?P<tag>(?!))?\s(?=\S)")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _BARE = re.compile(r"[\x01!-\"$-&(-~#£€§À-ɏЀ-ӿ][\x01!-&(-~£€§À-ɏЀ-ӿ']{0,255}")
@@ -111,10 +124,10 @@ def _keywords(text: Text) -> list[Keyword]:
         if least in text.low
         for mark, pattern, sort in keywords
         if mark in text.low
-        for match in text.each(pattern.finditer(text.low), 2)
+        for match in text.each(pattern.finditer(text.low), 3)
     ]
-    named = (_begins_well(text, keyword) for keyword in text.each(found, 1))
-    return sorted((keyword for keyword in named if keyword), key=lambda keyword: keyword.start)
+    named = (_begins_well(text, keyword) for keyword in found)
+    return sorted((keyword for keyword in named if keyword), key=itemgetter(0))
 
 
 def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
@@ -147,6 +160,8 @@ def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
 def _is_public(text: Text, keyword: Keyword) -> bool:
     """Return whether the word before the keyword says that the value is public, as in `public_key` or `csrf-token`."""
     before = text.text[max(0, keyword.start - 32) : keyword.start] if keyword.sort in (TOKEN, NAMED) else ""
+    if not before.rstrip(" _.-\n").lower().endswith(_PUBLIC_ENDINGS):
+        return False
     name = _NAME_BEFORE.search(before)
     return name is not None and name[1].lower() in _PUBLIC
 
@@ -165,7 +180,7 @@ def _after_keywords(text: Text) -> Iterator[Place]:
         limit = following or len(text.text)
         if keyword.start < end or (narrow and limit - keyword.end < SHORTEST_NARROW):
             continue
-        for connector, beside in text.each(_connectors(text, keyword), 8):
+        for connector, beside in text.each(_connectors(text, keyword), 5):
             place, given = _value(text.text, connector, limit if narrow else None, phrase=keyword.phrase)
             looked_at += place[1] - place[0]
             if given and gives_away(keyword.sort, given, beside=beside) and not _is_public(text, keyword):
@@ -177,13 +192,21 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
     """Yield (connector, beside) for each possible connector between a keyword and its value. `beside` is true for a
     mere space."""
-    connector = _CONNECTOR.match(text.low, keyword.end)
+    connector = _CONNECTOR.match(text.low, keyword.end) or _connector_later(text, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])
     ):
         yield connector, False
     if keyword.sort == PASSWORD and (beside := _BESIDE.match(text.low, keyword.end)):
         yield beside, True
+
+
+def _connector_later(text: Text, end: int) -> re.Match[str] | None:
+    about = _ABOUT.match(text.low, end)
+    if about is None or not _MAY_CONNECT.search(text.low, about.end(), about.end() + 40 + LONGEST_BEFORE):
+        return None
+    text.spend(8)
+    return _CONNECTOR_LATER.match(text.low, about.end())
 
 
 def _value(text: str, connector: re.Match[str], limit: int | None, *, phrase: bool) -> tuple[Place, Given | None]:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from memoryhub.pure.sensitive.text import Number, Place, Text, apart
+from memoryhub.pure.sensitive.checks import luhn
+from memoryhub.pure.sensitive.text import OPAQUE, Number, Place, Text, apart
 
 _LETTERS = "A-Za-zÀ-ÖØ-öø-ɏͰ-ӿ"
 _MAIL_NAME = re.compile(rf"[0-9{_LETTERS}_.+'%&-]*$")
@@ -20,7 +21,6 @@ _CARD = re.compile(
     rf"(?<![\d.,])(?:\d{{12,19}}|\d{{4}}({_GAP})\d{{4}}\1\d{{4}}(?:\1\d{{4}}(?:\1\d{{3}})?)?"
     rf"|\d{{4}}(?:\.\d{{4}}){{3}}(?:\.\d{{3}})?|[1-3]\d{{3}}({_GAP}|\.)\d{{6}}\2\d{{4,5}})(?!\d|[.,]\d)"
 )
-_LINE_END = re.compile(r"[0-9][ .\-]?\r?\n[ \t]*(?=[0-9]{4})")
 _BROKEN = r"[ .\-]?\r?\n[ \t]*"
 _IN_GROUPS = (
     rf"\d{{4}}(?:({_GAP}|\.)\d{{4}})?(?:\1\d{{4}})?{_BROKEN}\d{{4}}(?:({_GAP}|\.)\d{{4}})?(?:\2\d{{4}})?(?:\2\d{{3}})?"
@@ -32,9 +32,14 @@ _GROUPS_BROKEN, _ANY_BROKEN = (
 )
 """A card that goes on in the next line: in groups, after one of them, or without groups, after a word for a card."""
 
+_AFTER_DIGIT = r"\n(?:(?<=[0-9]\n)|(?<=[0-9][ .\r-]\n)|(?<=[0-9][ .-]\r\n))[ \t]*"
+_LINE_END_IN_GROUPS, _ANY_LINE_END = (re.compile(rf"{_AFTER_DIGIT}(?=[0-9]{{4,{most}}}(?![0-9]))") for most in (6, 14))
+"""An end of a line where a card may go on: with as many digits as the next group has."""
+
 _CARD_WORDS = re.compile("card|visa|maestro|amex|american express|karte|carte|tarjeta|cart[aã]o|carta|カード|卡")
 _CARD_WORD = re.compile(rf"(?:{_CARD_WORDS.pattern})\D{{0,24}}$")
 
+_NO_DIGITS = str.maketrans("", "", " .-\t\r\n\u00a0\u202f\u2011")
 LONGEST_PART = 20
 SHORTEST_CARD = 12
 _ISSUER = re.compile(
@@ -43,7 +48,6 @@ _ISSUER = re.compile(
     r"|(?:122\d|1800|2131)\d{11}"
 )
 _MAESTRO = re.compile("5018|5020|5038|5612|5893|6304|6390|6759|676[1-3]")
-_IBAN = re.compile(r"[0-9][0-9](?<=[a-z]{2}[0-9]{2})(?:[ \-\u00a0]?[a-z0-9]){11,30}")
 _IBAN_SEPARATORS = str.maketrans("", "", " -\u00a0")
 FEWEST_IBAN_DIGITS = 10
 _IBAN_COUNTRIES = """
@@ -53,6 +57,15 @@ LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 
 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20
 """
 _IBAN_LENGTHS = {country[:2]: int(country[2:]) for country in _IBAN_COUNTRIES.split()}
+_IBAN_STARTS = "|".join(
+    f"{first}[{''.join(country[1] for country in _IBAN_LENGTHS if country[0] == first)}]"
+    for first in sorted({country[0] for country in _IBAN_LENGTHS})
+).lower()
+_IBAN = re.compile(
+    r"[0-9][0-9](?<=[a-z]{2}[0-9]{2})"
+    rf"(?<![0-9a-z_{OPAQUE}].{{4}})(?<=(?:{_IBAN_STARTS})[0-9]{{2}})(?:[ \-\u00a0]?[a-z0-9]){{11,30}}"
+)
+_IBAN_NUMBERS = str.maketrans({chr(ord("A") + at): str(10 + at) for at in range(26)})
 
 _IPV4 = re.compile(r"[0-9][0-9]{0,2}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9]|\.[0-9])")
 _IPV6_MIDDLE = re.compile(":(?::|[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:)")
@@ -120,11 +133,12 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _broken_cards(text: Text) -> Iterator[Place]:
-    broken = _ANY_BROKEN if _CARD_WORDS.search(text.low) else _GROUPS_BROKEN
-    for line_end in text.each(_LINE_END.finditer(text.text), 3):
+    solid = _CARD_WORDS.search(text.low)
+    broken, line_ends = (_ANY_BROKEN, _ANY_LINE_END) if solid else (_GROUPS_BROKEN, _LINE_END_IN_GROUPS)
+    for line_end in text.each(line_ends.finditer(text.text), 4):
         position, end = max(0, line_end.start() - LONGEST_PART), line_end.end() + LONGEST_PART
         while match := broken.search(text.text, position, end):
-            text.spend(8)
+            text.spend(4)
             position = match.start() + 1
             named = match.lastgroup != "solid" or _CARD_WORD.search(
                 text.low[max(0, match.start() - 32) : match.start()]
@@ -135,15 +149,15 @@ def _broken_cards(text: Text) -> Iterator[Place]:
 
 
 def _is_card(written: str) -> bool:
-    digits = "".join(filter(str.isdigit, written))
-    return _ISSUER.fullmatch(digits) is not None and _fits_card(digits) and passes_luhn(digits)
+    digits = written.translate(_NO_DIGITS)
+    return luhn(digits) and _ISSUER.fullmatch(digits) is not None and _fits_card(digits)
 
 
 def _cards_in_lines(text: Text) -> Iterator[Place]:
     for first, last, count in text.numbers:
         position = first if count >= SHORTEST_CARD else last
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
-            text.spend(8)
+            text.spend(4)
             if _is_card(match.group()) and text.stands_alone(*match.span()):
                 yield match.span()
                 position = match.end()
@@ -162,19 +176,12 @@ def _fits_card(digits: str) -> bool:
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
 
 
-def passes_luhn(digits: str) -> bool:
-    """Return whether the last digit is the right check digit by Luhn's method: every second digit from the right is
-    doubled."""
-    values = [int(digit) for digit in digits[::-1]]
-    return (sum(values[::2]) + sum(value * 2 - 9 if value > 4 else value * 2 for value in values[1::2])) % 10 == 0
-
-
 def ibans(text: Text) -> Iterator[Place]:
     """Yield the places of bank account numbers (IBAN). They have the length that the country defines, and are 1 modulo
     97."""
     position = 0
     while match := _IBAN.search(text.low, position):
-        text.spend(10)
+        text.spend(7)
         start = match.start() - 2
         end = _iban_end(text.text, start, match.end()) if text.stands_alone(start, start) else None
         position = end or match.start() + 2
@@ -191,7 +198,7 @@ def _iban_end(text: str, start: int, limit: int) -> int | None:
         return None
     if not account.isupper() and sum(map(str.isdigit, account)) < FEWEST_IBAN_DIGITS:
         return None
-    if int("".join(str(int(letter, 36)) for letter in account[4:] + account[:4])) % 97 != 1:
+    if int((account[4:] + account[:4]).upper().translate(_IBAN_NUMBERS)) % 97 != 1:
         return None
     end = start
     while length:

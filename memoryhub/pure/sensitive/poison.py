@@ -87,7 +87,7 @@ def bidirectional(text: Text) -> Iterable[Place]:
     found: list[Place] = []
     waiting: list[Place] = []
     letters_end = -NEAR
-    for match in _DIRECTIONS.finditer(text.text):
+    for match in text.each(_DIRECTIONS.finditer(text.text), 1):
         start, end = match.span()
         if match.lastgroup == "letters":
             found += [place for place in waiting if start - place[1] >= NEAR]
@@ -96,10 +96,8 @@ def bidirectional(text: Text) -> Iterable[Place]:
             found += waiting
             waiting, letters_end = [], -NEAR
         elif _TURN.search(text.text, start, end):
-            text.spend(1)
             found.append((start, end))
         elif start - letters_end >= NEAR:
-            text.spend(1)
             waiting.append((start, end))
     return sorted([*found, *waiting])
 
@@ -108,7 +106,7 @@ def invisible(text: Text) -> Iterator[Place]:
     """Yield invisible characters, except those that a script or an emoji needs, and a byte order mark at the start."""
     if text.text.isascii() or not _ANY_UNSEEN.search(text.text):
         return
-    for match in _RUN.finditer(text.text):
+    for match in text.each(_RUN.finditer(text.text), 1):
         start, end = match.span("run")
         if start >= 0 and text.text[end - 1] == "\u200b" and _BREAK_BEFORE.match(text.text, end):
             end = start + len(match["run"].rstrip("\u200b"))

@@ -38,7 +38,7 @@ _ASCII_DIGITS = {ord(zero) + digit: str(digit) for zero in _ZEROS for digit in r
 """Where a text has such digits, what is written between them in the same width counts too."""
 
 _DIGIT = re.compile("[0-9]")
-_NUMBER = re.compile("[0-9][0-9 ()./\\-\u00a0\u202f\u2011]{6,}")
+_NUMBER = re.compile("[0-9](?=[0-9 ()./\\-\u00a0\u202f\u2011]{6})[0-9 ()./\\-\u00a0\u202f\u2011]*[0-9]")
 _AROUND = " ()./-\u00a0\u202f\u2011"
 SHORTEST_LONG_WORD = 20
 """No key of a provider and no meaningful encoded text is shorter than this."""
@@ -47,11 +47,10 @@ _LONG_WORD = re.compile(f"[!-~]{{{SHORTEST_LONG_WORD},}}")
 LETTERS_AND_DIGITS = re.compile("[A-Z][A-Z-]{0,5} ?[0-9][0-9]")
 _BETWEEN = str.maketrans("", "", _AROUND)
 FEWEST_DIGITS = 6
-_NO_SECRET = re.compile(
-    r"\x01|example|placeholder|redacted|dummy|your[ _-]|change[ _-]?me|abcdefghijklm"
-    r"|x{4}|#{4}|\.{3}|…|\*{3}|^[<\[({%$#]|[}>]$|^(.)\1*$",
-    re.IGNORECASE,
-)
+_NO_SECRET = (
+    OPAQUE, "example", "placeholder", "redacted", "dummy", "your ", "your_", "your-", "changeme", "change me",
+    "change_me", "change-me", "abcdefghijklm", "xxxx", "####", "...", "…", "***",
+)  # fmt: skip
 _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
 """What a random key does not contain: repetitions, or the digits in order."""
 
@@ -133,10 +132,10 @@ class Text:
             return []
         found = []
         for match in _NUMBER.finditer(self.text):
-            written = match.group().rstrip(_AROUND)
-            digits = len(written.translate(_BETWEEN))
+            written = match.group()
+            digits = len(written) if written.isdecimal() else len(written.translate(_BETWEEN))
             if digits >= FEWEST_DIGITS:
-                found.append(Number(match.start(), match.start() + len(written), digits))
+                found.append(Number(*match.span(), digits))
         return found
 
     @cached_property
@@ -175,7 +174,13 @@ def apart(places: Iterable[Place]) -> list[Place]:
 
 def is_placeholder(value: str) -> bool:
     """Return whether a value only takes the place of a secret: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
-    return _NO_SECRET.search(value) is not None
+    low = value.lower()
+    return (
+        low.startswith(("<", "[", "(", "{", "%", "$", "#"))
+        or low.endswith(("}", ">"))
+        or any(map(low.__contains__, _NO_SECRET))
+        or len(set(low)) == 1
+    )
 
 
 def is_random(value: str) -> bool:

@@ -23,6 +23,7 @@ _DATE_OR_NUMBER = re.compile(
 _TOKEN_VALUE = re.compile(r"[A-Za-z0-9_\-+/=.~!@#$%^&*]{8,}|[0-9a-f]{8}:[0-9a-f]{8}")
 _DRAWN = re.compile(r"[A-Za-z0-9_\-+/=.:~%]{16,}")
 _NEXT_SETTING = re.compile(r"[\w.-]+=")
+_SEPARATOR = re.compile(r"[-_./:]")
 _MIXED_TWICE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")
 _MIXED_PART = re.compile(r"[A-Za-z]\w*?\d|\d\w*?[A-Za-z]")
 _WORD_ENDING = re.compile(r"(?:ed|ing|able|ible|ory|ional|atoire|orio|oria|ado|ada|ato|ata|lich|isch|bar)$")
@@ -82,7 +83,11 @@ def _may_be(sort: str, given: Given, *, beside: bool) -> bool:
 def _says_something_else(given: Given) -> bool:
     """Return whether a value is a common word, a date, a placeholder or code."""
     value = given.value
-    if value.lower() in COMMON or _ALGORITHM.match(value) or _DATE_OR_NUMBER.fullmatch(value) or is_placeholder(value):
+    if value.lower() in COMMON or _ALGORITHM.match(value) or is_placeholder(value):
+        return True
+    if value.isalnum():  # neither a date nor code
+        return False
+    if _DATE_OR_NUMBER.fullmatch(value):
         return True
     return not given.quoted and bool(_CODE.match(value) or _NEXT_SETTING.fullmatch(value))
 
@@ -90,18 +95,22 @@ def _says_something_else(given: Given) -> bool:
 def is_token(value: str) -> bool:
     """Return whether a value mixes letters and digits within its words. `db-credentials-2` and paths are names, not
     secrets."""
+    if value.isalnum() and value.isascii():
+        return len(value) >= 8 and _MIXED_PART.search(value) is not None
     if not _TOKEN_VALUE.fullmatch(value) or value.startswith(("/", "./", "~/")) or value.isdecimal() or "://" in value:
         return False
-    parts = re.split(r"[-_./:]", value)
-    long = any(len(part) >= 6 and _MIXED_PART.search(part) for part in parts)
-    return long or sum(_MIXED_TWICE.search(part) is not None for part in parts) >= 2
+    parts = _SEPARATOR.split(value)
+    for part in parts:
+        if len(part) >= 6 and _MIXED_PART.search(part):
+            return True
+    return len(parts) > 1 and sum(_MIXED_TWICE.search(part) is not None for part in parts) >= 2
 
 
 def is_drawn(value: str) -> bool:
     """Return whether a value looks like random characters, so that it is a secret whatever its name is."""
     if not _DRAWN.fullmatch(value) or not is_token(value) or not is_random(value) or sum(map(str.isdigit, value)) < 2:
         return False
-    return max(map(len, re.split(r"[-_./:]", value))) >= 8 and _bits(value) >= LEAST_DRAWN
+    return max(map(len, _SEPARATOR.split(value))) >= 8 and _bits(value) >= LEAST_DRAWN
 
 
 def _bits(value: str) -> float:
