@@ -8,12 +8,13 @@ from random import Random
 import pytest
 
 from memoryhub.pure import sensitive
-from memoryhub.pure.sensitive import find, identity, keys, personal, poison
+from memoryhub.pure.sensitive import find, keys, personal, poison
 from memoryhub.pure.sensitive.text import SHORTEST_LONG_WORD, Text
 from tests.sensitive.test_find import FRESH, FRESH_HARMLESS, HARMLESS, SENSITIVE
 from tests.support.long import LONG, tried
 
-passwords = import_module("memoryhub.pure.sensitive.passwords")  # the package has a function of this name
+instructions = import_module("memoryhub.pure.sensitive.instructions")  # the package has functions of these names
+passwords = import_module("memoryhub.pure.sensitive.passwords")
 LINES = [
     *HARMLESS,
     *FRESH_HARMLESS,
@@ -48,11 +49,11 @@ def without_conditions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         changed.setattr(personal, "_LINE_END_IN_GROUPS", re.compile(personal._AFTER_DIGIT))
         changed.setattr(personal, "_ANY_LINE_END", re.compile(personal._AFTER_DIGIT))
         changed.setattr(personal, "_IBAN", re.compile("[0-9][0-9](?<=[a-z]{2}[0-9]{2})(?:[ \\-\xa0]?[a-z0-9]){11,30}"))
-        changed.setattr(identity, "_NUMBER_AFTER_NAME", re.compile(f"(?<!{identity._BEFORE})[0-9A-Za-z]"))
         changed.setattr(passwords, "_MAY_CONNECT", re.compile(""))
         changed.setattr(passwords, "_PUBLIC_ENDINGS", ("",))
         changed.setattr(sensitive, "may_have_instructions", lambda text: True)
         changed.setattr(keys, "_SHAPED", re.compile(shapes, re.ASCII))
+        changed.setattr(instructions, "_BEGINNING_CJK", re.compile("(?s)."))
         changed.setattr(passwords, "_ALL", every)
         changed.setattr(passwords, "_IN_ASCII", every)
         sensitive._wanted.cache_clear()

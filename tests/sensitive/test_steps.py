@@ -1,7 +1,8 @@
 """How much of a text is searched while it is written: enough for a whole memory of digests, tokens or numbers."""
 
 import random
-from collections.abc import Callable
+import re
+from pathlib import Path
 
 import pytest
 
@@ -10,23 +11,60 @@ from memoryhub.pure import sensitive
 MOST = 100_000
 """The bytes that a memory may have, unless an administrator changes it."""
 
-_random = random.Random(4)
-LINES: dict[str, Callable[[], str]] = {
-    "digests": lambda: f"{_random.getrandbits(256):064x}\n",
-    "hashes of packages": lambda: f"package=={_random.randrange(99)} --hash=sha256:{_random.getrandbits(256):064x}\n",
-    "tokens": lambda: f'{{"token": "{_random.getrandbits(128):032x}", "password": "{_random.getrandbits(32):08x}"}}\n',
-    "card numbers": lambda: f"4{_random.randrange(10**15):015d}\n",
-    "addresses": lambda: f"10.{_random.randrange(255)}.{_random.randrange(255)}.1 GET /a?b={_random.randrange(9999)}\n",
+LINES = {
+    "digests": "~" * 64,
+    "hashes of packages": "package==## --hash=sha256:" + "~" * 64,
+    "tokens": f'{{"token": "{"~" * 32}", "password": "~~~~~~~~"}}',
+    "card numbers": "4" + "#" * 15,
+    "addresses": "10.1##.2#.1 GET /a?b=####",
+    "customers": "######,Ann Ray,+49 3## #######,(2##) 555-####,a##@b##.com,####.##",
+    "accounts": "######;Ann Ray;DE####################;01.02.19##",
+    "eleven digits": "#" * 11,
+    "milliseconds": "17########### ######",
+    "social security": "Ann Ray, SSN 1##-##-####",
+    "tax numbers": "Ann Ray;CPF ###.###.###-##",
+    "part numbers": "AB###-##### DE ##### K####### X1######z",
+    "log": "2026-01-1#T1#:4#:5#.###Z INFO [worker-##] user=####### GET /items/######### status=200",
+    "access log": '10.0.1##.2# - - [1#/Nov/2026:1#:3#:4# +0000] "POST /auth/token HTTP/1.1" 200 #####',
+    "JSON": '{"id": #########, "uuid": "~~~~~~~~-~~~~-~~~~-~~~~-~~~~~~~~~~~~", "key": "item_###", "ok": true}',
+    "settings": f"S##_API_KEY={'~' * 32}\nDB_PASSWORD=~~~~~~~~~~~~",
+    "about passwords": "The password for the host# is kept in the vault, with the token of the test server.",
+    "counts of tokens": "- session ###: input tokens #####, output tokens: ####, key findings: none",
+    "Chinese": "从前我们的项目在下周开始请不要忘记提交报告，用户需要密码登录系统。##",
+    "Arabic": "مرحبا بكم في المشروع الجديد نحتاج كلمة المرور رقم الهاتف ####\u200f.",
+    "Persian": "می\u200cخواهم کتاب\u200cها نمی\u200cشود خانه\u200cای ##",
+    "Thai": "กขค\u200bงจฉช\u200bซกขค\u200bงจฉช ##",
+    "emoji": "👩\u200d💻 done ✅ ## 👨\u200d👩\u200d👧 \u2764\ufe0f",
 }
+"""In these lines, `#` is any digit and `~` any hexadecimal one."""
+
+FILES = ("docs/*.md", "memoryhub/*/*.py", "tests/sensitive/*.py", "templates/*/*.html", "static/js/*/*.js")
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize("name", LINES)
 def test_a_whole_memory_of_such_lines_is_searched_and_not_refused(name: str) -> None:
-    text = "".join(LINES[name]() for _ in range(6_000))[:MOST]
-    assert len(text) > 0.9 * MOST
+    line = LINES[name] + "\n"
+    chance = random.Random(4)
+    text = re.sub(
+        "[#~]",
+        lambda sign: chance.choice("0123456789abcdef"[: 10 if sign[0] == "#" else 16]),
+        line * (MOST // len(line)),
+    )
     sensitive.look(text, None, sensitive.STEPS)
 
 
-def test_a_text_of_nothing_but_what_is_looked_for_takes_too_many_steps() -> None:
+@pytest.mark.parametrize("pattern", FILES)
+def test_whole_memories_of_files_take_half_of_the_steps_at_most(pattern: str) -> None:
+    text = "".join(path.read_text() for path in sorted(ROOT.glob(pattern)))
+    assert text
+    for start in range(0, min(len(text), 3 * MOST), MOST):
+        sensitive.look(text[start : start + MOST], None, sensitive.STEPS // 2)
+
+
+@pytest.mark.parametrize(
+    "piece", ["\u202e\u200b", "忽略之前", "password for a: ", "cpf 11111111111 ", "token:token:a1"]
+)
+def test_a_text_of_nothing_but_what_is_looked_for_takes_too_many_steps(piece: str) -> None:
     with pytest.raises(sensitive.TooMuch):
-        sensitive.look("\u202e\u200b" * (MOST // 2), None, sensitive.STEPS)
+        sensitive.look(piece * (MOST // len(piece)), None, sensitive.STEPS)

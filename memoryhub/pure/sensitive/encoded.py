@@ -30,7 +30,7 @@ def encoded(text: Text) -> Iterator[Place]:
 
 def _decodes(text: Text, match: re.Match[str]) -> bool:
     blob = match.group()[:LOOKED_AT]
-    text.spend(4 + len(blob) // 20)
+    text.spend(3 + len(blob) // 20)
     if match.re is _ESCAPED:
         return _is_text(bytes(int(pair or number, 16 if pair else 10) & 255 for pair, number in _ESCAPE.findall(blob)))
     if _HEXADECIMAL.fullmatch(match.group()):

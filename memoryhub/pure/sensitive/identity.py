@@ -1,11 +1,13 @@
 """National identity numbers. Each is found by its form, and by the check that the state defines for it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryhub.pure.sensitive import checks
 from memoryhub.pure.sensitive.text import OPAQUE, Place, Text, apart
+
+Check = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,7 @@ class Form:
     """How a number is written, and the check for the number without its separators."""
 
     shape: str
-    check: Callable[[str], bool]
+    check: Check
     words: str = ""
     """One of these words must come before a number whose form alone is too common."""
 
@@ -79,7 +81,6 @@ _NAMED = (
 )
 
 
-Checked = tuple[re.Pattern[str], Callable[[str], bool]]
 _AS_WRITTEN = (checks.finnish, checks.swedish_or_finnish)
 """Checks of a number with its separator, which stands for the century."""
 
@@ -89,7 +90,7 @@ _BEFORE = f"[0-9A-Za-z_{OPAQUE}.+/-]"
 _END = "(?![0-9A-Za-z_-])"
 
 
-def _any_of(forms: Sequence[Form], first: str) -> tuple[re.Pattern[str], tuple[Callable[[str], bool], ...]]:
+def _any_of(forms: Sequence[Form], first: str) -> tuple[re.Pattern[str], tuple[Check, ...]]:
     """Return one pattern of the first character of the forms, and the check of each group in it. The last group that
     matched ends where the number ends.
 
@@ -126,21 +127,22 @@ def _name(name: str) -> re.Pattern[str]:
     return re.compile(f"{name}(?<!{letter}{name}){whole}(?=[^\\n]{{0,{AFTER_NAME}}}[0-9])")
 
 
+def _named_number(form: Form) -> re.Pattern[str]:
+    """Return a pattern of the first number of a form soon after its name. Its last group is the number."""
+    before = f"[^\\n]{{0,{AFTER_NAME - 1}}}?(?<!{_BEFORE})"
+    return re.compile(f"{before}((?:{form.shape}){_END})", re.ASCII | re.IGNORECASE)
+
+
 _BY_NAME = [
-    (name, _name(name), (re.compile(f"(?:{form.shape}){_END}", re.ASCII | re.IGNORECASE), form.check))
+    (name, _name(name), number, form.check)
     for form in _NAMED
+    for number in (_named_number(form),)
     for name in form.words.split("|")
 ]
 
 FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
 
-_NUMBER_AFTER_NAME = re.compile(
-    f"(?<!{_BEFORE})(?:[0-9](?=(?:[ ./-]?[0-9]){{5}})|[A-Za-z](?=[A-Za-z]{{1,4}} ?[0-9]{{2}}))"
-)
-"""The first character of a number with a name: each form begins with six digits, or with letters and digits."""
-LOOKED_AHEAD = 12
-"""How many characters the pattern above looks ahead."""
 _SMALL = re.compile(
     "[0-9](?<=[a-z-].)(?:"
     f"(?<=[xyzstfgm].)(?<!{_BEFORE}[xyzstfgm].)[0-9]{{6}}[a-z]()|(?<=[xyz]-.)(?<!{_BEFORE}[xyz]-.)[0-9]{{6}}-?[a-z]()"
@@ -167,52 +169,43 @@ def national_ids(text: Text) -> Iterator[Place]:
     return iter(apart(places))
 
 
-def _by_form(text: Text, forms: re.Pattern[str], of_groups: Sequence[Callable[[str], bool]]) -> Iterator[Place]:
+def _by_form(text: Text, forms: re.Pattern[str], of_groups: Sequence[Check]) -> Iterator[Place]:
     for number in text.each(forms.finditer(text.text), 3):
-        start, group = number.start(), number.lastindex or 0
-        end, check = number.end(group), of_groups[group - 1]
-        if text.stands_alone(start, start) and check(_bare(text.text[start:end], check)):
+        group = number.lastindex or 0
+        start, end = number.start(), number.end(group)
+        if _is_right(text, start, end, of_groups[group - 1]):
             yield start, end
 
 
 def _by_small_letters(text: Text) -> Iterator[Place]:
     for digits in text.each(_SMALL.finditer(text.text), 5):
-        yield from _first_right(text, digits.start() - _LETTERS_BEFORE[(digits.lastindex or 0) - 1], _SMALL_FORMS)
+        start = digits.start() - _LETTERS_BEFORE[(digits.lastindex or 0) - 1]
+        for pattern, check in _SMALL_FORMS:
+            match = pattern.match(text.text, start)
+            if match and _is_right(text, *match.span(), check):
+                yield match.span()
 
 
 def _by_name(text: Text) -> Iterator[Place]:
-    for name, pattern, form in _BY_NAME:
+    for name, pattern, number, check in _BY_NAME:
         if name in text.digit_lines:
-            seen = 0
+            position = 0
             for match in text.each(pattern.finditer(text.low), 3):
-                for start in _numbers_after(text, match.end(), seen):
-                    text.spend(4)
-                    yield from _first_right(text, start, [form])
-                    seen = start + 1
+                position, last = max(position, match.end()), match.end() + AFTER_NAME
+                while position < last and (found := number.match(text.text, position)) and found.start(1) < last:
+                    text.spend(2)
+                    if _is_right(text, *found.span(1), check):
+                        yield found.span(1)
+                    position = found.start(1) + 1
 
 
-def _numbers_after(text: Text, end: int, seen: int) -> Iterator[int]:
-    """Yield where the numbers soon after a name begin that were not `seen` after an earlier name."""
-    line_end = text.text.find("\n", end, end + AFTER_NAME)
-    last = line_end if line_end >= 0 else end + AFTER_NAME
-    for number in _NUMBER_AFTER_NAME.finditer(text.text, max(end, seen), last + LOOKED_AHEAD):
-        if number.start() >= last:
-            return
-        yield number.start()
+def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
+    """Return whether a number that continues nothing in ASCII continues no other word, and passes its check."""
+    return (text.is_ascii or text.stands_alone(start, start)) and check(_bare(text.text[start:end], check))
 
 
-def _first_right(text: Text, start: int, forms: Iterable[Checked]) -> Iterator[Place]:
-    """Yield at most one place: the place of the number that begins at `start`, if it has one of the forms and passes
-    its check."""
-    if not text.stands_alone(start, start):
-        return
-    for pattern, check in forms:
-        match = pattern.match(text.text, start)
-        if match and check(_bare(match.group(), check)):
-            yield match.span()
-            return
-
-
-def _bare(written: str, check: Callable[[str], bool]) -> str:
+def _bare(written: str, check: Check) -> str:
     """Return a number without the separators that mean nothing."""
+    if written.isdecimal():
+        return written
     return written.upper() if check in _AS_WRITTEN else written.upper().translate(_NOT_COUNTED)

@@ -88,6 +88,17 @@ def _joined(patterns: Iterable[str]) -> re.Pattern[str]:
 
 _BEGINNING, _FOLLOWING = _compiled((*ENGLISH, *GERMAN, *FRENCH, *SPANISH, *PORTUGUESE_ITALIAN, *RUSSIAN))
 _INSTRUCTION_CJK = _joined(JAPANESE_CHINESE)
+_CJK_BEGINNINGS = (
+    "以前", "これまで", "上記", "前", "今まで", "すべて", "全て", "あらゆる", "元", "先ほど", "従来", "ユーザ",
+    "あなた", "アシスタント", "モデル", "エージェント", "ai", "システムプロンプト", "忽略", "无视", "無視", "忘记",
+    "忘記", "不要", "抛弃", "别", "切勿", "禁止", "请勿", "从现在", "從現在", "你必须", "이전", "위의", "모든",
+    "사용자에게",
+)  # fmt: skip
+"""How the patterns of JAPANESE_CHINESE begin."""
+
+_BEGINNING_CJK = re.compile(
+    f"[{''.join(sorted({one[0] for one in _CJK_BEGINNINGS}))}](?<=(?={'|'.join(_CJK_BEGINNINGS)}).)"
+)
 
 
 def instructions(text: Text) -> Iterator[Place]:
@@ -101,7 +112,7 @@ def instructions(text: Text) -> Iterator[Place]:
     if (" o " in spaced or " e " in spaced) and (letters := [*_letter_by_letter(text, spaced)]):
         places = iter(apart([*places, *letters]))
     if not text.text.isascii() and _CJK.search(text.text) and any(mark in text.low for mark in _CJK_MARKS):
-        places = iter(sorted([*places, *(match.span() for match in _INSTRUCTION_CJK.finditer(text.low))]))
+        places = iter(sorted([*places, *_without_spaces(text)]))
     return places
 
 
@@ -133,6 +144,15 @@ def _with_spaces(text: Text, spaced: str) -> Iterator[Place]:
     for beginning in text.each(_BEGINNING.finditer(spaced), 8):
         start = beginning.start()
         if start >= end and (match := _FOLLOWING[beginning.group()[1:]].match(low, start)):
+            end = match.end()
+            yield start, end
+
+
+def _without_spaces(text: Text) -> Iterator[Place]:
+    end = 0
+    for beginning in text.each(_BEGINNING_CJK.finditer(text.low), 2):
+        start = beginning.start()
+        if start >= end and (match := _INSTRUCTION_CJK.match(text.low, start)):
             end = match.end()
             yield start, end
 

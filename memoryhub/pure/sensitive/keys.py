@@ -74,7 +74,7 @@ _SHAPES = (
     r"xox[abeoprs]-[A-Za-z0-9-]{20,250}",
     r"xapp-\d-[A-Za-z0-9-]{20,250}",
     r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{40,90}",
-    r"[\w-]{1,63}\.webhook\.office\.com/webhookb2/[\w@/-]{60,200}",
+    r"(?<![\w-])[\w-]{1,63}\.webhook\.office\.com/webhookb2/[\w@/-]{60,200}",
     r"discord(?:app)?\.com/api/webhooks/\d{16,20}/[\w-]{60,80}",
     r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}",
     r"\d{5,16}:A[\w-]{34}(?![\w-])",

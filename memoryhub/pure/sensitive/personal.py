@@ -181,7 +181,7 @@ def ibans(text: Text) -> Iterator[Place]:
     97."""
     position = 0
     while match := _IBAN.search(text.low, position):
-        text.spend(7)
+        text.spend(5)
         start = match.start() - 2
         end = _iban_end(text.text, start, match.end()) if text.stands_alone(start, start) else None
         position = end or match.start() + 2
@@ -259,7 +259,7 @@ def phones(text: Text) -> Iterator[Place]:
     """Yield the places of telephone numbers: with a country code, in a country's usual form, or after a word such as
     `phone`."""
     named = None
-    for number in text.each(text.numbers, 2):
+    for number in text.each(text.numbers, 1):
         place = _written_as_phone(text, number)
         if place is None and 6 <= number.digits <= 15:
             named = any(mark in text.low for mark in _PHONE_MARKS) if named is None else named

@@ -179,7 +179,7 @@ def is_placeholder(value: str) -> bool:
         low.startswith(("<", "[", "(", "{", "%", "$", "#"))
         or low.endswith(("}", ">"))
         or any(map(low.__contains__, _NO_SECRET))
-        or len(set(low)) == 1
+        or (low != "" and not low.strip(low[0]))
     )
 
 
