@@ -146,11 +146,15 @@ def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpRespons
 
 
 def _room_page(request: Request, store: MemoryStore, memory: Memory, room: memories_conflict.Room) -> HttpResponse:
-    """Show the conflict page; it reveals the masked values of the other person's version, which is audited."""
+    """Show the conflict page; it reveals the masked values of the other person's version, and of the one from which the
+    edit went out, which is audited."""
     has_hidden = _has_hidden(str(room.form["text"].value() or ""))
-    if room.theirs is not None and masking.cover_of(store.id, memory.id):
+    cover = masking.cover_of(store.id, memory.id)
+    if room.opened is not None and masking.values_in(room.opened.content or "", cover):
+        findings.reveal(store.id, room.opened.pk, act(request))
+    if room.theirs is not None and cover:
         findings.reveal(store.id, room.theirs.pk, act(request))
-    shows_versions(request, store, [room.theirs])
+    shows_versions(request, store, [room.opened, room.theirs])
     shown = {"room": room, "form": room.form, "has_hidden": has_hidden}
     return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
 
