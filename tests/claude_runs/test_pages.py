@@ -1,6 +1,7 @@
 """The pages of Claude runs: who sees them, what the form asks for, and how a page follows a run."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.test import Client
 from memoryhub.actions.claude_runs import configuration, runs, work
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
-from memoryhub.actions.stores import delete
+from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.background.claude_runs.taking import Models
 from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, model, say
@@ -63,6 +65,18 @@ def test_the_form_starts_a_run_with_guidance_and_options(store: MemoryStore, ali
     )
     again = page(client, f"{home(store)}/new?like={run.pk}")
     assert "Answer the ticket." in again and 'value="2000"' in again
+
+
+def test_texts_that_come_while_a_run_is_followed_are_recorded(store: MemoryStore, alice: User) -> None:
+    """Also where only the newest events are asked for, as the open page does, or all of them in this way."""
+    stores.edit_store(store, replace(StoreSettings.of(store), records_views=True), **BY)
+    run = finished(store, alice)
+    client, recorded = signed_in(alice), AuditEntry.objects.of_chain(store.pk).of_command("view_text")
+    assert client.get(home(store, run) + f"?after=0&revision={run.revision}").status_code == 204
+    page(client, home(store, run) + f"?after={run.events}&revision=0")
+    assert not recorded.exists()
+    shown = page(client, home(store, run) + "?after=0&revision=0")
+    assert "/a.md" in shown and recorded.get().path == "/a.md"
 
 
 def test_others_find_nothing(store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User) -> None:

@@ -34,15 +34,12 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))
-    if after is None:
-        first = _number(request.GET.get("from"))
-        shown_from = max(0, run.events - rows.MOST) if first is None else first
-        shown = _context(request, store, run, shown_from)
-        shows_of_stores(request, rows.in_calls_of(shown["complete"], shown["growing"]))
-        return render(request, "claude_runs/run.html", shown)
-    if _number(request.GET.get("revision")) == run.revision:
+    if after is not None and _number(request.GET.get("revision")) == run.revision:
         return HttpResponse(status=204)
-    return render(request, "claude_runs/_live.html", _context(request, store, run, after))
+    first = _number(request.GET.get("from")) if after is None else after
+    shown = _context(request, store, run, max(0, run.events - rows.MOST) if first is None else first)
+    shows_of_stores(request, rows.in_calls_of(shown["complete"], shown["growing"]))
+    return render(request, "claude_runs/run.html" if after is None else "claude_runs/_live.html", shown)
 
 
 def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.guards.access import act, in_store, person, signed_in
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.tool_errors import why_not
-from memoryhub.web.findings.rows import items_of
+from memoryhub.web.findings.rows import in_rows, items_of
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
 
@@ -91,11 +92,13 @@ def _ask(request: Request, chosen: Sequence[str], note: str) -> HttpResponse:
         problem = _("The reason is too long. Use at most 1,000 characters.")
     elif request.POST.get("asked"):
         problem = _("Give a reason, so that others understand the decision later.")
+    items = items_of(chosen, person(request), timezone.now())
+    shows_of_stores(request, in_rows(items))
     return render(
         request,
         "findings/dismiss.html",
         {
-            "items": items_of(chosen, person(request), timezone.now()),
+            "items": items,
             "note": note,
             "problem": problem,
             "next": next_of(request, "findings"),

@@ -153,6 +153,8 @@ def item_of(request: Request, version: MemoryVersion) -> Item:
 
 def answer_of(request: Request, item: Item, **more: Any) -> HttpResponse:
     """Return what replaces an item on the page: the current item, or a line with the decision."""
+    if item.is_open:
+        shows_of_stores(request, in_diffs([item]))
     shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request, "review"), **more}
     return render(request, "review/_answer.html", shown)
 

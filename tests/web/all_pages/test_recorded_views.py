@@ -19,7 +19,7 @@ from memoryhub.actions.stores import copies, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.transfer import streaming
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, User
+from memoryhub.models import AuditEntry, Door, Finding, Memory, MemoryStore, User
 from tests.support.fixtures import BY, signed_in
 from tests.web.erasure.erasing import find
 from tests.web.erasure.test_collected import archive, rows
@@ -155,6 +155,35 @@ def test_forms_that_show_texts_are_recorded_and_acts_that_show_none_are_not(memo
     assert [told(entry)["page"] for entry in recorded(memory.store_id)] == ["erase", "try_call"]
     client.post(at("rename_memory", memory), {"new_path": "/visits.md", "note": ""})
     assert len(recorded(memory.store_id)) == 2
+
+
+def test_what_replaces_an_item_of_the_inbox_is_recorded_also_without_its_page(memory: Memory, alice: User) -> None:
+    """Each of these requests answers with the changes of the version, whether or not the inbox is open."""
+    client, htmx, where = signed_in(alice), {"HX-Request": "true"}, f"/stores/{memory.store_id}/review"
+    version = str(memory.head_id)
+    forms = [
+        ("claim", f"{where}/claim", {"refresh": "1"}), ("assign", f"{where}/assign", {"who": "me"}),
+        ("decide", where, {"decision": "flag", "note": "Is it true?"}), ("decide", where, {"decision": "unflag"}),
+    ]  # fmt: skip
+    for number, (name, address, form) in enumerate(forms):
+        assert "Quellenberg" in text(client.post(address, form | {"version": version}, headers=htmx)), form
+        entries = recorded(memory.store_id)
+        assert told(entries[-1])["page"] == name and version in told(entries[-1])["versions"]
+        assert len(entries) == min(number, 2) + 1
+    done = client.post(where, {"version": version, "decision": "approve", "earlier": "1"}, headers=htmx)
+    assert "Quellenberg" not in text(done) and len(recorded(memory.store_id)) == 3
+    seq = AuditEntry.objects.of_chain(memory.store_id).of_command("approve").get().seq
+    assert "Quellenberg" in text(client.post(f"{where}/{seq}/undo", {"version": version}, headers=htmx))
+    assert [told(entry)["page"] for entry in recorded(memory.store_id)][3:] == ["undo_decision"]
+
+
+def test_the_form_that_asks_why_findings_are_dismissed_is_recorded(memory: Memory, key: str, alice: User) -> None:
+    Caller(memory.store, key, at=timezone.now()).create("/bank.md", "Quellenberg pays with 4111 1111 1111 1111\n")
+    one = Finding.objects.get(store=memory.store_id)
+    answer = signed_in(alice).post("/findings/decide", {"one": f"dismiss:{one.pk}"})
+    assert "Quellenberg" in text(answer)
+    (entry,) = recorded(memory.store_id)
+    assert told(entry) == {"page": "decide_all_findings", "memories": [one.memory_id], "versions": [one.version_id]}
 
 
 def test_what_somebody_reads_of_a_copy_is_in_the_audit_of_the_original(memory: Memory, bob: User) -> None:
