@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.findings.findings import NeedsReason
-from memoryhub.models import AuditEntry, Key, MemoryStore, Role
+from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Role
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure.text import keeping
 from memoryhub.pure.text.visible import without_hidden
@@ -53,8 +53,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             result = _result(request, store, form, keys, is_done=is_done)
         except NeedsReason as needed:
             ask_reason(form, needed)
-    if result and result.memory:
-        shows(request, store, [(result.memory, None)])
+    if result and result.memory and not result.is_kept_back:
+        shows(request, store, Memory.objects.among(store.pk, [result.memory]).values_list("pk", "head_id"))
     return _page(request, store, form, result=result, is_done=is_done)
 
 

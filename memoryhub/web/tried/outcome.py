@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +26,7 @@ from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.names import names_in
 from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common.texts import masking
+from memoryhub.web.common.versions import text_before, text_of
 
 MOST_VERSIONS = 100
 TOOL_USE = "toolu_"
@@ -33,10 +34,14 @@ TOOL_USE = "toolu_"
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A change that would become a part of a proposal, with its diff (None: the text stays, or there was no room)."""
+    """A change that would become a part of a proposal, with its diff (None: the text stays, or there was no room).
+
+    `has_pieces`: it has a part of a value that pages mask, and would not mask there.
+    """
 
     change: ProposedChange
     diff: Diff | None
+    has_pieces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class Outcome:
 
     `block` is the tool_result as JSON. `entry` is its audit entry, in `words` and with the recorded `call`; None if it
     has none. Values are masked as on every page; `masked` says that some are. `memory` is the id of the memory that the
-    call concerned.
+    call concerned. `is_kept_back`: the answer and the changes are not shown, since a part of such a value is in them.
     """
 
     text: str = ""
@@ -60,6 +65,7 @@ class Outcome:
     more_changes: bool = False
     proposed: Sequence[Proposed] = field(default=())
     memory: str | None = None
+    is_kept_back: bool = False
 
     @property
     def block(self) -> str:
@@ -82,7 +88,7 @@ def tried_as_key(store: MemoryStore, key: Key, input: Mapping[str, Any], at: dat
             return _refused(Problem.not_run(error))
         entry = AuditEntry.objects.of_chain(store.pk).newest().first()
         assert entry is not None  # the call has just written it
-        return _of_call(entry, result.content, result.is_error)
+        return _without_pieces(_of_call(entry, result.content, result.is_error))
 
 
 def _refused(problem: Problem) -> Outcome:
@@ -101,7 +107,15 @@ def _of_call(entry: AuditEntry, answer: str, is_error: bool) -> Outcome:
 def tried_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, override: str | None) -> Outcome:
     """Do what `done_as_person` does, without effect."""
     with without_effect():
-        return done_as_person(store, input, act, override)
+        return _without_pieces(done_as_person(store, input, act, override))
+
+
+def _without_pieces(tried: Outcome) -> Outcome:
+    """Return the outcome of a try without its texts if the call would change a masked value and leave a part of it: a
+    try reveals nothing, since nothing records it."""
+    if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
+        return tried
+    return replace(tried, text="", changes=(), proposed=(), is_kept_back=True)
 
 
 def done_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, override: str | None) -> Outcome:
@@ -117,6 +131,12 @@ def done_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, overr
         return Outcome(text, masked=text != answer, memory=record.memory)
     entry = AuditEntry.objects.of_chain(store.pk).of_seqs([done.seq]).get()
     return _with_entry(entry, text, False, masked=text != answer)
+
+
+def _has_pieces(change: Change) -> bool:
+    old, new = text_before(change.before, change.version), text_of(change.version)
+    cover = masking.cover_of(change.version.store_id, change.version.memory_id)
+    return old is not None and new is not None and masking.leaves_pieces(old, new, cover)
 
 
 def _masked(store: MemoryStore, record: Record) -> str:
@@ -166,5 +186,6 @@ def _proposed(entry: AuditEntry) -> list[Proposed]:
     for change in changes:
         old = contents.get(texts.get(change.memory or "") or "", "")
         cover, new = covers.get(change.memory or "", masking.NOTHING), change.content
-        made.append(Proposed(change, None if new is None else masking.opened(work, old, new, cover)))
+        diff = None if new is None else masking.opened(work, old, new, cover)
+        made.append(Proposed(change, diff, new is not None and masking.leaves_pieces(old, new, cover)))
     return made

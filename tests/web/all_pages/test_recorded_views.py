@@ -153,6 +153,7 @@ def test_forms_that_show_texts_are_recorded_and_acts_that_show_none_are_not(memo
     tried = {"command": "view", "path": "/memories/visit.md", "who": ""}
     assert "will pay" in text(client.post(f"/stores/{memory.store_id}/try", tried))
     assert [told(entry)["page"] for entry in recorded(memory.store_id)] == ["erase", "try_call"]
+    assert recorded(memory.store_id)[1].version == memory.head_id
     client.post(at("rename_memory", memory), {"new_path": "/visits.md", "note": ""})
     assert len(recorded(memory.store_id)) == 2
 

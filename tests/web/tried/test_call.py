@@ -194,6 +194,24 @@ def test_values_with_a_finding_are_masked_and_flagged_text_needs_a_reason(hub: H
     assert contents(hub.store)["/memories/b.md"] == CARD
 
 
+@pytest.mark.parametrize("effect", [Effect.ALLOW, Effect.PROPOSE])
+def test_a_try_that_would_leave_a_part_of_a_masked_value_shows_no_text(hub: Hub, alice: User, effect: Effect) -> None:
+    """A value with a letter in it is no value any more, so that no page would mask the rest; and no try is recorded."""
+    hub.call(command="create", path="/memories/acme.md", file_text=f"Acme\nPays by card {CARD} in May.\nEnd\n")
+    set_rules(hub.store, PathRule(effect))
+    client, edit = signed_in(alice), {"command": "str_replace", "path": "/memories/acme.md"}
+    forms = ({"old_str": "card 4", "new_str": "card x4"}, {"old_str": " in May", "new_str": "0 in May"})
+    for who in ("", key_of(hub).pk):
+        for form in forms:
+            text = trying(client, hub.store, **edit, **form, who=who).content.decode()
+            assert "1111" not in text and "not shown: a try is not recorded" in text, (who, form)
+        whole = trying(client, hub.store, **edit, old_str="End", new_str="The end", who=who).content.decode()
+        assert "1111" not in whole and "The end" in whole and "a try is not recorded" not in whole
+        without = trying(client, hub.store, **edit, old_str=f" {CARD}", new_str="", who=who).content.decode()
+        assert "Pays by card in May." in without and "a try is not recorded" not in without
+    assert not AuditEntry.objects.of_chain(hub.store.pk).of_command("reveal").exists()
+
+
 def test_only_curators_may_try(hub: Hub, alice: User, bob: User, charlie: User) -> None:
     address, fields = f"/stores/{hub.store.id}/try", {"command": "view", "path": "/memories"}
     for person, status in ((alice, 200), (bob, 403), (charlie, 404)):

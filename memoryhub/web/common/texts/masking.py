@@ -95,6 +95,25 @@ def masked(text: str, cover: Cover) -> str:
     return sensitive.mask(text, values_in(text, cover)) if cover.masked else text
 
 
+def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
+    """Return whether an edit of a memory's text leaves a part of a masked value that pages would not mask any more."""
+    values, left = values_in(old, cover), Counter(new[span.start : span.end] for span in values_in(new, cover))
+    first = _common(old, new) if values else 0
+    last = len(old) - _common(old[first:][::-1], new[first:][::-1])
+    for start, end, _kind in values:
+        value = old[start:end]
+        if not left[value] and (start < first or end > last):
+            return True
+        left[value] -= 1
+    return False
+
+
+def _common(one: str, other: str) -> int:
+    """Return with how many characters both texts begin."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A text with its values masked (None if there is no text).
