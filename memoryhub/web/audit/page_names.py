@@ -3,8 +3,8 @@
 from django.utils.translation import gettext_lazy as _
 
 _NAMES = {
-    "assign": _("Review"), "blame": _("Blame"), "changes": _("Changes"), "claim": _("Review"),
-    "claude_run": _("Claude run"), "comment": _("Comment"), "compare": _("Compare"),
+    "answer_comment": _("Comment"), "assign": _("Review"), "blame": _("Blame"), "changes": _("Changes"),
+    "claim": _("Review"), "claude_run": _("Claude run"), "comment": _("Comment"), "compare": _("Compare"),
     "compare_claude_runs": _("Claude runs"), "decide": _("Review"), "decide_all_findings": _("Findings"),
     "decide_findings": _("Findings"), "edit_memory": _("Edit"), "entry": _("Audit entry"), "erase": _("Erase"),
     "findings": _("Findings"), "import_item": _("Import"), "memory": _("Memory"), "moment_memory": _("At a moment"),

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryQuerySet
 from memoryhub.web.audit import filters as audit
@@ -124,7 +124,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
         shown = _marked(found(store, wanted_of(typed, store), before))
     except Malformed as malformed:
         problem = str(malformed)
-    shows(request, store, [(row.memory.pk, None) for row in shown.rows if row.line])
+    lines = {row.memory.pk: row.memory.text_id for row in shown.rows if row.line}
+    versions = MemoryVersion.objects.filter(store=store, memory_id__in=lines, text_id__in=set(lines.values()))
+    shows(request, store, versions.values_list("memory_id", "pk") if lines else ())
     return render(
         request,
         "memories/trash/page.html",

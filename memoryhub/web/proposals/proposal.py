@@ -268,7 +268,7 @@ def _rows(
     request: Request, store: MemoryStore, plan: Plan, heading: Heading, given: Given
 ) -> tuple[preview.Preview, list[Row]]:
     found, rows = preview.shown(store, plan, heading.outlines, given, request.GET, request.path)
-    shows(request, store, in_diffs(row.row for row in rows))
+    shows(request, store, in_diffs(store.pk, (row.row for row in rows)))
     return found, rows
 
 

@@ -83,7 +83,7 @@ def _page(
     found = Proposal.objects.of_store(store.pk).of_state(ProposalState.OPEN).filter(number__in=numbers)
     rows = rows_of(list(found.order_by("number")), person(request))
     shown: Outlook = outlook(store, rows)
-    shows(request, store, in_diffs(change.row for one in shown.merged for change in one.changes))
+    shows(request, store, in_diffs(store.pk, (change.row for one in shown.merged for change in one.changes)))
     return render(
         request,
         "proposals/together.html",

@@ -49,7 +49,8 @@ class Answer:
 class Replayed:
     """A recorded call and its answers then and now. `now` is None if it was not replayed; `skipped` says why.
 
-    `reasons` say why the answers differ; `diff` compares them.
+    `reasons` say why the answers differ; `diff` compares them. `memory` is the id of the memory that the call concerned
+    now.
     """
 
     entry: AuditEntry
@@ -59,6 +60,7 @@ class Replayed:
     skipped: str = ""
     reasons: Sequence[Reason] = ()
     diff: Diff | None = None
+    memory: str | None = None
 
     @property
     def differs(self) -> bool:
@@ -160,12 +162,14 @@ class _Run:
         answer = answer_of(new, Entries([new]))
         now = Answer(answer.text if answer else "", not new.ok)
         if then is None or shown is None or shown.removed or (shown.redacted and not shown.fits):
-            return Replayed(entry, call, None, now, skipped=_("The answer that it had was removed or redacted."))
+            why = _("The answer that it had was removed or redacted.")
+            return Replayed(entry, call, None, now, skipped=why, memory=new.memory)
         before, after = calls.answer_of(entry.chain, entry.seq)[1], calls.answer_of(new.chain, new.seq)[1]
         if entry.ok == new.ok and _comparable(before) == _comparable(after):
-            return Replayed(entry, call, then, now)
+            return Replayed(entry, call, then, now, memory=new.memory)
         reasons = self._reasons.of(entry, before, new, after)
-        return Replayed(entry, call, then, now, reasons=reasons, diff=diffs.compare(then.text, now.text))
+        diff = diffs.compare(then.text, now.text)
+        return Replayed(entry, call, then, now, reasons=reasons, diff=diff, memory=new.memory)
 
 
 def _comparable(answer: str) -> str:

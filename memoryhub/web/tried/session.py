@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.core.plans import TooMuch
-from memoryhub.models import AuditEntry, Key, MemoryStore, Role, Session
+from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, Role, Session
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
@@ -38,6 +38,8 @@ def page(request: Request, store: MemoryStore, session_id: str) -> HttpResponse:
         try:
             shown["replay"] = replayed = replay(store, session, start, timezone.now(), is_past=moment == PAST)
             shows(request, store, [(one.entry.memory, one.entry.version) for one in replayed.calls if one.entry.memory])
+            now = Memory.objects.among(store.pk, {one.memory for one in replayed.calls if one.memory})
+            shows(request, store, now.values_list("pk", "head_id"))
         except TooMuch as error:
             shown["problem"] = _too_much(error)
         except ToolError as error:

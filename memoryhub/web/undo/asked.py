@@ -76,7 +76,7 @@ def to_flag_words(count: int) -> str:
 def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may_apply: bool) -> dict[str, Any]:
     """Return the part of a page's context that `undo/_changes.html` and `undo/_summary.html` show."""
     preview = rows.preview(store, plan, asked.given, rows.Wanted.of(request.GET))
-    shows(request, store, rows.in_diffs(preview.whole))
+    shows(request, store, rows.in_diffs(store.pk, preview.whole))
     chosen = {change.memory: change.chosen(asked.given.choice(change)) for change in plan.changes}
     spread = asked.spread if asked.spread and asked.spread.readers else None
     return {

@@ -184,11 +184,18 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
     )
 
 
-def in_diffs(found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
-    """Yield the memories of which rows show texts, with their newest versions."""
-    for row in found:
-        if row.change.number and (row.diff or row.before_diff):
-            yield row.change.memory, row.change.head
+def in_diffs(store_id: str, found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
+    """Yield (memory, version) of the newest versions of which rows show texts, and of the older ones with the texts to
+    which the memories would return."""
+    rows = [row for row in found if row.change.number and (row.diff or row.before_diff)]
+    yield from ((row.change.memory, row.change.head) for row in rows)
+    states = ((row.change.memory, state) for row in rows for state in (row.change.then, row.change.before))
+    wanted = {(memory, state.sha256) for memory, state in states if state is not None and state.is_there}
+    versions = MemoryVersion.objects.filter(store_id=store_id, text__isnull=False)
+    same = versions.filter(memory_id__in={memory for memory, _ in wanted}, sha256__in={one for _, one in wanted})
+    for memory, version, sha256 in same.values_list("memory_id", "pk", "sha256") if wanted else ():
+        if (memory, sha256) in wanted:
+            yield memory, version
 
 
 class _Diffs:

@@ -19,7 +19,7 @@ from memoryhub.actions.stores import copies, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.transfer import streaming
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, Door, Finding, Memory, MemoryStore, User
+from memoryhub.models import AuditEntry, Door, Finding, Memory, MemoryStore, MemoryVersion, Session, User
 from tests.support.fixtures import BY, signed_in
 from tests.web.erasure.erasing import find
 from tests.web.erasure.test_collected import archive, rows
@@ -156,6 +156,35 @@ def test_forms_that_show_texts_are_recorded_and_acts_that_show_none_are_not(memo
     assert recorded(memory.store_id)[1].version == memory.head_id
     client.post(at("rename_memory", memory), {"new_path": "/visits.md", "note": ""})
     assert len(recorded(memory.store_id)) == 2
+
+
+def test_a_replay_is_recorded_with_what_its_answers_show_now(memory: Memory, key: str, alice: User) -> None:
+    """A view that was refused then shows a text now, if somebody has written one there."""
+    at = timezone.now() - timedelta(minutes=30)
+    Caller(memory.store, key, session="early", at=at).call("view", path="/memories/late.md")
+    late = Caller(memory.store, key, session="late", at=at).create("/late.md", "Quellenberg is late\n")
+    early = Session.objects.get(name="early")
+    where = f"/stores/{memory.store_id}/sessions/{early.pk}/replay"
+    assert "Quellenberg is late" in text(signed_in(alice).post(where, {"moment": "now"}))
+    (entry,) = recorded(memory.store_id)
+    assert (entry.memory, entry.version) == (late.pk, late.head_id)
+
+
+def test_a_preview_names_also_the_older_version_to_which_it_would_return(memory: Memory, alice: User) -> None:
+    client, first = signed_in(alice), MemoryVersion.objects.get(memory=memory, number=1)
+    readers = at("readers", memory, "?version=1")
+    assert "No page of the hub is recorded to have shown it to anyone" in text(client.get(readers))
+    undo = reverse("undo_version", args=[memory.store_id, memory.head_id])
+    assert "and paid" in text(client.get(undo))
+    assert set(told(recorded(memory.store_id)[-1])["versions"]) == {first.pk, memory.head_id}
+    assert "opened a page that shows text of" in text(client.get(readers))
+
+
+def test_the_trash_names_the_versions_of_which_it_shows_the_first_line(memory: Memory, key: str, alice: User) -> None:
+    Caller(memory.store, key, at=timezone.now() - timedelta(minutes=5)).delete("/visit.md")
+    assert "Quellenberg came" in text(signed_in(alice).get(reverse("trash", args=[memory.store_id])))
+    (entry,) = recorded(memory.store_id)
+    assert (entry.memory, entry.version) == (memory.pk, memory.head_id)
 
 
 def test_what_replaces_an_item_of_the_inbox_is_recorded_also_without_its_page(memory: Memory, alice: User) -> None:
