@@ -56,7 +56,9 @@ def test_a_version_is_told_by_what_it_did() -> None:
         (Made("v", "m", 2, "modified", moved=True, rewritten=False), ["memory.renamed"]),
         (Made("v", "m", 2, "modified", moved=True), ["memory.modified", "memory.renamed"]),
         (Made("v", "m", 2, "modified", rewritten=False), ["memory.modified"]),
-        (Made("v", "m", 3, "deleted", needs_review=True), ["memory.deleted"]),
+        (Made("v", "m", 3, "deleted", needs_review=True), ["memory.deleted", "review.needed"]),
+        (Made("v", "m", 3, "modified", brought=True), ["memory.created"]),
+        (Made("v", "m", 3, "deleted", brought=True), ["memory.created", "memory.deleted"]),
     ]
     for made, expected in cases:
         assert names(entry("rename", made=[made])) == expected, made

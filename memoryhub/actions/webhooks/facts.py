@@ -10,7 +10,17 @@ from django.db.models.functions import Substr
 
 from memoryhub.actions.core.audit import commands
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.models import AuditEntry, Decision, Finding, MemoryVersion, Proposal, ProposedChange, Review, ReviewState
+from memoryhub.models import (
+    AuditEntry,
+    Decision,
+    Finding,
+    FindingState,
+    MemoryVersion,
+    Proposal,
+    ProposedChange,
+    Review,
+    ReviewState,
+)
 from memoryhub.pure.protocol import results
 from memoryhub.pure.webhook_rules import events as webhook_events
 from memoryhub.pure.webhook_rules.events import Entry, Found, Made
@@ -20,9 +30,11 @@ _TELLING = [
     *commands.FURTHER_EVENTS,
 ]
 
-_ENDING = {command for command, event in commands.EVENTS.items() if event in webhook_events.GROUPS["proposal"]}
+_ABOUT_PROPOSALS = {
+    command: event for command, event in commands.EVENTS.items() if event in webhook_events.GROUPS["proposal"]
+}
 
-_OPENED = "proposal.opened"
+_OPENED, _WITHDRAWN = "proposal.opened", "proposal.withdrawn"
 
 _PROPOSED = f'"{results.PROPOSED}'
 """How the answer of a call begins that became part of a proposal, as an entry keeps it."""
@@ -64,7 +76,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
     inputs = {row[0]: _told(row[-1]) for row in rows if row[-1] is not None}
     further = {row[0]: _further(chain, row[0], row[5], inputs.get(row[0])) for row in rows}
     memories = _memories(chain, inputs, further)
-    ended = _ended(chain, {row[0]: inputs[row[0]] for row in rows if row[5] in _ENDING and row[0] in inputs})
+    proposals = _proposals(chain, {row[0]: row[5] for row in rows if row[5] in _ABOUT_PROPOSALS}, inputs)
     for seq, at, kind, actor, session, command, memory, version, _ in rows:
         details = inputs.get(seq)
         named = [(memories[one], one) for one in _named(details) if one in memories]
@@ -83,7 +95,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
             named,
             findings.get(seq, ()),
             {event: [(memories[one], one) for one in ids if one in memories] for event, ids in further[seq].items()},
-            ended.get(seq),
+            proposals.get(seq, ()),
         )
 
 
@@ -99,45 +111,57 @@ def _opening(chain: str, after: int, end: int) -> list[Entry]:
     opened: Any = Proposal.objects.of_store(chain).filter(number__in=set(numbers.values()))
     opened = set(opened.annotate(first=Subquery(first[:1])).values_list("first", "number"))
     return [
-        Entry(chain, seq, at, kind, actor, session, _OPENED, proposal=(numbers[seq], "open"))
+        Entry(chain, seq, at, kind, actor, session, _OPENED, proposals=[(_OPENED, numbers[seq], "open")])
         for seq, at, kind, actor, session, _ in rows
         if (seq, numbers.get(seq)) in opened
     ]
 
 
-def _ended(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[int, tuple[int, str]]:
-    """Return {seq: (number, state)} of the proposals that these entries decided about or withdrew."""
-    numbers = {details["number"] for details in inputs.values() if isinstance(details.get("number"), int)}
-    if not numbers:
-        return {}
-    found = Proposal.objects.of_store(chain).filter(number__in=numbers, seq__in=inputs)
-    return {seq or 0: (number, state) for seq, number, state in found.values_list("seq", "number", "state")}
+def _proposals(
+    chain: str, acts: Mapping[int, str], inputs: Mapping[int, Mapping[str, Any]]
+) -> dict[int, list[tuple[str, int, str]]]:
+    """Return {seq: (event, number, state) of the proposals that the act opened or ended}. `acts` is {seq: command}."""
+    told: dict[int, list[tuple[str, int, str]]] = {}
+    ended = Proposal.objects.of_store(chain).filter(seq__in=acts).order_by("number") if acts else ()
+    for proposal in ended:
+        seq = proposal.seq or 0
+        event = _ABOUT_PROPOSALS[acts[seq]]
+        told.setdefault(seq, []).append((_WITHDRAWN if event == _OPENED else event, proposal.number, proposal.state))
+    for seq, command in acts.items():
+        number = inputs.get(seq, {}).get("number")
+        if _ABOUT_PROPOSALS[command] == _OPENED and isinstance(number, int):
+            told.setdefault(seq, []).append((_OPENED, number, "open"))
+    return told
 
 
 def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
-    """Return {seq: the versions that the entry made}. Each one is compared with its previous version."""
+    """Return {seq: the versions that the entry made}. Each one is compared with its previous version. Of a memory that
+    an import brought with its history, it is the newest one."""
     before = MemoryVersion.objects.filter(
         store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
     )
-    rows: Any = MemoryVersion.objects.filter(store_id=chain).between(after, end).order_by("seq", "id")
+    rows: Any = MemoryVersion.objects.filter(store_id=chain).between(after, end).order_by("seq", "number", "id")
     rows = rows.annotate(old_path=Subquery(before.values("path")[:1]), old=Subquery(before.values("sha256")[:1]))
-    made: dict[int, list[Made]] = {}
+    made: dict[int, dict[str, Made]] = {}
     for row in rows.values_list(
         "seq", "id", "memory_id", "number", "operation", "path", "sha256", "review_state", "old_path", "old"
     ):
         seq, id, memory, number, operation, path, sha256, state, old_path, old = row
         moved = None not in (path, old_path) and path != old_path
         needs_review = state in ReviewState.values
-        made.setdefault(seq, []).append(Made(id, memory, number, operation, moved, sha256 != old, needs_review))
-    return made
+        of_entry = made.setdefault(seq, {})
+        is_further = memory in of_entry
+        of_entry[memory] = Made(id, memory, number, operation, moved, sha256 != old, needs_review, is_further)
+    return {seq: list(of_entry.values()) for seq, of_entry in made.items()}
 
 
 def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
-    """Return {seq: the findings of the entry}."""
+    """Return {seq: the findings that the entry opened}. One that a person dismissed with the act is left out."""
     memories = {made.memory for listed in versions.values() for made in listed}
     found: dict[int, list[Found]] = {}
     for part in in_parts(sorted(memories)):
         rows = Finding.objects.of_store(chain).filter(memory_id__in=part, seq__gt=after, seq__lte=end).order_by("id")
+        rows = rows.exclude(state=FindingState.DISMISSED, decided_seq=F("seq"))
         for id, memory, version, kind, seq in rows.values_list("id", "memory_id", "version_id", "kind", "seq"):
             found.setdefault(seq or 0, []).append(Found(id, memory, version, kind))
     return found

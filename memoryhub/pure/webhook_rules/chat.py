@@ -37,7 +37,7 @@ WORDS: Mapping[str, str] = {
     "memory.restored": _("A memory came back from the trash"),
     "memory.purged": _("A memory was removed permanently"),
     "memory_version.redacted": _("The text of a version was redacted or erased"),
-    "review.needed": _("An agent wrote something that awaits review"),
+    "review.needed": _("A change by an agent awaits review"),
     "review.approved": _("Versions were approved"),
     "review.reverted": _("Versions were reverted"),
     "review.flagged": _("Memories were flagged"),

@@ -6,6 +6,7 @@ becomes one event, with at most LISTED memories. A longer list continues in furt
 
 import hmac
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -52,7 +53,10 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory version that an entry made. `moved` and `rewritten` say what differs from the version before."""
+    """A memory version that an entry made. `moved` and `rewritten` say what differs from the version before.
+
+    `brought` means that it is the newest of several versions with which an import brought the memory.
+    """
 
     id: str
     memory: str
@@ -61,6 +65,7 @@ class Made:
     moved: bool = False
     rewritten: bool = True
     needs_review: bool = False
+    brought: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +84,8 @@ class Entry:
 
     `event` is the event of the entry's command (None: it has none); changes to memories have events of their own.
     `told` is the entry's input, and `named` are the (memory, version) pairs in it. `also` has the further events of an
-    act that decided about versions beside its main effect, each with its pairs. `proposal` is the number and the state
-    of the proposal that the call opened, or that the act ended.
+    act that decided about versions beside its main effect, each with its pairs. `proposals` has the event, the number
+    and the state of each proposal that the call or the act opened or ended.
     """
 
     chain: str
@@ -97,7 +102,7 @@ class Entry:
     named: Sequence[tuple[str, str]] = ()
     found: Sequence[Found] = ()
     also: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    proposal: tuple[int, str] | None = None
+    proposals: Sequence[tuple[str, int, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +126,11 @@ def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
         data = official if entry.event in OFFICIAL else official | _who(entry)
         yield hub.event(entry.chain, entry.seq, entry.at, entry.event, data)
-    if entry.proposal and entry.event in GROUPS["proposal"]:
-        number, state = entry.proposal
+    told = Counter[str]()
+    for name, number, state in entry.proposals:
         data = hub.place(entry.chain) | _who(entry) | {"proposal": {"number": number, "state": state}}
-        yield hub.event(entry.chain, entry.seq, entry.at, entry.event, data)
+        yield hub.event(entry.chain, entry.seq, entry.at, name, data, told[name])
+        told[name] += 1
     for name, listed in _lists(entry):
         parts = [listed[at : at + LISTED] for at in range(0, len(listed), LISTED)] or [[]]
         for number, part in enumerate(parts):
@@ -207,9 +213,11 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
 
 def _changes(made: Made) -> list[str]:
     """Return the names of the events for one version. A version that moved a memory and changed its text has two."""
-    if made.operation == "deleted":
-        return ["memory.deleted"]
-    if made.operation == "created":
+    if made.brought:
+        names = ["memory.created", "memory.deleted"] if made.operation == "deleted" else ["memory.created"]
+    elif made.operation == "deleted":
+        names = ["memory.deleted"]
+    elif made.operation == "created":
         names = ["memory.created" if made.number == 1 else "memory.restored"]
     else:
         names = ["memory.modified"] if made.rewritten or not made.moved else []

@@ -36,7 +36,10 @@ _ALL = (
         did=_("searched"),
     ),
     Command("history", _("viewed the history of %(path)s"), by_agents=True, did=_("viewed the history")),
-    Command("edit", _("edited %(path)s"), _("tried to edit %(path)s"), did=_("edited")),
+    Command(
+        "edit", _("edited %(path)s"), _("tried to edit %(path)s"), also={"reviewed": "review.approved"},
+        did=_("edited"),
+    ),
     Command(
         "take_out", (_("took a line out of %(path)s: %(kinds)s"), _("took a line out of %(path)s")), "",
         lambda n: ngettext(
@@ -106,7 +109,7 @@ _ALL = (
     Command("stop_claude_run", _("stopped the Claude run %(run)s"), did=_("stopped a Claude run")),
     Command(
         "propose_claude_run", _("proposed what the Claude run %(run)s made of a copy, as #%(number)s"),
-        by_agents=True, did=_("proposed what a Claude run made of a copy"),
+        by_agents=True, event="proposal.opened", did=_("proposed what a Claude run made of a copy"),
     ),
     Command("archive_dream", _("archived the dream %(run)s"), did=_("archived a dream")),
     Command("keep_dream", _("made what the dream %(run)s made of a copy the memory store “%(name)s”"),
@@ -151,7 +154,7 @@ _ALL = (
         ),
         counts="versions", did=_("removed the flag"),
     ),
-    Command("reopen", _("undid the decision of entry %(entry)s")),
+    Command("reopen", _("undid the decision of entry %(entry)s"), event="review.needed"),
     Command(
         "assign",
         (_("assigned the review of %(path)s to %(person)s"), _("took the review of %(path)s from %(before)s")),
@@ -220,7 +223,10 @@ _ALL = (
         ),
         "versions", did=_("imported"),
     ),
-    Command("import_proposal", _("imported the open proposal #%(number)s"), did=_("imported a proposal")),
+    Command(
+        "import_proposal", _("imported the open proposal #%(number)s"), event="proposal.opened",
+        did=_("imported a proposal"),
+    ),
     Command(
         "import_decision", _("imported proposal #%(number)s with the decision about it"),
         did=_("imported a decided proposal"),
