@@ -50,6 +50,17 @@ def test_only_an_admin_is_offered_to_erase_everywhere(caller: Caller, curator: U
         assert (client.get(reverse("erase_everywhere")).status_code == 200) is offered
 
 
+def test_only_an_admin_is_offered_to_redact_the_version(caller: Caller, curator: User, alice: User) -> None:
+    with_card(caller)
+    first = finding(caller.store).version_id
+    caller.replace("/customers/acme.md", CARD, "of the bank")
+    for person, offered in ((curator, False), (alice, True)):
+        page = signed_in(person).get(reverse("findings"), {"state": "resolved"}).content.decode()
+        address = reverse("redact_version", args=[caller.store.pk, first])
+        assert (address in page) is offered and "More about" in page
+        assert (signed_in(person).get(address).status_code == 200) is offered
+
+
 def test_a_finding_is_listed_with_its_place_its_writer_and_never_its_value(caller: Caller, bob: User) -> None:
     memory = with_card(caller)
     for address in (reverse("findings"), reverse("store_findings", args=[caller.store.pk])):
