@@ -39,13 +39,14 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it. `store` is the name of its memory store, or what else it is about. `state` is that of
-    the row, or `lapsed`.
+    """A request as pages show it. `store` is the name of its memory store, or what else it is about; `is_in_store` says
+    whether there is this memory store. `state` is that of the row, or `lapsed`.
     """
 
     request: ActRequest
     title: str | Promise
     store: str
+    is_in_store: bool
     state: str
 
     @property
@@ -63,7 +64,13 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
     stores = {one.store for one in found if one.store}
     names = dict(MemoryStore.objects.filter(pk__in=stores).values_list("pk", "name")) if stores else {}
     return [
-        Row(one, ACTS.get(one.act, one.act), names.get(one.store or "", "") or _subject(one), _state(one, at))
+        Row(
+            one,
+            ACTS.get(one.act, one.act),
+            names.get(one.store or "", "") or _subject(one),
+            one.store in names,
+            _state(one, at),
+        )
         for one in found
     ]
 
