@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce, Length, Substr
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
+from memoryhub.models.inputs import InputField, lacks_text
 from memoryhub.models.rows import RowOfStore
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.results import PROPOSED
@@ -218,11 +219,16 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def of_seqs(self, seqs: Iterable[int]) -> AuditEntryQuerySet:
         return self.filter(seq__in=list(seqs))
 
+    def that_lack_their_text(self) -> AuditEntryQuerySet:
+        """Return the entries whose input is stored without the text that their version has."""
+        return self.filter(lacks_text())
+
 
 class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
-    `input` and `message` are ASCII-escaped JSON. `message` is null in two cases: the answer is rendered again from
+    `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` once more; see
+    `InputField`. `message` is null in two cases: the answer is rendered again from
     `version`, or it equals the answer of the entry `replay_of`. The lines `first_line` to `last_line` are rendered;
     `cut` says whether the view limit ended them. `author_id` is the agent if the actor is a key, else it equals
     `actor_id`. `duration` is in microseconds.
@@ -250,7 +256,7 @@ class AuditEntry(RowOfStore):
     version = IdField(null=True)
     ok = models.BooleanField()
     message = models.TextField(null=True)
-    input = models.TextField(null=True)
+    input = InputField(null=True)
     duration = models.BigIntegerField()
     group = IdField(null=True)
     token = models.TextField(null=True)

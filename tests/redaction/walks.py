@@ -100,7 +100,8 @@ class Walk:
         return self.random.choice(NAMES)
 
     def text(self) -> str:
-        return "".join(f"{self.random.choice(WORDS)}\n" for _ in range(self.random.randint(1, 4)))
+        """Some lines; every second text is long enough to be kept in its version alone."""
+        return "".join(f"{self.random.choice(WORDS)}\n" for _ in range(self.random.choice((1, 3, 12, 20))))
 
     def memory(self) -> Memory:
         return self.any(Memory.objects.filter(store=self.store))  # type: ignore[no-any-return]

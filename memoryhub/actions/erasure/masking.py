@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import own_texts
 from memoryhub.actions.core.audit.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
@@ -101,6 +102,7 @@ class Erasing:
                 found.setdefault(version.pk, version)
         versions = sorted(found.values(), key=lambda version: version.pk)
         forget_answers(self.store, versions, {version.pk: version.path for version in versions})
+        own_texts.copy_back(self.store.store, (version.seq for version in versions))
         masked = self._mask_texts(texts)
         for version in versions:
             self._version(version, masked)

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
-from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.core.audit import own_texts, to_json
 from memoryhub.actions.retention import policies
 from memoryhub.actions.transfer import importing
 from memoryhub.models import (
@@ -147,8 +147,9 @@ class Place:
 
 def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Iterator[Any]:
     stands = Q()
+    is_input = rows.model is AuditEntry and column == "input"
     for text in texts:
-        stands |= Q(_position(column, text))
+        stands |= own_texts.has_in_input(text) if is_input else Q(_position(column, text))
     return rows.filter(stands).iterator(200)
 
 

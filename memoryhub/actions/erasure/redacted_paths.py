@@ -8,7 +8,7 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
-from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.core.audit import own_texts, to_json
 from memoryhub.actions.core.audit.evidence import Evidence, replace_field
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure.places import REDACTED, Terms
@@ -52,10 +52,9 @@ def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
 
 def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
     """Yield the entries that contain the path, even as a part of a longer one, oldest first."""
-    escaped = Value(to_json(path)[1:-1], output_field=models.TextField())
-    found = Q(path=path) | Q(new_path=path)
-    for column in ("input", "message"):
-        found |= Q(GreaterThan(StrIndex(F(column), escaped), 0))
+    escaped = to_json(path)[1:-1]
+    answer = StrIndex(F("message"), Value(escaped, output_field=models.TextField()))
+    found = Q(path=path) | Q(new_path=path) | own_texts.has_in_input(escaped) | Q(GreaterThan(answer, 0))
     yield from list(AuditEntry.objects.of_chain(store_id).filter(found).oldest())
 
 

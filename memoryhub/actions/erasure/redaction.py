@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from memoryhub.actions.claude_runs import runs as claude_runs
 from memoryhub.actions.core import audit, proofs, proposed_texts, settling, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit import Act, Record, own_texts
 from memoryhub.actions.core.audit.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.rules import holds
@@ -71,6 +71,7 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
     forget_answers(store, [version], {version.pk: version.path})
     _redact_entries(store, version, evidence, proposing)
     redacted_paths.forget(store, version, evidence)
+    own_texts.copy_back(store.store, [version.seq])
     version.text, version.path, version.sha256 = None, None, None
     mark(store, version, whole=True)
     if text is not None:

@@ -81,7 +81,8 @@ def create(store: Tree, command: Create) -> Record:
     if memory and store.overwrite:
         rule = _require_may_edit(store, memory, lambda: command.file_text)
         screened = findings.screen_written(store, command.path, memory.content, command.file_text)
-        return _changed(store, command.name, memory, screened, results.created(command.path), rule=rule)
+        record = _changed(store, command.name, memory, screened, results.created(command.path), rule=rule)
+        return record._replace(text=screened.text) if record.versions else record
     if memory or tree.directory_at(store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
@@ -101,6 +102,7 @@ def create(store: Tree, command: Create) -> Record:
         memory=memory_id,
         version=store.made[-1].id,
         versions=tuple(store.made),
+        text=screened.text,
     )
 
 

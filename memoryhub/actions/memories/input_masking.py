@@ -7,6 +7,7 @@ from memoryhub.actions.core import audit, sql
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.rules.ruling import Ruling
 from memoryhub.actions.core.tree import Tree
+from memoryhub.pure.text import kept_once
 
 TEXTS = ("new_str", "insert_text", "file_text")
 """The parameters that become a part of a memory's text, and so can contain only a part of a value."""
@@ -25,7 +26,7 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)
-        return _without_paths(store, record.given(row[0] if row else None))
+        return _without_paths(store, record.given(kept_once.whole(row[0]) if row and row[0] is not None else None))
     rules = store.ruling
     if not rules.kept_out:
         return record.given(text)

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from memoryhub.actions.comments import anchors
 from memoryhub.actions.core import audit, proposed_texts, settling, tree
-from memoryhub.actions.core.audit import Act, Record, seals
+from memoryhub.actions.core.audit import Act, Record, own_texts, seals
 from memoryhub.actions.core.audit.evidence import Evidence, forget_answers
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.transactions import pace, writing
@@ -96,6 +96,7 @@ def _remove(
     for version in versions:
         evidence.of_removed(version)
     redactions = evidence.write()
+    own_texts.copy_back(store.store, (version.seq for version in versions))
     own = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     own.filter(pk__in=[version.pk for version in versions]).delete()
     size = drop_texts(store, memory_id, {str(version.text_id) for version in versions if version.text_id})

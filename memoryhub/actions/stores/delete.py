@@ -3,11 +3,13 @@
 A throw-away copy is deleted with all that its audit says of texts.
 """
 
+from collections.abc import Sequence
+
 from django.db import models
 from django.db.models import Q
 
 from memoryhub.actions.core import audit, sql, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit import Act, Record, own_texts
 from memoryhub.actions.core.transactions import pace, writing
 from memoryhub.actions.core.tree import NoSuchStore, Tree
 from memoryhub.actions.retention import removal
@@ -128,9 +130,11 @@ def step(store_id: str) -> bool:
         with writing():
             rows = model._default_manager.filter(**{store: store_id}).values_list("pk", flat=True)
             if there := list(rows[: min(PIECE, _size.next)]):
+                texts = _leave(store_id, there) if model is MemoryVersion else []
                 named = {} if "__" in store else {store: store_id}
                 gone = model._default_manager.filter(**named, pk__in=there)
                 gone._raw_delete(gone.db)  # no other rows depend on these rows
+                _drop(store_id, texts)
                 _size.learn(len(there), len(there))
                 return True
     if _is_waiting(store_id):
@@ -138,6 +142,21 @@ def step(store_id: str) -> bool:
     with writing():
         MemoryStore.every.filter(pk=store_id, deleted_at__isnull=False).delete()
     return False
+
+
+def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
+    """Store what the audit keeps of the texts of versions before these are deleted; return the ids of the texts."""
+    versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
+    own_texts.copy_back(store_id, [seq for seq, _ in versions])
+    return sorted({text for _, text in versions if text})
+
+
+def _drop(store_id: str, texts: Sequence[str]) -> None:
+    """Delete those of the texts that no version has any more: what the audit now stores of them takes their room."""
+    if not texts:
+        return
+    used = MemoryVersion.objects.filter(store_id=store_id, text_id__in=texts).values_list("text_id", flat=True)
+    MemoryText.objects.filter(store_id=store_id, pk__in=set(texts).difference(used)).delete()
 
 
 def _is_read(store_id: str) -> bool:

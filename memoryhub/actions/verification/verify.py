@@ -229,7 +229,9 @@ class _Verification:
             yield "the entry is missing"
         if entry.previous_hash != self.hash:
             yield "it does not follow the entry before it"
-        yield from self.keys.problems(entry)
+        for what in self.keys.problems(entry):
+            yield from self._texts(versions)
+            yield what
         if not written_as_read(entry):
             yield "it was changed: it is not written as the hub writes it"
         yield from self._commitments(entry, proofs.read(entry))
@@ -238,6 +240,12 @@ class _Verification:
             yield from self._made(entry, versions)
         elif not self._sealed_elsewhere(entry):
             yield "the governing rows that it changed are not those that it names"
+
+    def _texts(self, versions: Sequence[MemoryVersion]) -> Iterator[str]:
+        """Yield a sentence for each problem of an entry's versions. The hash of an entry whose input is stored without
+        its text does not fit if the text was changed: then that is said."""
+        for version in versions:
+            yield from content_problems(version, self.redacted.of_version.get(version.id))
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
         """Return whether a deleted store's entry matches its seals. If all seals are of the store's own rows, return

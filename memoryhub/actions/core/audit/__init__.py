@@ -15,6 +15,7 @@ from memoryhub.models import HUB, Agent, Door, User
 from memoryhub.models.audit import ENTRY_BYTES, ActorKind
 from memoryhub.models.sealed import changed
 from memoryhub.pure import chain, compact_json
+from memoryhub.pure.text import kept_once
 
 to_json = compact_json.writer()
 """Encode any JSON value as ASCII text. Unpaired surrogates and NUL stay escaped, so every database accepts the text."""
@@ -90,6 +91,7 @@ class Record(NamedTuple):
     The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
     rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
     `has_notes`: notes of reviewers wait at the memory that was read, for this or another agent; it is not stored.
+    `text` is that of the version that the act made, if the input may have it, too; it is not stored a second time.
     """
 
     command: str | None
@@ -108,6 +110,7 @@ class Record(NamedTuple):
     versions: tuple[Version, ...] = ()
     redactions: tuple[str, ...] = ()
     has_notes: bool = False
+    text: str | None = None
 
     def given(self, input: str | None) -> "Record":
         """Return the record with the call's input, as JSON text."""
@@ -182,11 +185,12 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(key_name(), plain, commitments)
     )
     message = None if record.rendered or record.answer is None else to_json(record.answer)
-    size = ENTRY_BYTES + len(message or "") + len(record.input or "") + len("{}{}") + len(proof)
+    input = record.input if record.input is None or record.text is None else kept_once.lean(record.input, record.text)
+    size = ENTRY_BYTES + len(message or "") + len(input or "") + len("{}{}") + len(proof)
     sql.run(
         sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
         act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
-        message, record.input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
+        message, input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
         record.last_line, record.cut, digest, key_name(), head.last_hash, entry_hash, proof,
     )  # fmt: skip
     sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)

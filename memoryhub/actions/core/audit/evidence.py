@@ -6,6 +6,7 @@ The entry of the act has a commitment to what each place contains afterwards; se
 from collections.abc import Iterable, Sequence
 
 from memoryhub.actions.core import proofs
+from memoryhub.actions.core.audit import own_texts
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import AuditEntry, MemoryVersion, Redaction
@@ -140,6 +141,8 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
     For a path or an answer, the salt of an answer that is not stored is deleted too, because that answer showed the
     value. The salts are read again first: the redaction of another entry may have deleted some of them.
     """
+    if field == "input":
+        own_texts.count_replaced(entry, value)
     there = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq)
     columns = {**proofs.without_salt(there.get(), field), field: value}
     there.update(**columns)

@@ -30,6 +30,7 @@ from memoryhub.actions.core.sql.statements import (
     run as run,
     run_each as run_each,
 )
+from memoryhub.models import inputs
 
 _SQLITE = connection.vendor == "sqlite"
 
@@ -159,7 +160,7 @@ ANSWER = Statement(
     " where e.chain = %s and e.seq = %s"
 )
 NOTE = Statement("select note from memoryhub_auditentry where chain = %s and seq = %s")
-INPUT = Statement("select input from memoryhub_auditentry where chain = %s and seq = %s")
+INPUT = Statement(f"select {inputs.selected('e')} from memoryhub_auditentry e where e.chain = %s and e.seq = %s")
 IDEMPOTENT_CALL = Statement(
     'select digest, seq from memoryhub_idempotentcall where store_id = %s and "key" = %s and token = %s'
 )

@@ -1,0 +1,46 @@
+"""The inputs of audit entries: a text that the entry's version has is stored there alone, and read from there."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q, Value
+from django.db.models.functions import Substr
+from django.db.models.lookups import Exact
+from django.db.models.sql.compiler import SQLCompiler
+
+from memoryhub.pure.text import kept_once
+
+_SELECTED = """case when substr({entry}."input", 1, 1) = '@' then {entry}."input" || '\n' ||
+ (select kept_text.content from memoryhub_memoryversion kept_version
+ join memoryhub_memorytext kept_text on kept_text.store_id = kept_version.store_id
+ and kept_text.id = kept_version.text_id
+ where kept_version.store_id = {entry}."chain" and kept_version.id = {entry}."version")
+ else {entry}."input" end"""
+"""It has MARK and BREAK of `kept_once`. It is not in `actions.core.sql`, since Django asks the field for it."""
+
+
+def selected(entry: str) -> str:
+    """Return the SQL of an input with what `InputField` needs to put it together. `entry` is the alias of the table."""
+    return _SELECTED.replace("{entry}", entry)
+
+
+class InputField(models.TextField):  # type: ignore[type-arg]
+    """An input, as ASCII-escaped JSON. Whoever selects it gets the whole one, in the same statement.
+
+    What is stored may lack a text, which `selected` adds from the entry's version. If that text is missing, the input
+    is None, and the entry does not verify. A condition on the column sees what is stored; see
+    `actions.core.audit.own_texts`.
+    """
+
+    def select_format(self, compiler: SQLCompiler, sql: str, params: Any) -> tuple[str, Any]:
+        """Return the SQL with which Django selects the column."""
+        entry, _, column = sql.rpartition(".")
+        return (selected(entry), params) if column == '"input"' else (sql, params)
+
+    def from_db_value(self, value: str | None, *_: object) -> str | None:
+        return None if value is None else kept_once.whole(value)
+
+
+def lacks_text() -> Q:
+    """Return the condition that the stored input of an entry lacks its text."""
+    return Q(Exact(Substr("input", 1, 1), Value(kept_once.MARK)))

@@ -1,0 +1,44 @@
+"""The input of a call that wrote a text which its memory version has, too. It is stored without that text.
+
+A mark says where the text was, so the exact input is put together again from what is stored and from the text. JSON
+never begins with this mark, so what was stored whole is read as it is.
+"""
+
+import re
+
+from memoryhub.pure import compact_json
+
+MARK = "@"
+BREAK = "\n"
+"""What a query puts between the stored input and the text of its version. No ASCII-escaped JSON has it."""
+LEAST = 64
+"""A text of fewer characters stays in the input: leaving it out would save too little."""
+
+_STORED = re.compile(r"@([1-9][0-9]{0,9}):([^\n]*)\n", re.ASCII)
+_KEY = '"file_text":'
+"""It is a key wherever it occurs, because the quotation marks within a string are escaped."""
+
+_to_json = compact_json.writer()
+
+
+def lean(input: str, text: str) -> str:
+    """Return the JSON text of an input as it is stored: with a mark in place of the parameter `file_text` if that is
+    exactly this text."""
+    if len(text) < LEAST or "\0" in text:
+        return input
+    at, quoted = input.find(_KEY) + len(_KEY), _to_json(text)
+    if at < len(_KEY) or not input.startswith(quoted, at):
+        return input
+    return f"{MARK}{at}:{input[:at]}{input[at + len(quoted) :]}"
+
+
+def whole(value: str) -> str:
+    """Return the input of an entry. `value` is what is stored; after a mark, with BREAK and the text of the version.
+
+    What no hub has written so is returned as it is: no commitment fits it.
+    """
+    stored = _STORED.match(value) if value.startswith(MARK) else None
+    if stored is None:
+        return value
+    at, rest = int(stored[1]), stored[2]
+    return rest[:at] + _to_json(value[stored.end() :]) + rest[at:]
