@@ -9,12 +9,12 @@ and salt are, it is computed from them.
 """
 
 import hashlib
-import hmac
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
-from memoryhub.pure import compact_json
+from memoryhub.pure import compact_json, short_hmac
 
 FORMAT = 1
 GENESIS = "0" * 64
@@ -35,6 +35,7 @@ PLAIN = (
 _encode = compact_json.writer()
 
 
+@lru_cache(maxsize=8)
 def key_id(key: bytes) -> str:
     """Return eight hexadecimal digits that identify an audit key without revealing it."""
     return hashlib.sha256(b"memoryhub audit key\0" + key).hexdigest()[:8]
@@ -42,7 +43,7 @@ def key_id(key: bytes) -> str:
 
 def commit(salt: bytes, value: str) -> str:
     """Return the commitment to a text. An unpaired surrogate in it is encoded as three bytes."""
-    return hmac.digest(salt, value.encode("utf-8", "surrogatepass"), "sha256").hex()
+    return short_hmac.sha256(salt, value.encode("utf-8", "surrogatepass"))
 
 
 def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[bytes, dict[str, str]]:
@@ -51,17 +52,19 @@ def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[
     Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps the commitments
     to them, because they cannot be computed from the entry.
     """
-    present = [field for field in COMMITTED if values[field] is not None]
-    random = os.urandom(SALT_BYTES * len(present))
-    salted, kept, kept_bytes, commitments = 0, 0, b"", {}
-    for position, field in enumerate(present):
-        salted |= _BIT[field]
-        salt = random[position * SALT_BYTES : (position + 1) * SALT_BYTES]
-        commitments[field] = commit(salt, values[field] or "")
+    random = os.urandom(SALT_BYTES * len(COMMITTED))
+    salted, kept, kept_bytes, commitments, end = 0, 0, b"", {}, 0
+    for field, bit in _BIT.items():
+        value = values[field]
+        if value is None:
+            continue
+        salted |= bit
+        start, end = end, end + SALT_BYTES
+        commitments[field] = commitment = commit(random[start:end], value)
         if field in away:
-            kept |= _BIT[field]
-            kept_bytes += bytes.fromhex(commitments[field])
-    return bytes((salted, kept)) + random + kept_bytes, commitments
+            kept |= bit
+            kept_bytes += bytes.fromhex(commitment)
+    return bytes((salted, kept)) + random[:end] + kept_bytes, commitments
 
 
 def packed(salts: Mapping[str, str], commitments: Mapping[str, str]) -> bytes:
@@ -94,7 +97,7 @@ def canonical(key_name: str, plain: Sequence[object], commitments: Mapping[str, 
 
 def entry_hash(key: bytes, previous: str, canonical_entry: str) -> str:
     """Return the hash, 64 hexadecimal digits, that chains an entry to the previous one."""
-    return hmac.digest(key, previous.encode() + canonical_entry.encode(), "sha256").hex()
+    return short_hmac.sha256(key, previous.encode() + canonical_entry.encode())
 
 
 def new_salt() -> str:
@@ -121,14 +124,14 @@ def version_commitment(
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])
-    return hmac.digest(bytes.fromhex(salt), value.encode(), "sha256").hex()
+    return short_hmac.sha256(bytes.fromhex(salt), value.encode())
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
     """Return the commitment to a redaction: to its target, and to the value that is stored now. Without a stored value,
     `salt` is None."""
     value = _encode([FORMAT, "redaction", *values])
-    return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
+    return short_hmac.sha256(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"))
 
 
 def canonical_row(values: Sequence[object]) -> str:
@@ -140,7 +143,7 @@ def canonical_row(values: Sequence[object]) -> str:
 def seal_of(key: bytes, values: Sequence[object]) -> str:
     """Return a keyed digest of some values. It stands in for an audit entry that was removed; no one can forge it
     without the audit key."""
-    return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
+    return short_hmac.sha256(key, b"seal\0" + _encode(list(values)).encode())
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
@@ -159,6 +162,7 @@ def digest(commitments: Iterable[str]) -> str | None:
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 
 
+@lru_cache(maxsize=64)
 def moment(at: datetime) -> str:
     """Return an aware UTC time as the canonical form writes it: always with microseconds."""
     return at.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

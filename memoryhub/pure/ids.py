@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime
+from functools import lru_cache
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
@@ -50,17 +51,22 @@ def milliseconds(at: datetime) -> int:
 
 def new_id(prefix: str, at: datetime) -> str:
     """Return a fresh identifier; identifiers of a later millisecond sort after those of an earlier one."""
-    return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, os.urandom(10))
+    return prefix + _of_moment(at) + _base32(int.from_bytes(os.urandom(10), "big"), 80)
 
 
 def derived_id(prefix: str, at: datetime, random: bytes) -> str:
     """Return the identifier made of a moment and ten given bytes. The same arguments give the same identifier. Within a
     millisecond, identifiers sort by these bytes."""
-    return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, random[:10])
+    return prefix + _of_moment(at) + _base32(int.from_bytes(random[:10], "big"), 80)
 
 
-def _base32(moment: int, random: bytes) -> str:
-    """Return 26 characters: 130 bits, of which the first two are zero (as in a ULID)."""
-    value = (moment << 80) | int.from_bytes(random, "big")
+@lru_cache(maxsize=64)
+def _of_moment(at: datetime) -> str:
+    """Return the first ten characters, 50 bits, of which the first two are zero (as in a ULID). All ids of an act have
+    the same ones."""
+    return _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, 50)
+
+
+def _base32(value: int, bits: int) -> str:
     pairs = _PAIRS
-    return "".join([pairs[(value >> shift) & 0x3FF] for shift in range(120, -1, -10)])
+    return "".join([pairs[(value >> shift) & 0x3FF] for shift in range(bits - 10, -1, -10)])

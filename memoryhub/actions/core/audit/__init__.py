@@ -165,7 +165,8 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
     The entry also seals the governing rows that this transaction has changed so far (see `core.audit.seals`). Raises
     keys.Replaced if the audit key of this process is no longer the one that writes.
     """
-    if head.key_name not in (None, key_name()):
+    writer = key_name()
+    if head.key_name not in (None, writer):
         raise keys.Replaced
     seq = head.last_seq + 1
     actor, door = act.actor, act.door.value
@@ -182,7 +183,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         record.last_line, record.cut, digest,
     )  # fmt: skip
     entry_hash = chain.entry_hash(
-        settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(key_name(), plain, commitments)
+        settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(writer, plain, commitments)
     )
     message = None if record.rendered or record.answer is None else to_json(record.answer)
     input = record.input if record.input is None or record.text is None else kept_once.lean(record.input, record.text)
@@ -191,7 +192,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
         act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
         message, input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
-        record.last_line, record.cut, digest, key_name(), head.last_hash, entry_hash, proof,
+        record.last_line, record.cut, digest, writer, head.last_hash, entry_hash, proof,
     )  # fmt: skip
     sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
     head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
