@@ -12,7 +12,11 @@ from django.conf import settings
 from django.db import OperationalError, connection
 
 from memoryhub.actions.core import transactions
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.transactions import remembered
+from memoryhub.models import HoldKind
+from tests.api.harness import BY, assert_audit_is_right, new_hub
 from tests.api.server import Agent, served
 from tests.serving.clients import Desk
 
@@ -82,6 +86,30 @@ def test_a_change_by_the_committer_itself_holds_for_the_next_call(desk: Desk) ->
         assert own.getresponse().status == 200
     assert "archived" in write(agent)[1]
     agent.connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_totals_head_and_holds_are_those_that_the_acts_between_calls_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions._thread, "is_committer", True, raising=False)
+    hub, act = new_hub(), Act(**BY)
+
+    def memories_after_create(name: str) -> str:
+        block = hub.block(command="create", path=f"/memories/{name}.md", file_text="one\n")
+        return hub.send(block).headers["memoryhub-usage"].partition(";")[0]
+
+    def edit(old: str, new: str) -> str:
+        return hub.call(command="str_replace", path="/memories/a.md", old_str=old, new_str=new)[1]
+
+    assert memories_after_create("a") == "memories=1"
+    assert "edited" in edit("one", "two")
+    own = hub.send({"path": "/b.md", "content": "two\n"}, url=f"/v1/memory_stores/{hub.store.id}/memories")
+    assert own.status == 200
+    assert memories_after_create("c") == "memories=3"
+    hold = holds.place(hub.store.id, act, kind=HoldKind.HOLD, reason="a case", path="/a.md", freezes=True)
+    assert "is held" in edit("two", "three")
+    holds.release(hub.store.id, hold.pk, act)
+    assert "edited" in edit("two", "three")
+    assert_audit_is_right(hub.store)
 
 
 def fail_after_remembering() -> None:

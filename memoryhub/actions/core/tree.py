@@ -31,8 +31,8 @@ class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
-    text before and after its masking. `looked` is what was found before the lock. If `asks`, a person who writes
-    flagged text must give a `reason`. Of a tree with a `sight`, the reading functions return only what the actor sees.
+    text before and after its masking. `looked` was found before the lock, `at_hand` is a memory read there. If `asks`,
+    a person who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
     """
 
     store: str
@@ -58,6 +58,7 @@ class Tree:
     frozen: freezing.Frozen | None = None
     sight: Sight | None = None
     looked: Looked = field(default_factory=dict)
+    at_hand: StoredMemory | None = None
 
     @property
     def ruling(self) -> Ruling:
@@ -84,18 +85,19 @@ def locked(store_id: str, act: Act) -> Iterator[Tree]:
 def lock(store_id: str, act: Act) -> Tree:
     """Lock a store and its chain, inside `writing`, and return the tree. Raises NoSuchStore."""
     own: store_settings.Settings | None = remembered.get("store", store_id)
-    row = sql.one(sql.STORE if own is None else sql.TOTALS, store_id)
-    if row is None:
-        raise NoSuchStore(store_id)
-    memories, total, *head = row[: sql.TOTAL_COLUMNS]
-    if own is None:
-        own = store_settings.of_row(row[sql.TOTAL_COLUMNS :])
+    totals = remembered.take("totals", store_id)
+    if own is None or totals is None:
+        row = sql.one(sql.STORE if own is None else sql.TOTALS, store_id)
+        if row is None:
+            raise NoSuchStore(store_id)
+        memories, total, *head = row[: sql.TOTAL_COLUMNS]
+        totals = memories, total, ChainHead(store_id, *head)
+        own = own or store_settings.of_row(row[sql.TOTAL_COLUMNS :])
         remembered.put(own, "store", store_id)
     if act.note:
         act = act._replace(note=ruling(*own.rules).masked(act.note))
     return Tree(
-        store_id, act, *own, memories, total, ChainHead(store_id, *head), sql.moment(act.at),
-        sight=sight_of(own.path_rules, act.actor, act.at),
+        store_id, act, *own, *totals, sql.moment(act.at), sight=sight_of(own.path_rules, act.actor, act.at),
     )  # fmt: skip
 
 
@@ -104,8 +106,11 @@ def lock(store_id: str, act: Act) -> Tree:
 
 def memory_at(tree: Tree, path: str) -> StoredMemory | None:
     """Return the live memory at a path, with its text, or None."""
-    row = sql.one(sql.MEMORY_AT, tree.store, path)
-    return with_its_findings(tree.store, row) if row and sees(tree, path) else None
+    at_hand, tree.at_hand = tree.at_hand, None
+    if at_hand is None or at_hand.path != path:
+        row = sql.one(sql.MEMORY_AT, tree.store, path)
+        at_hand = with_its_findings(tree.store, row) if row else None
+    return at_hand if sees(tree, path) else None
 
 
 def memory_by_id(tree: Tree, memory_id: str) -> StoredMemory | None:
@@ -188,8 +193,7 @@ def add_memory(tree: Tree, path: str, content: str) -> str:
     """Create a memory and return its id. Its path must be free, and no memory may be above it."""
     encoded, memory = content.encode(), ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
-    directory = make_directories(tree, path)
-    text = add_text(tree, memory, content)
+    directory, text = make_directories(tree, path), add_text(tree, memory, content)
     head = add_version(tree, memory, 1, Operation.CREATED, path, text, size, sha256)
     sql.run(
         sql.ADD_MEMORY, memory, tree.store, directory, path, paths.name(path), head, text, size, sha256, tree.now,
@@ -204,11 +208,7 @@ def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
     require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
-    text = add_text(tree, memory.id, content)
-    version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
-    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
-    count(tree, paths.ancestors(memory.path), 0, size - memory.size)
-    return version
+    return restore_text(tree, memory, add_text(tree, memory.id, content), size, sha256)
 
 
 def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:

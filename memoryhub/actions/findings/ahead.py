@@ -1,11 +1,11 @@
 """Screens long texts before their store is locked, so that no other writer waits for it."""
 
-from django.db import connection
+from typing import NamedTuple
 
 from memoryhub.actions.core import sql, store_settings
 from memoryhub.actions.core.rules.ruling import Looked, Spans, ruling
 from memoryhub.actions.core.stored import StoredMemory
-from memoryhub.actions.core.transactions import in_slices, require_own_thread
+from memoryhub.actions.core.transactions import in_slices, is_open, require_own_thread
 from memoryhub.actions.findings import findings
 from memoryhub.pure import sensitive
 from memoryhub.pure.protocol import text
@@ -18,35 +18,47 @@ LONG = 8_000
 """Characters from which on a text is long: a shorter one is screened in some milliseconds at most."""
 
 
-def of_command(store_id: str, command: Command | ToolError) -> Looked:
-    """Return what a store's rules find in the text that a command writes, for `Tree.looked`; nothing for a short text.
+class Ahead(NamedTuple):
+    """What was found before the lock, for `Tree.looked`, and the memory that was read for it, if in the same
+    transaction, for `Tree.at_hand`."""
+
+    looked: Looked
+    at_hand: StoredMemory | None = None
+
+
+NOTHING = Ahead({})
+
+
+def of_command(store_id: str, command: Command | ToolError) -> Ahead:
+    """Return what a store's rules find in the text that a command writes; nothing for a short text.
 
     Raises NotTogether in the thread that commits. On PostgreSQL an edit is looked at only if it writes a long text:
     others wait for the store, and not for the whole hub.
     """
     if isinstance(command, Create):
-        return of_text(store_id, None, command.file_text)
+        return Ahead(of_text(store_id, None, command.file_text))
     if not isinstance(command, StrReplace | Insert):
-        return {}
+        return NOTHING
     written = command.new_str if isinstance(command, StrReplace) else command.insert_text
-    if connection.vendor != "sqlite" and len(written) < LONG:
-        return {}
+    if not sql.IS_SQLITE and len(written) < LONG:
+        return NOTHING
     sql.connect()
     row = sql.one(sql.MEMORY_AT, store_id, command.path)
-    old = StoredMemory(*row).content if row else None
-    if old is None or len(old) + len(written) < LONG:
-        return {}
-    try:
-        return _of_edit(store_id, command, old)
-    except ToolError:  # the command will be refused
-        return {}
+    memory = StoredMemory(*row) if row else None
+    at_hand = memory if sql.IS_SQLITE and is_open() else None
+    if memory is None or len(memory.content) + len(written) < LONG:
+        return Ahead({}, at_hand)
+    return Ahead(_of_edit(store_id, command, memory.content))
 
 
 def _of_edit(store_id: str, command: StrReplace | Insert, old: str) -> Looked:
-    if isinstance(command, Insert):
-        return of_text(store_id, old, text.insert(command.path, old, command.insert_line, command.insert_text))
+    try:
+        if isinstance(command, Insert):
+            return of_text(store_id, old, text.insert(command.path, old, command.insert_line, command.insert_text))
+        new = text.replace(command.path, old, command.old_str, command.new_str).text
+    except ToolError:  # the command will be refused
+        return {}
     start = old.find(command.old_str)
-    new = text.replace(command.path, old, command.old_str, command.new_str).text
     return of_text(store_id, old, new, (start, start + len(command.new_str)))
 
 

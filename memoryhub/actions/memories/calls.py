@@ -1,7 +1,6 @@
 """Tool calls. Each call runs once, even if it is sent again, and gets its answer and its audit entry."""
 
 import hashlib
-import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,13 +11,13 @@ from memoryhub.actions.core import audit, notes_to_agents, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record, keys
 from memoryhub.actions.core.rules import limits
 from memoryhub.actions.core.rules.limits import Usage
-from memoryhub.actions.core.rules.ruling import Looked
 from memoryhub.actions.core.transactions import remembered, together, writing
 from memoryhub.actions.findings import ahead
+from memoryhub.actions.findings.ahead import Ahead
 from memoryhub.actions.memories import commands, input_masking, questions, refused_calls
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
-from memoryhub.pure import compact_json, ids
+from memoryhub.pure import compact_json, ids, short_hmac
 from memoryhub.pure.protocol import rendering, results
 from memoryhub.pure.protocol.commands import WRITES, Command, View, parse
 from memoryhub.pure.protocol.errors import ToolError
@@ -146,7 +145,7 @@ def digest_of_input(input: Mapping[str, Any]) -> str:
 
 
 def _keyed(digest: str) -> str:
-    return hmac.digest(keys.first(), b"input\0" + digest.encode(), "sha256").hex()
+    return short_hmac.sha256(keys.first(), b"input\0" + digest.encode())
 
 
 def _is_same(stored: str, digest: str) -> bool:
@@ -172,8 +171,8 @@ def call(
     """
     command = parsed(input)
     text = audit.to_json(input)
-    looked = ahead.of_command(store_id, command)
-    work = partial(locked_call, store_id, command, input, text, digest, caller, act, session, counts, looked)
+    known = ahead.of_command(store_id, command)
+    work = partial(locked_call, store_id, command, input, text, digest, caller, act, session, counts, known)
     outcome = together(work, caller.key)
     if isinstance(outcome, NotRun | TokenReused):
         if isinstance(outcome, TooManyCalls):
@@ -192,13 +191,13 @@ def locked_call(
     act: Act,
     session: str | None,
     counts: int,
-    looked: Looked | None = None,
+    known: Ahead = ahead.NOTHING,
 ) -> Outcome | NotRun | TokenReused:
     """Run the call. Refusals are returned: a raised error would repeat all calls of the same commit."""
     with writing():
         sql.ask_ahead(questions.of_call(store_id, command, session, act))
         store = tree.lock(store_id, act)
-        store.looked = looked or {}
+        store.looked, store.at_hand = known
         window = _window(store, caller.key, counts)
         if isinstance(window, NotRun):
             return TokenReused(act.token) if is_reused(store_id, caller.key, act.token, digest) else window
@@ -207,7 +206,9 @@ def locked_call(
             return first
         made = _note_calls(store, caller.key, window)
         note_use(store, caller, session)
-        return answered(store, command, input, text, caller, first, made)
+        outcome = answered(store, command, input, text, caller, first, made)
+        remembered.put((store.memories, store.total_bytes, store.head), "totals", store.store)  # for `tree.lock`
+        return outcome
 
 
 def answered(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memoryhub.actions.core import sql
+from memoryhub.actions.core.transactions import remembered
 from memoryhub.pure.protocol import paths, results
 from memoryhub.pure.protocol.errors import ToolError
 
@@ -41,12 +42,19 @@ class Frozen:
         return next((self.places[place] for place in places if place in self.places), None)
 
 
+NOTHING = Frozen({}, {})
+
+
 def of_store(store_id: str, now: object) -> Frozen:
     """Return the freezing holds that are in force in a locked store at `now`, a `sql.moment`.
 
-    This takes one indexed query.
+    This takes one indexed query. That there are none is remembered: only a new hold changes it, and never the time.
     """
+    if remembered.get("frozen", store_id) is not None:
+        return NOTHING
     rows = sql.rows(sql.FROZEN, store_id, now)
+    if not rows:
+        remembered.put(NOTHING, "frozen", store_id)
     return Frozen(
         {memory: reason for memory, _, reason in rows if memory is not None},
         {path: reason for memory, path, reason in rows if memory is None},

@@ -32,7 +32,7 @@ from memoryhub.actions.core.sql.statements import (
 )
 from memoryhub.models import inputs
 
-_SQLITE = connection.vendor == "sqlite"
+IS_SQLITE = connection.vendor == "sqlite"
 
 
 def is_writable() -> bool:
@@ -56,7 +56,7 @@ def rewrite() -> None:
     SQLite's temporary copy goes to a file in SQLITE_TMPDIR, on a separate connection. Other connections keep temporary
     data in memory, where the copy would need as much space as the whole database.
     """
-    if not _SQLITE:
+    if not IS_SQLITE:
         connect()
         run(Statement("ANALYZE"))
         return
@@ -82,13 +82,14 @@ def empty_log() -> bool:
     Return whether no reader prevented it; always True on PostgreSQL.
     """
     connect()
-    row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if _SQLITE else (0,)
+    row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if IS_SQLITE else (0,)
     return row is not None and not row[0]
 
 
+@lru_cache(maxsize=64)
 def moment(at: datetime) -> object:
     """Return a UTC moment in the form that the driver expects. SQLite stores times as text without a zone."""
-    return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at
+    return at.replace(tzinfo=None).isoformat(" ") if IS_SQLITE else at
 
 
 def data_version() -> object:
@@ -98,7 +99,7 @@ def data_version() -> object:
 
 
 _DATA_VERSION = Statement("pragma data_version")
-_READ_ONLY = Statement("pragma query_only" if _SQLITE else "show transaction_read_only")
+_READ_ONLY = Statement("pragma query_only" if IS_SQLITE else "show transaction_read_only")
 _as_moment = "coalesce({column}, null)"
 """An expression has no type that SQLite's driver knows; so the value stays in the form of `moment`."""
 CALLER = Statement(
@@ -184,7 +185,7 @@ _MEMORY = (
 )
 _FINDING = ", exists (select 1 from memoryhub_finding f where f.store_id = m.store_id and f.memory_id = m.id)"
 _WITH_TEXT = {
-    "content": ", t.content, m.waiting_notes" + ("" if _SQLITE else _FINDING),
+    "content": ", t.content, m.waiting_notes" + ("" if IS_SQLITE else _FINDING),
     "join": " join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id",
 }
 MEMORY_AT = Statement(_MEMORY.format(where="m.path = %s and m.deleted_at is null", **_WITH_TEXT))
@@ -309,7 +310,7 @@ NAMES_AT = Statement(
         f" else (select id from (select v.id, v.superseded_seq, v.operation from {_VERSION} and v.path = w.place"
         f" and v.seq <= %s order by v.seq desc limit 4) newest where {_WAS} limit 1) end as was"
         " from walk w where w.place is not null) names where was is not null or step = %s limit %s"
-    ).format(find="instr" if _SQLITE else "strpos")
+    ).format(find="instr" if IS_SQLITE else "strpos")
 )
 
 _AT_PATH = "e.chain = %s and e.path = s.path and e.seq >= s.low and e.seq <= s.high"

@@ -55,6 +55,12 @@ def get(*key: str) -> Any:
     return None if values is None else values.get(key)
 
 
+def take(*key: str) -> Any:
+    """Return a remembered value and forget it, or return None."""
+    values = _values()
+    return None if values is None else values.pop(key, None)
+
+
 def put(value: Any, *key: str) -> None:
     """Remember a value, if this thread remembers now."""
     values = _values()
