@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args, get_type_hints
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
@@ -26,6 +26,7 @@ from memoryhub.api.declared import Declared
 from memoryhub.api.refusals import problem_of
 from memoryhub.api.sentences import sentence_of
 from memoryhub.machines import requests
+from memoryhub.machines.answers import JsonAnswer
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, Door
 from memoryhub.pure import compact_json, strict_json
@@ -205,4 +206,4 @@ def _answer(result: Any) -> HttpResponseBase:
     """Return the result itself if it is a response, else a response with the result as JSON."""
     if isinstance(result, HttpResponseBase):
         return result
-    return HttpResponse(encode(result).encode(), content_type="application/json")  # bytes need no charset lookup
+    return JsonAnswer(encode(result))

@@ -18,6 +18,7 @@ from memoryhub.actions.memories.calls import Caller
 from memoryhub.actions.memories.refusals import Refusal
 from memoryhub.api.openapi.tool import TOOL_CALLS
 from memoryhub.machines import requests
+from memoryhub.machines.answers import JsonAnswer
 from memoryhub.machines.errors import REUSED, Problem, reused
 from memoryhub.models import Door
 from memoryhub.pure import compact_json, strict_json
@@ -164,23 +165,23 @@ def _run(
 def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:
     blocks = [result.block() for result in results]
     body = {"role": "user", "content": blocks} if is_message else blocks[0]
-    response = HttpResponse(_encode(body).encode(), content_type="application/json")  # bytes need no charset
+    response = JsonAnswer(_encode(body))
     if any(result.replayed for result in results):
         response.headers["Idempotent-Replay"] = "true"
-    response.headers["Memoryhub-Usage"] = _usage(results[-1].usage._replace(calls=results[0].usage.calls))
+    response.headers["Memoryhub-Usage"] = _usage(results[-1].usage, results[0].usage.calls)
     return response
 
 
-def _usage(usage: Usage) -> str:
+def _usage(usage: Usage, calls: int | None) -> str:
     """Return the store's usage as a dictionary of RFC 8941: each count, with its limit if one is set."""
-    figures = (
-        ("memories", usage.memories, usage.limits.memories),
-        ("bytes", usage.total_bytes, usage.limits.total_bytes),
-        ("calls", usage.calls, usage.limits.calls),
-    )
-    items = (
-        f"{name}={count}" + ("" if limit is None else f";limit={limit}")
-        for name, count, limit in figures
-        if count is not None
-    )
-    return ", ".join(items)
+    limits = usage.limits
+    figures = [_figure("memories", usage.memories, limits.memories)] if usage.memories is not None else []
+    if usage.total_bytes is not None:
+        figures.append(_figure("bytes", usage.total_bytes, limits.total_bytes))
+    if calls is not None:
+        figures.append(_figure("calls", calls, limits.calls))
+    return ", ".join(figures)
+
+
+def _figure(name: str, count: int, limit: int | None) -> str:
+    return f"{name}={count}" if limit is None else f"{name}={count};limit={limit}"

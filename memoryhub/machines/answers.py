@@ -1,0 +1,38 @@
+"""The JSON answers of the doors for programs."""
+
+from http.cookies import SimpleCookie
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import ResponseHeaders
+
+
+class _OwnHeaders(ResponseHeaders):
+    """Headers that the hub itself writes, in ASCII. Django would encode each name and value of them, and search it for
+    line ends."""
+
+    def __init__(self, content_type: str) -> None:
+        self._store = {"content-type": ("Content-Type", content_type)}
+
+    def __setitem__(self, key: str, value: str | bytes | int) -> None:
+        self._store[key.lower()] = key, str(value)
+
+    def setdefault(self, key: str, value: str | bytes | int) -> None:
+        self._store.setdefault(key.lower(), (key, str(value)))
+
+    def items(self) -> Any:
+        return self._store.values()
+
+
+class JsonAnswer(HttpResponse):
+    """JSON in ASCII. What it is given for a header must be ASCII text of the hub's own, not of the request.
+
+    Its attributes are those that `HttpResponse.__init__` sets, which takes longer than a statement in the database.
+    """
+
+    def __init__(self, body: str) -> None:
+        self.headers = _OwnHeaders("application/json")
+        self._container = [body.encode()]
+        self._charset = self._reason_phrase = self._handler_class = None
+        self._resource_closers: list[Any] = []
+        self.cookies, self.closed = SimpleCookie(), False
