@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryhub.pure.sensitive import checks
-from memoryhub.pure.sensitive.text import OPAQUE, Place, Text, apart
+from memoryhub.pure.sensitive.text import FEWEST_DIGITS, OPAQUE, Place, Text, apart
 
 Check = Callable[[str], bool]
 
@@ -143,6 +143,8 @@ _BY_NAME = [
 FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
 
+_LETTERS_AND_DIGITS = re.compile("[a-z]{2} ?[0-9]{2}")
+"""What a text in lower case with fewer than six digits has, if it has such a number."""
 _SMALL = re.compile(
     "[0-9](?<=[a-z-].)(?:"
     f"(?<=[xyzstfgm].)(?<!{_BEFORE}[xyzstfgm].)[0-9]{{6}}[a-z]()|(?<=[xyz]-.)(?<!{_BEFORE}[xyz]-.)[0-9]{{6}}-?[a-z]()"
@@ -187,6 +189,8 @@ def _by_small_letters(text: Text) -> Iterator[Place]:
 
 
 def _by_name(text: Text) -> Iterator[Place]:
+    if text.digits < FEWEST_DIGITS and not _LETTERS_AND_DIGITS.search(text.digit_lines):
+        return
     for name, pattern, number, check in _BY_NAME:
         if name in text.digit_lines:
             position = 0

@@ -3,9 +3,8 @@ be skipped."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 BETWEEN_PAUSES = 1_000
@@ -63,6 +62,18 @@ class TooMuch(Exception):
         self.kind = kind
 
 
+class fact(Generic[T]):  # noqa: N801 - it reads as a word where a fact is defined
+    """A property that is computed once, without the lock of `functools.cached_property`: a text is searched by one
+    thread, and most texts are so short that the lock would take a tenth of the search."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    def __get__(self, text: Any, of: type) -> T:
+        value = text.__dict__[self._name] = self._compute(text)
+        return value
+
+
 class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
@@ -101,31 +112,31 @@ class Text:
             self.spend(steps)
             yield place
 
-    @cached_property
+    @fact
     def is_ascii(self) -> bool:
         return self.text.isascii()
 
-    @cached_property
+    @fact
     def digits(self) -> int:
         """The number of digits."""
         encoded = self.text.encode("utf-8", "replace")
         return len(encoded) - len(encoded.translate(None, b"0123456789"))
 
-    @cached_property
+    @fact
     def digit_lines(self) -> str:
         """The lines that contain digits, in lower case. Only a word on these lines can be near a number."""
         if not self.digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
 
-    @cached_property
+    @fact
     def long_words(self) -> list[Place]:
         """Stretches of ASCII without white space that are long enough for a key or an encoded text."""
         if max(map(len, self.text.split()), default=0) < SHORTEST_LONG_WORD:
             return []
         return [match.span() for match in _LONG_WORD.finditer(self.text)]
 
-    @cached_property
+    @fact
     def numbers(self) -> list[Number]:
         """Stretches of digits and separators with at least FEWEST_DIGITS digits."""
         if self.digits < FEWEST_DIGITS:
@@ -138,7 +149,7 @@ class Text:
                 found.append(Number(*match.span(), digits))
         return found
 
-    @cached_property
+    @fact
     def has_letters_and_digits(self) -> bool:
         """Return whether digits follow capital letters somewhere, as in `DE89` or `AB 12`."""
         return self.digits > 1 and LETTERS_AND_DIGITS.search(self.text) is not None
