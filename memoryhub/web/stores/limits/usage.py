@@ -79,7 +79,7 @@ def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
     if not calls:
         return found
     made, key = _busiest(store, now)
-    return [*found, replace(_meter("calls", store, hub, made), who=_name(key) if made else "")]
+    return [*found, replace(_meter("calls", store, hub, made), who=_name(_key(key)) if made else "")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +148,12 @@ def refused(store: MemoryStore, now: datetime) -> list[RefusedKey]:
     ]
 
 
-def _name(key_id: str) -> str:
-    """Return the name of a key's agent with the end of the key; "" if the key no longer exists."""
-    key = Key.objects.select_related("agent").filter(pk=key_id).first()
+def _key(id: str) -> Key | None:
+    return Key.objects.select_related("agent").filter(pk=id).first()
+
+
+def _name(key: Key | None) -> str:
+    """Return the name of a key's agent with the end of the key."""
     return f"{key.agent.name} · mh_…{key.hint}" if key else ""
 
 
