@@ -170,8 +170,8 @@ def _oldest(store_id: str, most: int) -> list[_Row]:
 def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cut: bool) -> list[Group]:
     """Return the groups of one store, in the order of their oldest versions."""
     columns = ("chain", "seq", "actor_kind", "author_id", "label", "session")
-    found = AuditEntry.objects.of_chain(store.pk).of_seqs({row.seq for row in rows})
-    entries = {entry.seq: entry for entry in found.only(*columns)}
+    written = AuditEntry.objects.of_chain(store.pk).of_seqs({row.seq for row in rows})
+    entries = {entry.seq: entry for entry in written.only(*columns)}
     by_run: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         if entry := entries.get(row.seq):
