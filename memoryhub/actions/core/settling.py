@@ -58,7 +58,13 @@ class _Place(NamedTuple):
     new: str
 
 
-def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed], seq: int) -> None:
+Resolved = Mapping[str, Sequence[Finding]]
+"""{memory: the findings that its deletion resolves}."""
+
+
+def settle(
+    head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed], seq: int, ahead: Resolved | None = None
+) -> None:
     """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
@@ -66,8 +72,12 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
 
     The newest LOOK resolved findings of a memory are searched for in its text. Older resolved findings are opened again
     only if the detectors find their values. An agent that wrote many values into a memory could otherwise keep the
-    store locked with each small edit.
+    store locked with each small edit. What deletions resolve may have been read `ahead`, for many memories at once.
     """
+    if ahead and all(one.path is None and one.memory in ahead for one in changed):
+        resolved = [finding for one in changed for finding in ahead[one.memory]]
+        write(head, act, store_id, resolved, FindingState.RESOLVED, {"entry": seq})
+        return
     changes = {one.memory: one for one in changed}
     for one in reversed(changed):  # several versions of one memory: join the first's before and the last's after
         changes[one.memory] = changes[one.memory]._replace(old_text=one.old_text, old_path=one.old_path)
@@ -91,6 +101,20 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
             after[state].append(finding)
     for state, of_state in after.items():
         write(head, act, store_id, of_state, state, {"entry": seq})
+
+
+def resolved_by_deletion(store_id: str, deleted: Sequence[Changed]) -> Resolved:
+    """Return what the deletion of each of these memories would resolve now."""
+    changes = {one.memory: one for one in deleted}
+    findings = _of_memories(store_id, list(changes), FindingState.OPEN)
+    texts = _texts(store_id, {changes[finding.memory_id].old_text for finding in findings})
+    values = _values(store_id, findings)
+    resolved: dict[str, list[Finding]] = {memory: [] for memory in changes}
+    for finding in findings:
+        place = _place(finding, changes[finding.memory_id], texts)
+        if count_of(finding, values.get(finding.pk), place.old):
+            resolved[finding.memory_id].append(finding)
+    return resolved
 
 
 def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Finding]:

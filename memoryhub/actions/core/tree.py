@@ -33,6 +33,7 @@ class Tree:
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
     text before and after its masking. `looked` was found before the lock, `at_hand` is a memory read there. If `asks`,
     a person who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
+    `resolved_ahead` are the findings that deletions of some memories resolve.
     """
 
     store: str
@@ -59,6 +60,7 @@ class Tree:
     sight: Sight | None = None
     looked: Looked = field(default_factory=dict)
     at_hand: StoredMemory | None = None
+    resolved_ahead: settling.Resolved | None = None
 
     @property
     def ruling(self) -> Ruling:
@@ -395,6 +397,6 @@ def commit(tree: Tree, record: audit.Record) -> int:
     protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:
-        settling.settle(tree.head, tree.act, tree.store, tree.changed, seq)
+        settling.settle(tree.head, tree.act, tree.store, tree.changed, seq, tree.resolved_ahead)
         tree.changed = []
     return seq

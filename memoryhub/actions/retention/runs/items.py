@@ -24,6 +24,7 @@ SHORT = 0.008
 
 MOST_VERSIONS = 50
 """The most old versions of a memory that one transaction removes."""
+_size = pace.Size(MOST)
 
 Plan = Sequence[Item]
 COUNTERS = {
@@ -87,21 +88,29 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
     """
     progress = Progress()
     rules = Rules.of(run.store_id, run.at)
-    first = list(islice(plan, MOST))
+    first = list(islice(plan, min(MOST, _size.next)))
     wanted = [item.memory for item in first if item.memory]
     found = Memory.objects.among(str(run.store_id), wanted).select_related("head") if wanted else ()
     rows = {row.pk: row for row in found}
     work = Work(run, store, rules, at, rows, {policy.id: policy for policy in rules.policies})
     made: list[RunItem] = []
+    expiring = [rows[item.memory] for item in first if item.removal == Removal.EXPIRE and item.memory in rows]
+    if store is not None and expiring:
+        store.resolved_ahead = settling.resolved_by_deletion(store.store, [_deleted(row) for row in expiring])
     for item in pace.some(first, SHORT):
         part = _do(work, item, made)
         if part is not None:
             progress.part = part
             break
         progress.done += 1
+    _size.learn(progress.done, len(first))
     progress.counters = _count(run, made)
     _keep(run, made)
     return progress
+
+
+def _deleted(row: Memory) -> settling.Changed:
+    return settling.Changed(row.pk, row.text_id, row.path, None, None)
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
