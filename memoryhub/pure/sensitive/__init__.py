@@ -97,7 +97,7 @@ _GATES: dict[str, Callable[[Text], object]] = {
 """{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
 fail."""
 
-STEPS = 40_000
+STEPS = 36_000
 """The steps that the search of a text may take while it is written, at most three hundredths of a second beside what a
 text of the same length without anything to find takes."""
 STEPS_OF_FINDING = 1

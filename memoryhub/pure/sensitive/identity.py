@@ -194,7 +194,7 @@ def _by_name(text: Text) -> Iterator[Place]:
     for name, pattern, number, check in _BY_NAME:
         if name in text.digit_lines:
             position = 0
-            for match in text.each(pattern.finditer(text.low), 3):
+            for match in text.each(pattern.finditer(text.low), 2):
                 position, last = max(position, match.end()), match.end() + AFTER_NAME
                 while position < last and (found := number.match(text.text, position)) and found.start(1) < last:
                     text.spend(2)

@@ -205,7 +205,7 @@ def _connector_later(text: Text, end: int) -> re.Match[str] | None:
     about = _ABOUT.match(text.low, end)
     if about is None or not _MAY_CONNECT.search(text.low, about.end(), about.end() + 40 + LONGEST_BEFORE):
         return None
-    text.spend(4)
+    text.spend(3)
     return _CONNECTOR_LATER.match(text.low, about.end())
 
 
