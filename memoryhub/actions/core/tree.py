@@ -87,7 +87,7 @@ def locked(store_id: str, act: Act) -> Iterator[Tree]:
 def lock(store_id: str, act: Act) -> Tree:
     """Lock a store and its chain, inside `writing`, and return the tree. Raises NoSuchStore."""
     own: store_settings.Settings | None = remembered.get("store", store_id)
-    totals = remembered.take("totals", store_id)
+    totals: tuple[int, int, ChainHead] | None = remembered.take("totals", store_id)
     if own is None or totals is None:
         row = sql.one(sql.STORE if own is None else sql.TOTALS, store_id)
         if row is None:
