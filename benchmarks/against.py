@@ -44,21 +44,11 @@ class Side:
         self._request = lambda n, connection: request(self._sent + n, connection)
 
     def burst(self, connections: int, calls: int) -> None:
-        before = processor_time(self.pid)
+        before = load.processor_time(self.pid)
         run = load.run(self.port, self._request, connections, calls)
-        self.microseconds.append((processor_time(self.pid) - before) / calls)
+        self.microseconds.append((load.processor_time(self.pid) - before) / calls)
         self.rates.append(run.rate)
         self._sent += calls
-
-
-def processor_time(pid: int) -> float:
-    """Return the microseconds that a process and its descendants have run so far; the threads that have ended do not
-    count."""
-    found = 0.0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += int((task / "schedstat").read_text().split()[0]) / 1000
-        found += sum(processor_time(int(child)) for child in (task / "children").read_text().split())
-    return found
 
 
 def compare(before: Side, now: Side, rounds: int, calls: int) -> None:

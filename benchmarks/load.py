@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 Request = Callable[[int, int], bytes]
 """A function of the request's number and the connection's number, both from 0, that returns the request's bytes."""
@@ -13,10 +14,12 @@ Request = Callable[[int, int], bytes]
 
 @dataclass(slots=True)
 class Measured:
-    """The result of a run: its duration, and the latencies in seconds."""
+    """The result of a run: its duration, the latencies in seconds, and the server's microseconds of processor for each
+    operation (0: not measured)."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
+    processor: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -83,6 +86,16 @@ def run(port: int, request: Request, connections: int, operations: int) -> Measu
     for key in list(selector.get_map().values()):
         key.fileobj.close()  # type: ignore[union-attr]
     return measured
+
+
+def processor_time(pid: int) -> float:
+    """Return the microseconds that a process and its descendants have run so far; the threads that have ended do not
+    count."""
+    found = 0.0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += int((task / "schedstat").read_text().split()[0]) / 1000
+        found += sum(processor_time(int(child)) for child in (task / "children").read_text().split())
+    return found
 
 
 def _send(connection: _Connection, request: bytes) -> None:

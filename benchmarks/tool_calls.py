@@ -1,10 +1,11 @@
 """Compares a tool call with a trivial view, the bare database and the SDK's own tool, in one run.
 
-    .venv/bin/python -m benchmarks.tool_calls [--operations 3000] [--threads 16]
+    .venv/bin/python -m benchmarks.tool_calls [--operations 3000] [--threads 16] [--profile]
 
 Starts the server on a fresh SQLite database (synchronous=FULL) in a temporary directory and drives it over HTTP
 keep-alive with 2 KB memories at 1 and 16 connections. Prints operations per second, p50, p99 and ratios; on a shared
-machine only the ratios are meaningful.
+machine only the ratios are meaningful. With `--profile`, it also prints the processor time of a call, and in which
+stages it is spent (Linux only, whose `/proc` knows the processor time).
 """
 
 import argparse
@@ -37,8 +38,7 @@ DIRECTORY_SIZE = 1000
 def server(threads: int) -> Iterator[tuple[int, str, str]]:
     """Serve a fresh hub in its own process; yield (port, store id, key)."""
     with running(threads) as served:
-        store = served.command("create_store", "Benchmark")
-        yield served.port, store, served.command("issue_key", "benchmark", "--store", store)
+        yield served.port, *store_and_key(served)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,12 @@ class Served:
     port: int
     pid: int
     command: Callable[..., str]
+
+
+def store_and_key(served: Served) -> tuple[str, str]:
+    """Make a memory store and a key to it; return (store id, key)."""
+    store = served.command("create_store", "Benchmark")
+    return store, served.command("issue_key", "benchmark", "--store", store)
 
 
 @contextmanager
@@ -195,7 +201,9 @@ def _rate(operations: int, operation: Callable[[int], object]) -> float:
     return operations / (time.perf_counter() - start)
 
 
-def measure(hub: tuple[int, str, str], operations: int) -> dict[tuple[str, int], load.Measured]:
+def measure(
+    hub: tuple[int, str, str], operations: int, run: Callable[..., load.Measured] = load.run
+) -> dict[tuple[str, int], load.Measured]:
     """Measure every kind of request at 1 and 16 connections, after a warm-up, with the trivial view for comparison."""
     port, store, key = hub
     load.run(port, Hub(store, key).fill, 1, DIRECTORY_SIZE)
@@ -203,27 +211,39 @@ def measure(hub: tuple[int, str, str], operations: int) -> dict[tuple[str, int],
     measured = {}
     for connections in (1, 16):
         amount = operations if connections > 1 else operations // 4
-        measured["trivial", connections] = load.run(port, trivial, connections, amount * 2)
+        measured["trivial", connections] = run(port, trivial, connections, amount * 2)
         for name in ("view", "create", "listing"):
             count = amount if name != "listing" else max(50, amount // 20)
-            measured[name, connections] = load.run(port, getattr(Hub(store, key), name), connections, count)
+            measured[name, connections] = run(port, getattr(Hub(store, key), name), connections, count)
         edits = Hub(store, key)
         load.run(port, edits.start_edits, 1, connections)
-        measured["str_replace", connections] = load.run(port, edits.str_replace, connections, amount)
+        measured["str_replace", connections] = run(port, edits.str_replace, connections, amount)
     return measured
+
+
+def profile(served: Served, operations: int) -> dict[tuple[str, int], load.Measured]:
+    """Return what `measure` returns, with the processor time of all processes and threads of the hub."""
+
+    def run(port: int, request: load.Request, connections: int, amount: int) -> load.Measured:
+        before = load.processor_time(served.pid)
+        measured = load.run(port, request, connections, amount)
+        measured.processor = (load.processor_time(served.pid) - before) / amount
+        return measured
+
+    return measure((served.port, *store_and_key(served)), operations, run)
 
 
 def report(measured: dict[tuple[str, int], load.Measured], sdk: dict[str, float], bare: float) -> None:
     """Print the tables of the measurements."""
-    titles = "".join(f"{title:>9}" for title in ("op/s", "p50 ms", "p99 ms", "p99/p50"))
+    titles = "".join(f"{title:>9}" for title in ("op/s", "p50 ms", "p99 ms", "p99/p50", "µs CPU"))
     print(f"{'request':<14}{'connections':>12}{titles}{'of trivial':>12}{'of SDK':>9}")
     for (name, connections), run in sorted(measured.items(), key=lambda item: (item[0][1], item[0][0])):
         p50, p99 = run.percentile(0.5) * 1000, run.percentile(0.99) * 1000
         ratio = run.rate / measured["trivial", connections].rate
         of_sdk = f"{run.rate / sdk[name]:9.2f}" if name in sdk else ""
-        print(
-            f"{name:<14}{connections:>12}{run.rate:>9.0f}{p50:>9.2f}{p99:>9.2f}{p99 / p50:>9.1f}{ratio:>12.2f}{of_sdk}"
-        )
+        processor = f"{run.processor:9.0f}" if run.processor else " " * 9
+        times = f"{run.rate:>9.0f}{p50:>9.2f}{p99:>9.2f}{p99 / p50:>9.1f}{processor}"
+        print(f"{name:<14}{connections:>12}{times}{ratio:>12.2f}{of_sdk}")
     print(f"\nbare SQLite transaction, synchronous=FULL: {bare:.0f} a second;", end=" ")
     print(f"str_replace at 16 connections is {measured['str_replace', 16].rate / bare:.2f} of it")
     print("SDK's local tool in process: " + ", ".join(f"{name} {rate:.0f}/s" for name, rate in sdk.items()))
@@ -235,10 +255,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operations", type=int, default=3000)
     parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--profile", action="store_true", help="show the processor time of a call, and its stages")
     arguments = parser.parse_args()
-    with server(arguments.threads) as hub:
-        measured = measure(hub, arguments.operations)
+    with running(arguments.threads) as served:
+        if arguments.profile:
+            measured = profile(served, arguments.operations)
+        else:
+            measured = measure((served.port, *store_and_key(served)), arguments.operations)
     report(measured, sdk_tool(arguments.operations // 4), bare_sqlite())
+    if arguments.profile:
+        print()
+        subprocess.run([sys.executable, "-m", "benchmarks.stages"], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":
