@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from memoryhub.actions.comments import addressee, comments, notices
 from memoryhub.actions.comments.comments import LONGEST
-from memoryhub.models import Comment, MemoryStore, Role
+from memoryhub.models import Comment, Memory, MemoryStore, Role
 from memoryhub.web.comments import conversation, threads
 from memoryhub.web.comments.conversation import page_context
 from memoryhub.web.comments.refusals import REFUSALS, why
@@ -36,14 +36,24 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
         try:
             tell = request.POST.get("tell", "")
             done = comments.write(store.pk, memory.pk, version.pk, lines, text, act(request), tell=tell)
+            if request.htmx:
+                return _told(request, store, memory, version.number, comment=done.comment)
             return see_other(_place(request, reverse("memory", args=[store.pk, memory.pk]), done.comment))
         except comments.NoSuchLines:
             problem = _("The text does not have these lines.")
         except REFUSALS as error:
             problem = why(error)
+    if request.htmx:
+        return _told(request, store, memory, version.number, problem=problem)
     shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk}
     shown |= {"tell": request.POST.get("tell"), "agent": addressee.agent_of(memory, version.number, lines)}
     return render(request, "comments/begin.html", page_context(request, store, memory, **shown))
+
+
+def _told(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
+    """Return what replaces the button that tells an agent the note of a decision: whether it will read it."""
+    agent = addressee.agent_of(memory, number, None)
+    return render(request, "comments/_told.html", {"store": store, "memory": memory, "agent": agent, **more})
 
 
 @require_POST

@@ -13,10 +13,11 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memoryhub.actions.comments import addressee
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
-from memoryhub.models import MemoryStore, MemoryVersion, Proposal
+from memoryhub.models import Agent, MemoryStore, MemoryVersion, Proposal
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.findings import open_findings
@@ -227,7 +228,8 @@ def _why(error: Exception) -> Refusal:
 def _done(request: Request, version: MemoryVersion, given: Given, done: decisions.Done | None) -> HttpResponse:
     said = words_of(given.verb, version, done)
     if request.htmx:
-        answer = answer_of(request, item_of(request, version), said=said, done=done)
+        item = item_of(request, version)
+        answer = answer_of(request, item, said=said, done=done, untold=_untold(item) if done and given.note else None)
         others = [pk for pk in done.versions if pk != version.pk] if done else []
         number = {"number": version.number}
         details = {
@@ -249,6 +251,12 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
         told = with_links(version.store_id, said, done.seq, given.verb, back, memory.pk, is_flagged=is_flagged)
         messages.success(request, told)
     return see_other(next_of(request, "review"))
+
+
+def _untold(item: Item) -> Agent | None:
+    """Return the agent that can still be told the note of a decision; None if it would never read it."""
+    can_read = item.memory.is_live and not item.store.is_archived
+    return addressee.agent_of(item.memory, item.version.number, None) if can_read else None
 
 
 def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) -> str:

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.models import Memory, MemoryStore, Review, User
-from tests.support.browser import press, sign_in_as
+from memoryhub.models import Comment, Memory, MemoryStore, Review, User
+from tests.support.browser import axe, press, sign_in_as
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser
@@ -118,3 +118,19 @@ def test_the_focus_stays_on_another_version_of_a_memory_whose_version_was_decide
     expect(versions).not_to_contain_text("1 earlier version")
     inbox.wait_for_timeout(300)
     has_focus(inbox, "/d.md")
+
+
+def test_the_agent_is_told_the_note_in_place(
+    page: Page, live_server: LiveServer, made: list[Memory], alice: User
+) -> None:
+    inbox = opened(page, live_server, alice)
+    second = inbox.locator("[data-review-item]", has_text="/b.md").filter(has_text="version 2")
+    second.get_by_label("Note").fill("Bees are animals")
+    second.get_by_role("button", name="Revert").click()
+    line = inbox.locator(".review-decided")
+    expect(line).to_contain_text("The agent does not see the note.")
+    axe(inbox)
+    line.get_by_role("button", name="Tell Support bot").press("Enter")
+    expect(line.get_by_text("Support bot reads this when it next views the memory.")).to_be_focused()
+    expect(inbox.locator("[data-review-item]")).not_to_have_count(0)
+    assert Comment.objects.get().waits
