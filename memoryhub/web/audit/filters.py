@@ -109,7 +109,7 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
     return Search(
         author=author if key is None or author else _agent_of(key),
         key=key,
-        session=_session(values.get("session"), author if "agent" in values else None),
+        session=_session(values.get("session"), author if "agent" in values else None, chains),
         command=command if command != WRITING else None,
         writes=True if command == WRITING else None,
         path=_path(values.get("path"), chains),
@@ -207,18 +207,24 @@ def _agent_of(key: str) -> str:
     return Key.objects.filter(pk=key).values_list("agent_id", flat=True).first() or key
 
 
-def _session(session: str | None, agent: str | None) -> str | None:
+def _session(session: str | None, agent: str | None, chains: Sequence[str]) -> str | None:
     """Return the id of a session, or None without such a filter.
 
-    The filter may give the id, or the name of a session of `agent`. A name that is not found is returned unchanged and
-    matches nothing. Raise Malformed for a name without an agent.
+    The filter may give the id, or the name of a session of `agent`, or of any agent in these chains. A name that is not
+    found is returned unchanged and matches nothing. Raise Malformed if sessions of several agents have the name.
     """
     if session in (None, ANY_SESSION) or session.startswith("sesn_"):
         return session
-    if agent is None:
-        raise Malformed(_("Filter by the id of a session (sesn_…), or by its name together with agent:…"))
-    known = Session.objects.filter(agent=agent, name=session).values_list("id", flat=True).first()
-    return known or session
+    if agent is not None:
+        return Session.objects.filter(agent=agent, name=session).values_list("id", flat=True).first() or session
+    agents = Agent.objects.known_in(chains).values("pk")
+    found = list(
+        Session.objects.filter(agent__in=agents, name=session).known_in(chains).values_list("id", flat=True)[:2]
+    )
+    if len(found) > 1:
+        several = _("Sessions of several agents have the name “%(name)s”. Add agent:…, or give the id of one (sesn_…).")
+        raise Malformed(several % {"name": session})
+    return found[0] if found else session
 
 
 def _command(value: str | None) -> str | None:

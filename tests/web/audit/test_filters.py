@@ -11,7 +11,8 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.core.rules import holds
-from memoryhub.models import Agent, HoldKind, MemoryStore, Session, User
+from memoryhub.actions.stores import stores
+from memoryhub.models import Access, Agent, HoldKind, MemoryStore, Session, User
 from memoryhub.web.audit.filters import Filter
 from memoryhub.web.common.filters.bar import bar_of
 from tests.support.fixtures import BY, signed_in
@@ -48,6 +49,25 @@ def test_a_path_in_decomposed_letters_is_the_same_path(bob: User, caller: Caller
     caller.call("create", path="/memories/Caf\u00e9/a.md", file_text="a\n")
     key, _, value = written.partition("=")
     assert commands(page(signed_in(bob), caller.store, **{key: value})) == ["create"]
+
+
+@pytest.mark.both_databases
+def test_a_session_is_found_by_its_name_alone_where_one_agent_has_it(bob: User, caller: Caller) -> None:
+    caller.session = "run-1"
+    caller.create("/a.md", "one\n")
+    client = signed_in(bob)
+    assert commands(page(client, caller.store, q="session:run-1")) == ["create"]
+    assert commands(page(client, caller.store, q="-session:run-1 command:create")) == []
+    assert not page(client, caller.store, q="session:run-2").context["problem"]
+    other = keys_and_roles.create_agent("Sales bot", **BY)
+    hidden = stores.create_store(stores.StoreSettings("Hidden"), **BY)
+    secret = keys_and_roles.issue_key(other, stores=[hidden], access=Access.WRITE, **BY)[1]
+    Caller(hidden, secret, session="run-1").create("/b.md", "b\n")
+    assert commands(page(client, caller.store, q="session:run-1")) == ["create"], "Bob does not see the other store"
+    secret = keys_and_roles.issue_key(other, stores=[caller.store], access=Access.WRITE, **BY)[1]
+    Caller(caller.store, secret, session="run-1").create("/b.md", "b\n")
+    assert "several agents" in page(client, caller.store, q="session:run-1").context["problem"]
+    assert commands(page(client, caller.store, q='session:run-1 agent:"Sales bot"')) == ["create"]
 
 
 @pytest.mark.both_databases

@@ -107,7 +107,7 @@ KEYS: Mapping[str, Key] = {
     "agent": Key(gettext_lazy("Agent"), "support-bot"),
     "key": Key(gettext_lazy("Key"), "apikey_…"),
     "person": Key(gettext_lazy("Person"), "name@example.com"),
-    "session": Key(gettext_lazy("Session"), "sesn_…"),
+    "session": Key(gettext_lazy("Session"), "run-7"),
     "call": Key(gettext_lazy("Call"), "toolu_…"),
     "memory": Key(gettext_lazy("Memory"), "mem_…"),
     "path": Key(gettext_lazy("Path"), "/notes"),
