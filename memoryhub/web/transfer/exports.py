@@ -45,7 +45,7 @@ FORMATS = (
         "jsonl", "braces", _("JSON Lines"),
         _("One line for each memory and each version, with its author. The history of a whole memory store "
           "includes its audit and the proofs of it."),
-        _("Backups, moving to another hub, programs."),
+        _("Backups, moving to another hub, programs, and an auditor."),
     ),
     Format(
         "git", "git-branch", _("Git repository"),
@@ -74,7 +74,8 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
     directory = _directory(store, request.GET.get("path", ""))
     if directory is None:
         return _page(request, store, None, ExportForm())
-    form = ExportForm(request.POST if request.method == "POST" else None)
+    chosen = {"format": request.GET.get("format", "zip")}
+    form = ExportForm(request.POST if request.method == "POST" else None, initial=chosen)
     if form.is_valid():
         wanted = wanted_by(
             request,

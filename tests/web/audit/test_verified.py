@@ -126,3 +126,14 @@ def test_a_check_that_was_asked_for_names_the_wrong_chain_and_an_old_request_is_
     entry = AuditEntry.objects.of_chain(HUB).of_command("verify_audit").newest()[0]
     assert not entry.ok and store.pk in (entry.input or "")
     assert "something is wrong . What to do now" in visible_text(signed_in(superuser), reverse("audit"))
+
+
+def test_the_audit_of_a_store_leads_curators_to_the_proof_for_an_auditor(
+    store: MemoryStore, alice: User, bob: User
+) -> None:
+    page, proof = reverse("store_audit", args=[store.pk]), reverse("export_store", args=[store.pk]) + "?format=jsonl"
+    assert proof in signed_in(alice).get(page).content.decode()
+    assert "Proof for an auditor" not in signed_in(bob).get(page).content.decode(), "a viewer exports no audit"
+    assert "Proof for an auditor" not in signed_in(alice).get(reverse("audit")).content.decode()
+    export = signed_in(alice).get(proof).content.decode()
+    assert 'value="jsonl" checked' in export and "#checking-the-proof" in export
