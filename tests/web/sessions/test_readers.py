@@ -1,7 +1,7 @@
 """Who has seen a version or a line, against what the answers to the calls really said."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -15,6 +15,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import Agent, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.web.sessions.readers import query as readers_found
 from tests.support.fixtures import BY, new_person, signed_in
@@ -300,10 +301,24 @@ def test_the_session_that_wrote_a_line_and_saw_it_is_marked(caller: Caller, bob:
 @pytest.mark.both_databases
 def test_nobody_has_seen_what_nobody_read(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
-    assert "No one has seen this version" in readers(bob, memory).content.decode()
+    assert "No agent has seen this version" in readers(bob, memory).content.decode()
     assert "No session has seen this line" in readers(bob, memory, version=1, line=1).content.decode()
     caller.delete("/a.md")
     assert "This version deleted the memory" in readers(bob, memory, version=2).content.decode()
+
+
+def test_the_page_says_where_reading_by_people_is_recorded_and_leads_admins_there(
+    caller: Caller, alice: User, bob: User
+) -> None:
+    memory = caller.create("/a.md", "one\n")
+    unrecorded, settings = "What people read in the browser is not recorded", "#id_records_views"
+    unread = readers(alice, memory).content.decode()
+    assert unrecorded in unread and settings in unread
+    caller.call("view", path="/memories/a.md")
+    read = readers(bob, memory).content.decode()
+    assert unrecorded in read and settings not in read
+    stores.edit_store(caller.store, replace(StoreSettings.of(caller.store), records_views=True), **BY)
+    assert unrecorded not in readers(bob, memory).content.decode()
 
 
 @pytest.mark.both_databases

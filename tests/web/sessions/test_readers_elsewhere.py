@@ -47,13 +47,13 @@ def test_what_claude_read_on_a_copy_is_not_called_unseen(
     with claude_api(Turn([call("toolu_1", command="view", path="/memories/a.md")]), Turn([say("Done.")])) as api:
         worked(api, started(store, alice, copies=True))
     shown = readers_of(client, memory)
-    assert "No one has seen this version" not in shown and ON_A_COPY in shown
+    assert "No agent has seen this version" not in shown and ON_A_COPY in shown
     assert "No session has seen this line" not in readers_of(client, memory, "?line=1")
     assert "No other session has read it." not in page(client, reverse("today"))
     undo = page(client, reverse("undo_version", args=[store.pk, memory.head_id]))
     assert "No reader of these lines is known, but there may be some" in undo
     later = write(store, "/later.md", "written after the copy\n")
-    assert "No one has seen this version" in readers_of(client, later)
+    assert "No agent has seen this version" in readers_of(client, later)
 
 
 @pytest.fixture
