@@ -50,6 +50,7 @@ OF_ADMINISTRATORS = ("delete_store",)
 
 Fields = Sequence[Sequence[Any]]
 Words = Sequence[Sequence[str]]
+"""Pairs of a label and a text; a third text is the address of the page that shows it."""
 
 
 class NotOpen(Exception):

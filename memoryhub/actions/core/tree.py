@@ -31,9 +31,9 @@ class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
-    text before and after its masking. `looked` was found before the lock, `at_hand` is a memory read there. If `asks`,
-    a person who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
-    `resolved_ahead` are the findings that deletions of some memories resolve.
+    text before and after its masking. `looked`, `at_hand` (a memory) and `resolved_ahead` (findings that deletions of
+    some memories resolve) were read before. If `asks`, a person who writes flagged text must give a `reason`. With a
+    `sight`, only what the actor sees is read.
     """
 
     store: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django import forms
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 from django.views.decorators.http import require_http_methods
@@ -70,7 +71,8 @@ def redact_version(request: Request, store: MemoryStore, version_id: str) -> Htt
     form = RedactForm(memory, request.POST if request.method == "POST" else None)
     if request.method == "POST" and refusal is None and form.is_valid():
         words = [
-            (gettext("Memory"), memory.path), (gettext("Version"), str(version.number)),
+            (gettext("Memory"), memory.path, reverse("memory", args=[store.pk, memory.pk])),
+            (gettext("Version"), str(version.number), reverse("version", args=[store.pk, version.pk])),
             *note_of(form.cleaned_data["note"]),
         ]  # fmt: skip
         if (asks := guard(request, "redact_version", lambda: words)) is not None:

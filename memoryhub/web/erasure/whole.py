@@ -4,6 +4,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
@@ -83,7 +84,7 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
 
 def _words(going: list[Memory], note: str) -> Words:
     versions = sum(memory.version_count - memory.removed_versions for memory in going)
-    paths = [(_("Memory"), memory.path) for memory in going]
+    paths = [(_("Memory"), memory.path, reverse("memory", args=[memory.store_id, memory.pk])) for memory in going]
     return [*paths, (_("Memories"), counted(len(going))), (_("Versions"), counted(versions)), *note_of(note)]
 
 

@@ -35,7 +35,8 @@ def guard(
     """Return the page that asks for a proof, or for a second person; None if the act may go on.
 
     Call it in a POST, just before the act. `name` is one of ACTS; `words` says what exactly will be done, in pairs of a
-    label and a text. `store` is the memory store in which it is done, if the address does not name it.
+    label and a text, or with the address of the page that shows it as a third. `store` is the memory store in which it
+    is done, if the address does not name it.
     """
     if (asks := proof(request)) is not None or not second_person.is_on():
         return asks
@@ -51,7 +52,8 @@ def guard(
         return None
     place = request.resolver_match.kwargs.get("store_id") if request.resolver_match else None
     place = None if name in second_person.OF_ADMINISTRATORS else place or (store.pk if store else None)
-    form = ReasonForm(request.POST if "second_reason" in request.POST else None)
+    given = request.POST if "second_reason" in request.POST else None
+    form = ReasonForm(given, initial={"second_reason": request.POST.get("note", "")})
     if form.is_valid():
         reason = form.cleaned_data["second_reason"].replace("\0", "\ufffd")
         made = second_person.ask(name, path, place, replace(wanted, reason=reason), act(request))

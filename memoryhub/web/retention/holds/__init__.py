@@ -95,7 +95,9 @@ def _words(request: Request, store: MemoryStore, hold: Hold, at: datetime) -> Wo
     if "together" in request.POST and case:
         found = list(Hold.objects.of_case(store.pk, HoldKind(hold.kind), hold.case_number).active(at).order_by("pk"))
     gone = _("A memory that was removed permanently")
-    held = [(_("Legal hold on"), f"{row.path or gone}: {row.hold.reason}") for row in _rows(request, store, found)]
+    held = [
+        (_("Legal hold on"), f"{row.path or gone}: {row.hold.reason}", row.url) for row in _rows(request, store, found)
+    ]
     return [(_("Memory store"), store.name), *case, *held, *note_of(request.POST.get("note", ""))]
 
 
