@@ -24,7 +24,6 @@ def https(settings: Any) -> None:
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
 
 
-@pytest.mark.both_databases
 def test_no_private_answer_is_kept_by_a_browser_or_its_kind_guessed(store: MemoryStore, alice: User, key: str) -> None:
     client, headers = signed_in(alice), {"authorization": f"Bearer {key}"}
     answers = [

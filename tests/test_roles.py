@@ -82,6 +82,7 @@ def sent(client: Client, address: Address, values: dict[str, object]) -> int:  #
     return response.status_code
 
 
+@pytest.mark.both_databases
 def test_every_form_is_in_the_table_and_refuses_the_role_below(
     values: dict[str, object],  # noqa: F811
     people: dict[str, Client],

@@ -50,6 +50,7 @@ def told(chain: str, command: str) -> dict[str, Any]:
     return value
 
 
+@pytest.mark.both_databases
 def test_a_policy_is_told_when_it_is_made_changed_and_deleted(store: MemoryStore, act: Act) -> None:
     for chain, owner in ((store.id, store.id), (HUB, None)):
         policy = policies.save_policy(owner, PolicySettings("Old", expire_older_days=9), act)
@@ -60,6 +61,7 @@ def test_a_policy_is_told_when_it_is_made_changed_and_deleted(store: MemoryStore
         assert told(chain, "delete_policy")["expire_older_days"] == [8, None]
 
 
+@pytest.mark.both_databases
 def test_a_limit_is_told_for_a_store_and_for_the_hub(store: MemoryStore, act: Act) -> None:
     settings = StoreSettings(name=store.name, limits={"limit_memories": 5})
     stores.edit_store(store, settings, actor=act.actor, door=act.door, at=act.at)
@@ -82,6 +84,7 @@ def test_a_hold_is_told_when_it_is_placed_and_released(store: MemoryStore, act: 
     assert told(store.id, "release")["reason"] == ["a dispute", None]
 
 
+@pytest.mark.both_databases
 def test_deciding_about_a_finding_and_revealing_are_told(store: MemoryStore, memory: Memory, act: Act) -> None:
     finding = Finding.objects.get(memory_id=memory.id)
     findings.decide(store.id, [finding.pk], FindingState.OPEN, "", act)

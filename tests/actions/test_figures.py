@@ -34,6 +34,7 @@ def grown(store: MemoryStore) -> tuple[int, int, int]:
     return sums["a"], sums["b"], sums["c"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(20)))
 def test_what_is_counted_step_by_step_is_what_counting_again_gives(seed: int) -> None:
     random = Random(seed)
@@ -83,6 +84,7 @@ def test_entries_are_counted_by_day_author_command_and_how_they_ended(hub: Hub) 
     assert grown(hub.store) == (1, 8, 1)
 
 
+@pytest.mark.both_databases
 def test_a_day_ends_at_midnight_utc() -> None:
     history = History(Random(1))
     history.step()
@@ -118,6 +120,7 @@ def test_a_store_without_new_entries_is_not_looked_at(hub: Hub) -> None:
     assert figures.behind() == {}
 
 
+@pytest.mark.both_databases
 def test_figures_that_are_wrong_are_found(hub: Hub) -> None:
     hub.call(command="create", path="/memories/a.md", file_text="abc")
     figures.catch_up()
@@ -127,6 +130,7 @@ def test_figures_that_are_wrong_are_found(hub: Hub) -> None:
     assert len(list(figures.problems(hub.store.id))) == 2
 
 
+@pytest.mark.both_databases
 def test_the_lists_name_what_is_large_grows_and_was_read_unreviewed_or_never(hub: Hub) -> None:
     for path, text in (("a", "a"), ("b", "bb" * 50), ("c", "c")):
         hub.call(command="create", path=f"/memories/{path}.md", file_text=text)
@@ -192,6 +196,7 @@ def test_calls_that_never_stop_do_not_keep_the_counting_from_its_end(hub: Hub, m
     assert Figures.objects.get().seq > 4
 
 
+@pytest.mark.both_databases
 def test_a_deleted_store_is_no_trouble(hub: Hub) -> None:
     gone = stores.create_store(stores.StoreSettings(name="Gone"), **BY)
     with tampering():

@@ -94,7 +94,6 @@ def test_long_lines_are_cut_around_what_was_found_by_code_points(managed: Hub) -
     assert len(match["lines"][0]["text"]) == 320
 
 
-@pytest.mark.both_databases
 def test_pages_of_a_search_are_of_one_search_and_end(managed: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     first = get(managed, "search", query="tea", limit=1).value
     assert [match["memory"]["path"] for match in first["data"]] == ["/a/b.md"]
@@ -212,7 +211,6 @@ def test_versions_without_a_text_are_empty_or_not_compared(managed: Hub) -> None
     assert row_counts() == before
 
 
-@pytest.mark.both_databases
 def test_each_line_is_told_with_the_version_that_brought_it(managed: Hub) -> None:
     one, two, three = (version(managed, number) for number in (1, 2, 3))
     value = get(managed, f"memories/{one.memory_id}/blame").value

@@ -130,7 +130,6 @@ ASKED = ("/v1/memory_stores", "/v1/memory_stores/{}", "/v1/memory_stores/x", "/v
 
 
 @pytest.mark.parametrize("asks", ASKED)
-@pytest.mark.both_databases
 def test_each_use_of_a_key_is_its_last_use(asks: str) -> None:
     """Also one that is in no audit of a memory store: lists of stores and sessions, and what MCP tells first."""
     hub = new_hub()

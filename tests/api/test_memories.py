@@ -77,7 +77,6 @@ def test_a_read_of_the_text_is_told_as_the_tools_view_and_a_basic_one_is_not(api
     assert_audit_is_right(api.hub.store)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("path", ["/a.md", "/b.md"], ids=["no change", "a move"])
 def test_a_text_that_an_update_gives_without_having_it_is_told_as_a_read(api: Api, path: str) -> None:
     id = api.create("/a.md", "secret\n")["id"]
@@ -296,7 +295,6 @@ def wide(db: None) -> Api:
     return api
 
 
-@pytest.mark.both_databases
 def test_lists_are_in_byte_order_at_both_depths_whatever_the_page(wide: Api) -> None:
     there = sorted((p.removeprefix("/memories") for p in contents(wide.hub.store)), key=str.encode)
     there.remove(SYNC_MARKER)

@@ -65,6 +65,7 @@ def by(**actor: str) -> Callable[[Json], bool]:
     return lambda version: version["created_by"] == actor
 
 
+@pytest.mark.both_databases
 def test_every_filter_gives_those_versions_that_say_so(story: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = newest_first(story)
     authors = {str(version["created_by"]) for version in everything}
@@ -111,6 +112,7 @@ def has(**values: str) -> Callable[[Json], bool]:
     return lambda version: all(version[name] == value for name, value in values.items())
 
 
+@pytest.mark.both_databases
 def test_a_page_that_looks_at_few_rows_is_shorter_and_leads_on(story: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_api_versions, "MOST_LOOKED_AT", 2)
     pages = story.pages("memory_versions", service_account_id="policy_1")
@@ -135,6 +137,7 @@ def test_a_version_is_shown_whole_and_its_text_is_told(story: Api) -> None:
     assert story.seq == entry.seq
 
 
+@pytest.mark.both_databases
 def test_a_deletion_has_neither_text_nor_digest_and_tells_no_read(story: Api) -> None:
     before = story.seq
     for row in MemoryVersion.objects.filter(store=story.hub.store, operation="deleted"):

@@ -132,6 +132,7 @@ def test_each_wrong_body_is_told_in_one_sentence(keeper: Hub) -> None:
 # ------------------------------------------------------------------------------------------------ lists
 
 
+@pytest.mark.both_databases
 def test_stores_are_listed_newest_first_page_by_page(keeper: Hub) -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     for number in range(5):  # two of them at the same moment
@@ -150,6 +151,7 @@ def test_stores_are_listed_newest_first_page_by_page(keeper: Hub) -> None:
     assert names[0] == "S4" and set(names[3:]) == {"S0", "S1"}
 
 
+@pytest.mark.both_databases
 def test_a_list_is_filtered_by_time_and_archive(keeper: Hub) -> None:
     at = datetime(2026, 1, 1, 12, tzinfo=UTC)
     for number in range(3):
@@ -208,6 +210,7 @@ def test_each_wrong_query_is_told_in_one_sentence(keeper: Hub) -> None:
         good(keeper.send(b"", method="GET", url=f"{STORES}?{query}", anthropic_version="x", anthropic_beta=","))
 
 
+@pytest.mark.both_databases
 def test_a_cursor_is_of_use_with_its_own_filters_alone(keeper: Hub) -> None:
     good(keeper.send({"name": "Another"}, url=STORES))
     page = good(keeper.send(b"", method="GET", url=STORES + "?limit=1"))["next_page"]
@@ -220,6 +223,7 @@ def test_a_cursor_is_of_use_with_its_own_filters_alone(keeper: Hub) -> None:
 # ------------------------------------------------------------------------------------------------ editing
 
 
+@pytest.mark.both_databases
 def test_an_update_changes_what_it_names_and_tells_it(keeper: Hub) -> None:
     first = good(keeper.send(b"", method="GET", url=one(keeper)))
     steps: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (

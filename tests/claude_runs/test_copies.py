@@ -57,7 +57,6 @@ def ran(store: MemoryStore, person: User, *calls: dict[str, Any], **asked: Any) 
         return worked(api, started(store, person, copies=True, **asked))
 
 
-@pytest.mark.both_databases
 def test_a_run_on_a_copy_leaves_the_store_as_it_is(store: MemoryStore, alice: User) -> None:
     write(store, "/a.md", "one\n")
     before = AuditChain.objects.get(pk=store.id).last_seq
@@ -92,7 +91,6 @@ def test_rules_hold_on_a_copy_and_what_they_hold_back_is_proposed_from_it(store:
         assert "secret" not in str(AuditEntry.objects.of_chain(run.place).get(command="view").message)
 
 
-@pytest.mark.both_databases
 def test_no_list_has_a_copy_and_people_may_only_look_at_it(
     store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User
 ) -> None:

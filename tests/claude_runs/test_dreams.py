@@ -38,7 +38,7 @@ from tests.support.fixtures import signed_in
 from tests.support.sdk import sdk
 from tests.web.memories.pages import page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 DONE = Turn([say("I merged what was said twice.")], input_tokens=300)
 
@@ -98,6 +98,7 @@ def texts(store_id: str) -> dict[str, str]:
     return dict(Memory.objects.live().filter(store=store_id).values_list("path", "text__content"))
 
 
+@pytest.mark.both_databases
 def test_create_new_makes_a_memory_store(
     store: MemoryStore, alice: User, manager: Anthropic, session: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -151,6 +152,7 @@ def test_update_existing_waits_for_a_person_and_shows_conflicts(store: MemorySto
     call_command("verify_audit", chain=store.pk, verbosity=0)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("rules", "is_merged"),
     [
@@ -185,6 +187,7 @@ def test_a_dream_that_merges_its_proposal_makes_no_new_agent_a_known_one(store: 
     assert "is now part of proposal #2" in told[1]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("updates", [True, False])
 def test_nothing_becomes_of_a_dream_whose_key_is_revoked_during_its_last_answer(
     store: MemoryStore, manager: Anthropic, session: str, monkeypatch: pytest.MonkeyPatch, updates: bool
@@ -203,6 +206,7 @@ def test_nothing_becomes_of_a_dream_whose_key_is_revoked_during_its_last_answer(
     assert not Proposal.objects.exists() and MemoryStore.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_dream_is_canceled_and_archived(store: MemoryStore, alice: User, manager: Anthropic, session: str) -> None:
     dreams = manager.beta.dreams
     first = dreams.create(inputs=inputs(store, session), model=MODEL)
@@ -231,6 +235,7 @@ def test_a_dream_is_canceled_and_archived(store: MemoryStore, alice: User, manag
     call_command("verify_audit", chain=store.pk, verbosity=0)
 
 
+@pytest.mark.both_databases
 def test_a_dream_that_was_interrupted_goes_on_by_itself_and_one_without_its_key_fails(
     store: MemoryStore, session: str
 ) -> None:
@@ -246,6 +251,7 @@ def test_a_dream_that_was_interrupted_goes_on_by_itself_and_one_without_its_key_
     assert failed.status == "failed" and failed.error is not None and failed.error.type == "not_allowed"
 
 
+@pytest.mark.both_databases
 def test_a_dream_that_is_canceled_while_the_hub_stops_does_not_go_on(
     store: MemoryStore, manager: Anthropic, session: str
 ) -> None:
@@ -273,6 +279,7 @@ def test_a_transcript_reads_no_more_calls_than_it_has_room_for(
     assert len(read) == 2
 
 
+@pytest.mark.both_databases
 def test_a_dream_and_a_later_run_of_a_person_are_listed_and_taken_in_their_order(
     store: MemoryStore, alice: User, manager: Anthropic, session: str
 ) -> None:
@@ -318,6 +325,7 @@ def test_what_a_key_may_not_ask_for_is_refused(
     assert not ClaudeRun.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_transcript_has_the_newest_calls_and_nothing_that_was_redacted(
     store: MemoryStore, alice: User, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,7 +97,6 @@ def test_a_summary_that_is_asked_for_replaces_what_was_before(store: MemoryStore
     ] * 3
 
 
-@pytest.mark.both_databases
 def test_a_summary_needs_a_message_and_one_that_failed_replaces_nothing(store: MemoryStore, alice: User) -> None:
     failed = SUMMARY | {"content": None}
     with claude_api(DONE, Turn([failed]), DONE) as api:

@@ -88,7 +88,6 @@ def test_an_answer_that_broke_off_counts_rather_too_much(
     assert run.problem == "broke_off" and run.tokens == ClaudeDay.objects.get().tokens >= least
 
 
-@pytest.mark.both_databases
 def test_an_answer_that_is_stopped_before_it_begins_counts_what_it_is_made_from(
     store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

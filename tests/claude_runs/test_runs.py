@@ -167,7 +167,6 @@ def test_a_run_stops_before_the_answer_that_would_pass_its_budget(
     assert (run.state, run.budget) == ("finished", 1_750)
 
 
-@pytest.mark.both_databases
 def test_the_budget_of_a_day_is_that_of_all_runs(store: MemoryStore, alice: User, settings: Any) -> None:
     settings.MEMORYHUB_CLAUDE_DAY_TOKENS = 1_000
     with claude_api(Turn([say("Yes.")], 500, 20)) as api:

@@ -236,6 +236,7 @@ def test_what_the_hub_masks_is_masked_in_the_file(place: Place) -> None:
     assert place.here == place.there and "4111" not in place.there["/card.md"] and place.aside == [ACE]
 
 
+@pytest.mark.both_databases
 def test_what_an_agent_writes_meanwhile_is_not_overwritten(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     retrieve = place.sync.memories.retrieve
 

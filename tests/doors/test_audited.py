@@ -77,7 +77,6 @@ def told(entry: AuditEntry) -> Told:
     return str(entry.command), entry.ok, path, entry.new_path
 
 
-@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_each_request_leaves_the_entries_that_it_must() -> None:
     names = make()

@@ -225,7 +225,6 @@ def test_a_read_through_the_api_is_told_as_a_view_of_all_lines() -> None:
     assert newest_entry(hub.store.pk).command == "view"
 
 
-@pytest.mark.both_databases
 def test_what_comes_through_the_api_waits_for_review_and_shows_its_author() -> None:
     hub = new_hub()
     set_rules(hub.store, card="flag")

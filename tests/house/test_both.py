@@ -19,10 +19,9 @@ def sent() -> Iterator[both.Sent]:
     stop()
 
 
-def test_each_module_that_is_left_out_exists() -> None:
-    listed = {f"web/{page}" for page in both.ASKING} | both.OTHERS
+def test_each_module_that_is_named_exists() -> None:
     rooms = {room.name for room in both.TESTS.iterdir() if room.is_dir()}
-    assert {module for module in listed - rooms if not (both.TESTS / f"{module}.py").exists()} == set()
+    assert {module for module in both.WHOLE - rooms if not (both.TESTS / f"{module}.py").exists()} == set()
     modules = {module.stem for module in both.TESTS.rglob("test_*.py")}
     assert modules >= both.LOOKS | both.TRANSPORT | both.FILES
 
@@ -75,4 +74,4 @@ def test_statements_with_other_conditions_are_of_other_kinds() -> None:
 def test_only_a_module_of_which_nothing_runs_on_postgresql_is_not_loaded_there() -> None:
     unasked = {path.stem for path in both.TESTS.rglob("test_*.py") if both.is_unasked(path)}
     assert {"test_markdown", "test_look", "test_slow_clients"} <= unasked
-    assert not unasked & {"test_both", "test_gaps", "test_dashboards", "test_concurrency", "test_faults"}
+    assert not unasked & {"test_store_guard", "test_gaps", "test_dashboards", "test_concurrency", "test_faults"}

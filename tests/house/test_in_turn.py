@@ -7,6 +7,7 @@ from tests.support.in_turn import in_turn
 from tests.support.write_guard import tampering
 
 
+@pytest.mark.both_databases
 @in_turn(("name", "before"), [("a", "Support"), ("b", "Support")])
 def test_a_case_finds_nothing_of_the_one_before(store: MemoryStore, name: str, before: str) -> None:
     assert MemoryStore.objects.get().name == before

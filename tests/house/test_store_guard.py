@@ -123,6 +123,8 @@ def problems_of(queries: CaptureQueriesContext) -> list[str]:
     return [problem for query in queries for problem in checker.problems(query["sql"])]
 
 
+@pytest.mark.both_databases
+@pytest.mark.both_databases
 def test_a_row_is_saved_read_again_and_deleted_by_its_store_and_stays_in_it(
     memory: Memory, sent: CaptureQueriesContext
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_row_is_saved_read_again_and_deleted_by_its_store_and_stays_in_it(
     assert not Memory.objects.filter(store=memory.store_id).exists()
 
 
+@pytest.mark.both_databases
 def test_a_row_is_not_saved_over_one_of_another_store(memory: Memory) -> None:
     memory.store_id = "memstore_of_somebody_else"
     with tampering(), pytest.raises(Memory.DoesNotExist):
@@ -147,6 +150,8 @@ def test_a_row_is_not_saved_over_one_of_another_store(memory: Memory) -> None:
         assert not memory.delete()[0]
 
 
+@pytest.mark.both_databases
+@pytest.mark.both_databases
 def test_references_within_a_store_are_followed_by_the_store_too(memory: Memory, sent: CaptureQueriesContext) -> None:
     assert memory.head.text.content == "one\n"
     joined = MemoryVersion.objects.filter(store=memory.store_id).select_related("text", "memory")
@@ -160,6 +165,7 @@ def look_for(memory: Memory) -> bool:
     return Memory.objects.filter(pk=memory.pk).exists()
 
 
+@pytest.mark.both_databases
 def test_what_a_test_sends_is_its_own_and_what_the_hub_sends_is_checked(memory: Memory) -> None:
     assert look_for(memory)
     assert store_guard.seen_since() == []

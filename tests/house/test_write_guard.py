@@ -20,6 +20,7 @@ def test_a_row_is_not_saved_outside_a_transaction() -> None:
         new_agent().save()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_rows_are_not_written_outside_a_transaction() -> None:
     agents = Agent.objects.all()
@@ -43,6 +44,7 @@ def test_a_row_is_not_deleted_outside_a_transaction(store: MemoryStore) -> None:
         store.delete()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_actions_write_inside_their_transaction() -> None:
     with transactions.writing():

@@ -81,6 +81,7 @@ def send(spans: Spans) -> None:
     raise AssertionError("it does not end")
 
 
+@pytest.mark.both_databases
 def test_after_a_mixed_load_the_spans_are_the_audits_own_counts(
     store: MemoryStore, key: str, alice: User, collector: Collector
 ) -> None:
@@ -144,6 +145,7 @@ def test_spans_that_nobody_takes_wait_and_are_sent_once(store: MemoryStore, key:
     assert len(collector.spans) == 1
 
 
+@pytest.mark.both_databases
 def test_more_calls_than_a_batch_wait_where_there_is_a_limit(
     store: MemoryStore, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -279,7 +279,6 @@ def test_no_attempt_to_get_or_keep_power_passes(governed: MemoryStore) -> None:
 # ------------------------------------------------------------------------------------------------ the life of seals
 
 
-@pytest.mark.both_databases
 def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore) -> None:
     by = Act(Actor.system("tests"), Door.COMMAND, LATER)
     waiting = MemoryVersion.objects.filter(store=governed).unreviewed().values_list("pk", flat=True)

@@ -40,7 +40,6 @@ def caller(store: MemoryStore, key: str) -> Caller:
     return caller
 
 
-@pytest.mark.both_databases
 def test_the_path_of_a_redacted_version_is_in_no_entry_any_more(store: MemoryStore, caller: Caller) -> None:
     first = MemoryVersion.objects.get(store=store, path=f"/people/{NAME}.md")
     assert len(standing(f"{NAME}.md")) >= 5

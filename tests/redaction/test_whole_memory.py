@@ -82,7 +82,6 @@ def test_the_figures_do_not_count_it_any_more(store: MemoryStore, caller: Caller
     assert grown == {"memories": 0, "bytes": 0}
 
 
-@pytest.mark.both_databases
 def test_an_admin_removes_it_by_its_name_and_others_do_not(
     store: MemoryStore, caller: Caller, alice: User, bob: User
 ) -> None:

@@ -1,8 +1,8 @@
 """Which tests run on both databases, and the kinds of statements that only the others send.
 
-A test of `tests/web` runs on PostgreSQL only if it has the mark `both_databases` or its module is in `ASKING`, a test
-of a room or module in `OTHERS` only if it has the mark. Of a test with parameters, PostgreSQL runs every third case:
-the cases differ in values, rarely in statements. A case that has the mark itself, those of a test with the mark
+PostgreSQL runs the tests of the rooms and modules in `WHOLE` that use a database, and elsewhere those with the mark
+`both_databases`: the others send the same kinds of statements. Of a test with parameters, it runs every third case: the
+cases differ in values, rarely in statements. A case that has the mark itself, those of a test with the mark
 `both_databases(each_case=True)`, and those of `tests/faults` run on both.
 A run of all tests on SQLite fails if the hub has sent a kind of statement only in the tests that are left out: give the
 test that is then named the mark, or test what sends the statement in a module that runs on both databases.
@@ -41,29 +41,29 @@ FILES = {
     "test_obeyed_exports",
 }  # fmt: skip
 """Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
-ASKING = {
-    "audit/test_filters", "audit/test_gaps", "audit/test_paging", "review/test_inbox_filters",
-    "search/test_completions", "search/test_finder", "search/test_scan", "search/test_search",
+WHOLE = {
+    "actions/backups/test_files", "actions/backups/test_rotation", "actions/backups/test_s3",
+    "actions/core/test_disk_space", "actions/core/test_pace", "actions/core/test_snapshot",
+    "actions/core/test_transactions", "actions/core/test_tree", "actions/findings/test_ahead",
+    "actions/findings/test_scans", "actions/history/test_undo", "actions/mail/test_clock",
+    "actions/memories/test_call_windows", "actions/memories/test_selection_at_once", "actions/retention/test_policies",
+    "actions/retention/test_removals", "actions/retention/test_retention_runs", "actions/retention/test_run_guards",
+    "actions/retention/test_runs", "actions/retention/test_runs_killed", "actions/stores/test_delete",
+    "actions/test_figures", "actions/test_two_at_once", "actions/verification/test_rotation", "api/test_concurrency",
+    "api/test_database_errors", "api/test_fuzz", "api/limits/test_at_once", "api/test_memories_at_once",
+    "api/test_revoked_meanwhile", "api/tool_calls/test_round_trips", "api/tool_calls/test_state_machine", "api/test_stores",
+    "doors/test_all_doors", "doors/test_sdk", "faults", "operating/test_failover", "operating/test_migrate",
+    "operating/test_planner", "operating/test_schemas", "redaction/test_byte_search", "redaction/test_four_acts",
+    "redaction/test_random_walks", "redaction/test_scrub", "serving/test_calls_together",
+    "serving/test_committers_requests", "serving/test_programs_without_django", "serving/test_remembered",
+    "serving/test_steps", "serving/test_stopped_requests", "transfer/test_import_work", "transfer/test_importing_kills",
+    "transfer/test_round_trip", "web/audit/test_filters", "web/audit/test_gaps", "web/audit/test_paging",
+    "web/review/test_inbox_filters", "web/search/test_completions", "web/search/test_finder", "web/search/test_scan",
+    "web/search/test_search", "webhooks/test_at_once", "webhooks/test_delivery",
+    "webhooks/test_pace", "webhooks/test_trouble",
 }  # fmt: skip
-"""Modules of `tests/web` about how rows are found: filters, searches, further pages of lists."""
-OTHERS = {
-    "actions/comments/test_comments", "actions/core/test_background", "actions/findings/test_findings",
-    "actions/findings/test_settling", "actions/mail/test_outbox", "actions/mail/test_server",
-    "actions/review/test_decisions", "actions/verification/test_audit_chain",
-    "actions/verification/test_checkpoint_segments", "actions/verification/test_checkpoints",
-    "api/limits/test_audit_bounds", "api/limits/test_limits", "api/path_rules/test_conditions",
-    "api/path_rules/test_hidden_paths", "api/path_rules/test_path_rules", "api/path_rules/test_protected_lines",
-    "api/proposals/test_own", "api/proposals/test_proposals", "api/proposals/test_shown", "api/proposals/test_texts",
-    "api/test_further_routes", "api/test_keys_at_every_operation", "api/test_memories", "api/test_redact",
-    "api/tool_calls/test_agent_loop", "api/tool_calls/test_idempotency", "api/tool_calls/test_rules",
-    "api/tool_calls/test_vectors", "claude_runs", "doors/test_audited", "doors/test_parity", "doors/test_table", "mcp",
-    "redaction/test_false_alarms", "redaction/test_governing_rows", "redaction/test_outside",
-    "redaction/test_redacted_paths", "redaction/test_tampering", "redaction/test_whole_memory", "serving/test_serve",
-    "serving/test_watch", "test_charlie", "operating/test_doctor", "operating/test_environment",
-    "operating/test_metrics", "test_private_answers", "transfer/test_export", "transfer/test_export_doors",
-    "transfer/test_git_tree", "transfer/test_import", "transfer/test_import_places", "transfer/test_proposals",
-}  # fmt: skip
-"""Rooms and modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
+"""Rooms and modules that PostgreSQL runs whole: two at once, locks, transactions, faults, migrations, planning, work in
+the background, retention, searches, filters and further pages of lists."""
 MARK = "both_databases"
 
 Place = Literal["on both", "replaced", "elsewhere"]
@@ -99,8 +99,7 @@ def is_replaced(item: pytest.Item) -> bool:
 def _has_marked_alone(path: Path) -> bool:
     """Whether of a module only the tests with the mark run on both databases."""
     module = path.relative_to(TESTS).with_suffix("").as_posix()
-    is_page = module.startswith("web/") and module.removeprefix("web/") not in ASKING
-    return is_page or module in OTHERS or module.partition("/")[0] in OTHERS
+    return module not in WHOLE and module.partition("/")[0] not in WHOLE
 
 
 def _is_between(item: pytest.Item) -> bool:

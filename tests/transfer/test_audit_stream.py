@@ -55,6 +55,7 @@ def places(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(event["metadata"]["log_name"], event["metadata"]["sequence"]) for event in found]
 
 
+@pytest.mark.both_databases
 def test_after_a_mixed_load_the_events_are_valid_and_are_the_audits_own_counts(
     store: MemoryStore, key: str, alice: User, file: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_no_text_of_a_memory_and_no_answer_is_in_the_stream(store: MemoryStore, 
     assert "One" not in file.read_text() and "/notes/1.md" in file.read_text()
 
 
+@pytest.mark.both_databases
 def test_each_chain_is_in_order_and_nothing_is_written_twice_without_a_failure(
     store: MemoryStore, key: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +118,7 @@ def test_each_chain_is_in_order_and_nothing_is_written_twice_without_a_failure(
         assert [seq for of, seq in found if of == chain] == list(range(1, last + 1))
 
 
+@pytest.mark.both_databases
 def test_a_busy_chain_does_not_keep_the_others_from_the_stream(
     store: MemoryStore, key: str, alice: User, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +146,7 @@ def test_a_copy_is_not_in_the_stream_and_neither_is_what_is_left_of_its_audit(
     assert copy not in {chain for chain, _seq in places(events(file))}
 
 
+@pytest.mark.both_databases
 def test_what_could_not_be_written_is_written_later_and_a_line_that_was_cut_off_is_repeated(
     store: MemoryStore, key: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +190,7 @@ def test_a_file_that_was_moved_away_is_begun_again_and_only_its_owner_reads_it(
     assert len(both) == len(set(both)) == AuditEntry.objects.count()
 
 
+@pytest.mark.both_databases
 def test_one_process_writes_at_a_time_and_another_goes_on_when_it_is_gone(
     store: MemoryStore, key: str, file: Path
 ) -> None:
@@ -204,6 +209,7 @@ def test_one_process_writes_at_a_time_and_another_goes_on_when_it_is_gone(
     assert one.go_on(AT) and len(events(file)) == AuditEntry.objects.count()
 
 
+@pytest.mark.both_databases
 def test_a_process_that_was_overtaken_does_not_move_the_place_back(store: MemoryStore) -> None:
     streaming.note_written(store.pk, 9)
     streaming.note_written(store.pk, 4)

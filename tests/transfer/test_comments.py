@@ -82,7 +82,6 @@ def test_they_come_back_as_they_were(form: str, talked: MemoryStore, superuser: 
     assert trips.outcomes(second) == {"/a.md": "same"} and brought.count() == 5, "nothing comes twice"
 
 
-@pytest.mark.both_databases
 def test_they_are_only_carried_if_asked_for_and_never_for_viewers(
     talked: MemoryStore, alice: User, bob: User, tmp_path: Path
 ) -> None:
@@ -137,7 +136,6 @@ def test_they_are_bounded(talked: MemoryStore) -> None:
     assert import_items.weight(item) > 400 * 100 and item.comment_count == 402, "an upload is written in pieces"
 
 
-@pytest.mark.both_databases
 def test_the_preview_counts_them_and_few_are_taken_up_at_once(talked: MemoryStore, superuser: User) -> None:
     lines = lines_of(export(talked, "jsonl", governance=True))
     of_type(lines, "thread")[0]["comments"] *= 75

@@ -70,7 +70,6 @@ def test_random_histories_that_are_imported_into_one_store(seed: int, tmp_path: 
     assert back.tree() == copy.tree()
 
 
-@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_a_rename_that_retention_removed_takes_no_path_from_another_memory(tmp_path: Path) -> None:
     store = trips.new_store()

@@ -84,6 +84,7 @@ def test_all_of_it_comes_back_the_same(
     assert "With history" in html and "With proposals" not in html
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(192, 2)))
 def test_whatever_happened_comes_back_the_same(
     seed: int, store: MemoryStore, key: str, alice: User, own_checkpoints: Path
@@ -119,6 +120,7 @@ def test_a_decision_of_another_hub_gives_nothing_here(source: Caller, store: Mem
     assert "imported proposal #3 with the decision about it" in html
 
 
+@pytest.mark.both_databases
 def test_without_history_and_beside_others_it_shows_what_is_left(
     source: Caller, store: MemoryStore, superuser: User, own_checkpoints: Path
 ) -> None:
@@ -161,6 +163,7 @@ def test_what_is_redacted_and_erased_here_is_gone_from_it(
     trips.require_verified(target, own_checkpoints)
 
 
+@pytest.mark.both_databases
 def test_retention_removes_an_imported_decision_with_its_entry(source: Caller, store: MemoryStore) -> None:
     target = brought(export(store, "jsonl", governance=True))
     seq = Proposal.objects.of_store(target.pk).get(number=4).seq or 0
@@ -169,6 +172,7 @@ def test_retention_removes_an_imported_decision_with_its_entry(source: Caller, s
     assert not Comment.objects.of_store(target.pk).filter(text="Is 2 right?").exists()
 
 
+@pytest.mark.both_databases
 def test_the_rules_for_sensitive_text_hold_for_it(source: Caller, store: MemoryStore) -> None:
     lines = lines_of(export(store, "jsonl", governance=True))
     refused = next(one for one in of_type(lines, "decided_proposal") if one["state"] == "refused")
@@ -228,6 +232,7 @@ def test_what_cannot_be_is_refused(source: Caller, store: MemoryStore) -> None:
         trips.read(written(lines))
 
 
+@pytest.mark.both_databases
 def test_a_hostile_file_breaks_no_page(source: Caller, store: MemoryStore, superuser: User) -> None:
     lines = lines_of(export(store, "jsonl", governance=True))
     bad = f"{HOSTILE} \x00"[:-2] + "\u202e"

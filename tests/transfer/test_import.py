@@ -183,7 +183,6 @@ def test_an_erasure_finds_and_empties_what_is_about_to_come(target: MemoryStore)
     assert "import" not in erasure.search(target.pk, ["Jane Roe"], trips.act(43).at).counts
 
 
-@pytest.mark.both_databases
 def test_no_digest_of_an_imported_text_is_left_after_its_erasure(target: MemoryStore, own_checkpoints: Path) -> None:
     text = b"Jane Roe lives here"
     stream = commit(written("a.md", content=text), head="mark :1\n")

@@ -27,6 +27,7 @@ def keyed(store: MemoryStore) -> str:
     return str(keys_and_roles.issue_key(agent, stores=[store], access=Access.READ, **BY)[1])
 
 
+@pytest.mark.both_databases
 def test_a_store_of_another_hub_comes_with_its_versions(
     live_server: LiveServer, own_checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

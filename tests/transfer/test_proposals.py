@@ -73,7 +73,6 @@ def states(store: MemoryStore, number: int = 1) -> dict[str, tuple[str | None, s
     return {change.path: (change.then.path, change.problem.value) for change in plan.changes}
 
 
-@pytest.mark.both_databases
 def test_an_open_proposal_comes_back_open(caller: Caller, store: MemoryStore, alice: User, superuser: User) -> None:
     caller.session = "run-8"
     proposes(caller, "create", "/policies/refused.md", file_text="no\n")
@@ -213,7 +212,6 @@ def test_a_text_that_the_target_masks_is_still_what_the_agent_saw(store: MemoryS
     assert change.then.content == texts(target)[A].replace("one", "1")
 
 
-@pytest.mark.both_databases
 def test_an_agent_that_the_hub_does_not_know_is_unknown(caller: Caller, store: MemoryStore, superuser: User) -> None:
     lines = lines_of(carried(store))
     of_type(lines, "proposal")[0]["agent"] = {"type": "api_actor", "id": "agent_elsewhere", "label": "Elsewhere"}

@@ -46,6 +46,7 @@ def names(webhook: Webhook) -> list[str]:
     return [data["type"] for data in told(webhook)]
 
 
+@pytest.mark.both_databases
 def test_an_alarm_is_raised_when_it_lasts_and_ended_once(store: MemoryStore, there: set[str]) -> None:
     pager, of_store = made(None, "alarm.raised", "alarm.ended"), made(store, *EVENTS)
     there.add("work node backups")

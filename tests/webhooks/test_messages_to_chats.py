@@ -32,7 +32,6 @@ def hook(store: MemoryStore, url: str, at: Any) -> Webhook:
     return manage.create_webhook(store.pk, wanted, act(at=at))
 
 
-@pytest.mark.both_databases
 def test_a_chat_gets_a_sentence_with_a_link_and_neither_a_text_nor_a_path(
     hub: Hub, there: Receiver, world: World, superuser: User
 ) -> None:
@@ -124,7 +123,6 @@ def test_the_pages_say_what_a_receiver_answered_that_refused_with_values_masked(
     assert "The receiver refused it. It answered: invalid_token for [redacted:email]" in page
 
 
-@pytest.mark.both_databases
 def test_an_administrator_of_the_hub_sees_the_webhooks_of_the_stores_with_their_state(
     store: MemoryStore, superuser: User
 ) -> None:

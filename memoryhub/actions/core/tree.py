@@ -98,9 +98,7 @@ def lock(store_id: str, act: Act) -> Tree:
         remembered.put(own, "store", store_id)
     if act.note:
         act = act._replace(note=ruling(*own.rules).masked(act.note))
-    return Tree(
-        store_id, act, *own, *totals, sql.moment(act.at), sight=sight_of(own.path_rules, act.actor, act.at),
-    )  # fmt: skip
+    return Tree(store_id, act, *own, *totals, sql.moment(act.at), sight=sight_of(own.path_rules, act.actor, act.at))
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -91,7 +91,6 @@ def test_a_purged_memory_takes_its_comments_along(memory: Memory, act: Act) -> N
     assert verify.verify(memory.store_id)[1] is None
 
 
-@pytest.mark.both_databases
 def test_a_deleted_store_takes_its_comments_along(memory: Memory, act: Act, store: MemoryStore) -> None:
     write(memory, act, None)
     delete.delete_store(store.pk, act=act)
@@ -100,7 +99,6 @@ def test_a_deleted_store_takes_its_comments_along(memory: Memory, act: Act, stor
     assert not Comment.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_an_erasure_finds_and_masks_comments(memory: Memory, act: Act) -> None:
     comment = write(memory, act, (1, 2))
     found = erasure.search(memory.store_id, ["Jane Doe"], act.at)

@@ -67,6 +67,7 @@ def test_a_hold_ends_by_itself_or_when_it_is_released(garden: MemoryStore) -> No
     assert do(garden, Delete("/case"), end)
 
 
+@pytest.mark.both_databases
 def test_placing_and_releasing_are_told_with_what_was_before_and_after(garden: MemoryStore) -> None:
     hold = held(garden, memory=memory(garden, "/d.md").pk)
     entry = newest(garden)
@@ -108,6 +109,7 @@ def refused(store: MemoryStore, *do_it: Callable[[], object]) -> None:
     assert list(Memory.objects.filter(store=store).order_by("pk").values_list("pk", "path", "head_id")) == before
 
 
+@pytest.mark.both_databases
 def test_nobody_removes_what_is_held(garden: MemoryStore) -> None:
     hold = held(garden, path="/case")
     a = memory(garden, "/case/a.md")

@@ -105,6 +105,7 @@ def test_an_edit_is_measured_by_what_it_leaves(small: Hub) -> None:
     assert small.call(command="insert", path="/memories/a", insert_line=0, insert_text="")[0] == "err"
 
 
+@pytest.mark.both_databases
 def test_renames_and_deletes_are_never_too_much(small: Hub) -> None:
     for name in "abc":
         write(small, name, 80)

@@ -44,7 +44,6 @@ def took(again: bool = True) -> float:
 
 
 @pytest.mark.django_db
-@pytest.mark.both_databases
 def test_work_that_gives_way_rests_as_long_as_it_wrote_but_only_while_others_write() -> None:
     with pace.giving_way():
         write(HELD)

@@ -111,6 +111,7 @@ def test_versions_that_only_rename_share_their_text(filled: Hub) -> None:
     assert len({version.text_id for version in versions}) == 1
 
 
+@pytest.mark.both_databases
 def test_the_id_of_a_memory_survives_its_renames(filled: Hub) -> None:
     before = Memory.objects.get(store=filled.store, path="/x")
     rename(filled, "/x", "/a/x")
@@ -120,6 +121,7 @@ def test_the_id_of_a_memory_survives_its_renames(filled: Hub) -> None:
     assert after.directory is not None and after.directory.path == "/b"
 
 
+@pytest.mark.both_databases
 def test_the_tree_after_each_entry_can_be_asked_for(filled: Hub) -> None:
     trees = {}
     for command in (
@@ -249,5 +251,6 @@ def test_calls_are_forgotten_after_a_week_and_many_entries_and_not_before(
     assert verify.verify(HUB)[1] is None
 
 
+@pytest.mark.both_databases
 def test_calls_of_a_quiet_store_are_forgotten_after_three_months(filled: Hub) -> None:
     assert housekeeping.forget_calls(timezone.now() + timedelta(days=91)) > 0

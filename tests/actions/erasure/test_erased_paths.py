@@ -34,7 +34,6 @@ def is_hidden(hub: Hub, path: str) -> bool:
 
 
 @pytest.mark.django_db
-@pytest.mark.both_databases
 def test_what_a_rule_hides_stays_hidden_where_two_paths_would_become_equal(
     store: MemoryStore, key: str, alice: User
 ) -> None:
@@ -49,7 +48,6 @@ def test_what_a_rule_hides_stays_hidden_where_two_paths_would_become_equal(
 
 
 @pytest.mark.django_db
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [("/tickets/4711.md", "/tickets/"), ("tickets/4711", "/tickets/"), ("/tickets/4711.md", "/**/tickets/"),
@@ -67,7 +65,6 @@ def test_what_a_rule_hides_stays_hidden_where_a_whole_path_is_erased(
 
 
 @pytest.mark.django_db
-@pytest.mark.both_databases
 def test_a_later_erasure_makes_no_path_that_is_under_the_rules_of_an_earlier_one(
     store: MemoryStore, key: str, alice: User
 ) -> None:

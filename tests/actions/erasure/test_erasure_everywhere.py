@@ -151,6 +151,7 @@ def planted(store: MemoryStore, key: str, alice: User) -> set[tuple[str, str]]:
     }  # fmt: skip
 
 
+@pytest.mark.both_databases
 def test_what_stands_elsewhere_is_listed_with_where_to_change_it(store: MemoryStore, key: str, alice: User) -> None:
     expected = planted(store, key, alice)
     found = erasure.search(store.id, [SUBJECT], act().at, [SUBJECT])

@@ -40,6 +40,7 @@ def test_a_finding_whose_text_is_removed_with_its_version_is_resolved(
     assert finding.decided_seq == caller.last.seq and verify.verify(store.pk)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_finding_goes_on_to_the_version_that_still_has_its_value(store: MemoryStore, key: str, alice: User) -> None:
     caller = Caller(store, key)
     memory = caller.create("/a.md", f"card {CARD}\n")

@@ -39,7 +39,6 @@ def assert_no_long_search_has_a_lock(searched: list[tuple[int, bool]]) -> None:
     searched.clear()
 
 
-@pytest.mark.both_databases
 def test_no_long_text_is_searched_while_its_store_is_locked(searched: list[tuple[int, bool]]) -> None:
     hub = hub_with(card="mask", password="flag", jwt="mask")
     hub.call(command="create", path="/memories/a.md", file_text=LONG)

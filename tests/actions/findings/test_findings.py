@@ -294,7 +294,6 @@ def test_one_value_that_is_there_many_times_hides_none(monkeypatch: pytest.Monke
     assert sorted(line for _, line, _ in findings_of(hub)) == [1, 10]
 
 
-@pytest.mark.both_databases
 def test_a_text_far_beyond_the_limit_is_refused_before_it_is_screened(
     store: MemoryStore, key: str, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_line_of_an_undone_session_does_not_come_back_with_the_undo_of_the_ses
     assert plan.is_empty
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(25)))
 def test_after_any_undos_a_memory_has_the_lines_of_the_versions_in_force(seed: int) -> None:
     """Every line stands once, so that a model of sets knows what each version added and removed. Undos are undone too,

@@ -24,6 +24,7 @@ def restore_all(history: History, seq: int, **scope: str) -> apply_plan.Done:
     return apply_plan.restore(history.store.id, seq, chosen, plan.digest, history.act(PERSON), **scope)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(300 if connection.vendor == "sqlite" else 100)))
 def test_the_tree_at_every_entry_is_a_replay_and_restoring_to_it_makes_it_so_again(seed: int) -> None:
     history = History(Random(seed)).run(25)
@@ -144,6 +145,7 @@ def test_a_directory_where_a_memory_stands_now_comes_back_beside_it() -> None:
     assert applied(history, 2, path="/a") == {"/a": "now", "/a-restored/b": "then"}
 
 
+@pytest.mark.both_databases
 def test_the_path_that_is_offered_is_no_directory_and_no_longer_than_a_path_can_be() -> None:
     name = "n" * 255
     history = history_of(f"/{name}", "/m")

@@ -69,6 +69,7 @@ def test_undoing_an_undo_in_one_memory_decides_nothing_about_the_others(history:
     assert verify.verify(history.store.id)[1] is None
 
 
+@pytest.mark.both_databases
 def test_undoing_the_undo_of_an_undo_in_one_memory_decides_nothing_about_the_others(history: History) -> None:
     undo_entry(history, undo_session(history))
     assert here(history) == [BACK, BACK]
@@ -77,6 +78,7 @@ def test_undoing_the_undo_of_an_undo_in_one_memory_decides_nothing_about_the_oth
     assert verify.verify(history.store.id)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_flag_stays_where_the_undo_that_put_it_stays_in_force(history: History) -> None:
     versions = apply_plan.session_versions(history.store.id, history.sessions[0].id)
     plan = apply_plan.undo_plan(history.store.id, versions)

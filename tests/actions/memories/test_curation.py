@@ -26,6 +26,7 @@ def last_text(memory: Memory) -> MemoryVersion:
     return MemoryVersion.objects.of_memory(memory).exclude(operation=Operation.DELETED).newest()[0]
 
 
+@pytest.mark.both_databases
 def test_a_deleted_memory_lies_in_the_trash_and_is_counted_nowhere(filled: Hub) -> None:
     memory = trashed(filled, "/a/b/1")
     assert (memory.directory_id, memory.version_count, memory.is_live) == (None, 2, False)
@@ -56,6 +57,7 @@ def test_a_new_memory_at_a_trashed_path_is_another_one(filled: Hub) -> None:
     assert verify.verify(filled.store.id)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_memory_does_not_come_back_beneath_a_memory(filled: Hub) -> None:
     memory = trashed(filled, "/ab/4")
     make(filled, "/ab")

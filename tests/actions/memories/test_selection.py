@@ -68,6 +68,7 @@ def refused(do: Callable[[], object], store: MemoryStore) -> NotDone:
 
 
 class TestMove:
+    @pytest.mark.both_databases
     def test_memories_and_directories_move_together_in_one_entry(self, store: MemoryStore) -> None:
         one = write(store, "/a/one.md", "1")
         two = write(store, "/a/deep/er/two.md", "22")
@@ -174,6 +175,7 @@ class TestDelete:
         assert set(tree_of(store)) == {"/keep.md"}
         assert (done.count, newest(store).command, newest(store).seq) == (3, "delete", done.seq)
 
+    @pytest.mark.both_databases
     def test_everything_in_the_root_is_the_whole_store(self, store: MemoryStore) -> None:
         for path in ("/a/1.md", "/2.md"):
             write(store, path)
@@ -215,6 +217,7 @@ class TestRestore:
         assert (done.count, newest(store).command) == (2, "restore")
         assert (text_of(one), text_of(other)) == ("1", "22")
 
+    @pytest.mark.both_databases
     def test_those_that_went_in_one_entry_come_back_in_one(self, store: MemoryStore) -> None:
         for path in ("/a/1.md", "/a/b/2.md", "/other.md"):
             write(store, path)
@@ -270,6 +273,7 @@ class TestRestore:
         restored(store, Thrown((one.id,)))
         assert len(Memory.objects.get(pk=one.id).name.encode()) <= 255
 
+    @pytest.mark.both_databases
     def test_a_redacted_memory_stays_in_the_trash(self, store: MemoryStore) -> None:
         one, gone = write(store, "/a/1.md"), write(store, "/a/2.md")
         curation.delete(store.id, "/a", act())
@@ -280,6 +284,7 @@ class TestRestore:
         restored(store, thrown)
         assert tree_of(store) == {"/a/1.md": one.id}
 
+    @pytest.mark.both_databases
     def test_a_limit_stops_all_of_it(self, store: MemoryStore) -> None:
         made = [write(store, f"/a/{number}.md") for number in range(3)]
         curation.delete(store.id, "/a", act())
@@ -302,6 +307,7 @@ class TestRestore:
         assert set(tree_of(store)) == {"/a/1.md", "/a/2.md"}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("text", ["two", "longer than before"])
 def test_a_directory_in_which_somebody_wrote_meanwhile_is_not_deleted(store: MemoryStore, text: str) -> None:
     memory = write(store, "/notes/a.md", "one")

@@ -354,7 +354,6 @@ def test_what_was_decided_cannot_be_changed_unnoticed(caller: Caller, alice: Use
     assert what in problem.what
 
 
-@pytest.mark.both_databases
 def test_what_people_write_needs_no_review(store: MemoryStore, alice: User) -> None:
     done = curation.create(store.id, "/a.md", "a\n", by(alice))
     version = MemoryVersion.objects.get(pk=done.version)

@@ -61,6 +61,7 @@ def test_a_deleted_store_is_gone_at_once_for_keys_and_people(filled: Hub, alice:
         deleting.delete_store(store.pk, act=act())
 
 
+@pytest.mark.both_databases
 def test_its_rows_go_in_pieces_and_its_entries_stay(filled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled.store.pk
     other = new_hub().store.pk
@@ -98,6 +99,7 @@ def test_a_store_that_was_deleted_while_the_clock_was_ahead_goes_once_it_is_righ
     assert not MemoryStore.every.filter(pk=filled.store.pk).exists()
 
 
+@pytest.mark.both_databases
 def test_the_audit_notices_a_closed_chain_that_no_deletion_closed_and_the_other_way_round(filled: Hub) -> None:
     store = filled.store.pk
     close(store, timezone.now())

@@ -81,7 +81,6 @@ def run_sql(text: str, *values: object) -> int:
         return int(cursor.rowcount)
 
 
-@pytest.mark.both_databases
 def test_an_untouched_chain_is_right(told: Hub) -> None:
     assert verify.verify(told.store.id) == (ENTRIES, None)
     assert verified(HUB) is None
@@ -307,7 +306,6 @@ def test_another_audit_key_does_not_verify(told: Hub, settings: Any) -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
-@pytest.mark.both_databases
 def test_the_command_says_that_all_is_right(
     told: Hub, own_checkpoints: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,7 +328,6 @@ def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path)
     call_command("verify_audit", "--chain", HUB)
 
 
-@pytest.mark.both_databases
 def test_the_command_names_a_checkpoint_that_was_changed(told: Hub, own_checkpoints: Path) -> None:
     checkpoints.append(own_checkpoints, AT)
     own_checkpoints.write_bytes(own_checkpoints.read_bytes().replace(b'"seq": %d' % ENTRIES, b'"seq": 15'))

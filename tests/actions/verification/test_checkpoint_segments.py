@@ -73,7 +73,6 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------------ rotation
 
 
-@pytest.mark.both_databases
 def test_a_full_checkpoint_file_becomes_a_closed_segment_and_the_next_goes_on_from_it(
     hub: Hub, own_checkpoints: Path
 ) -> None:
@@ -121,7 +120,6 @@ def test_segments_that_are_kept_elsewhere_are_read_there(hub: Hub, own_checkpoin
     assert "is no directory" in verified("--checkpoints", str(moved))
 
 
-@pytest.mark.both_databases
 def test_many_chains_do_not_make_a_segment_of_each_checkpoint(
     hub: Hub, own_checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 """What is derived for directories is computed again by `verify_audit`: a listing follows these rows."""
 
+import pytest
+
 from memoryhub.actions.verification import verify
 from memoryhub.models import Directory
 from tests.api.harness import AT, Hub
@@ -11,6 +13,7 @@ def wrong(hub: Hub) -> str:
     return problem.what if problem else ""
 
 
+@pytest.mark.both_databases
 def test_a_directory_that_was_moved_out_of_sight_is_noticed(filled: Hub) -> None:
     assert wrong(filled) == ""
     with tampering():

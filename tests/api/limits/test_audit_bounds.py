@@ -87,7 +87,6 @@ def test_a_refused_call_that_is_sent_again_gets_the_same_answer(input: dict[str,
     assert_audit_is_right(hub.store)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("hidden", [False, True], ids=["all of it", "with hidden memories"])
 def test_a_long_listing_is_received_whole_and_kept_to_4_kb_with_its_size(hidden: bool) -> None:
     hub = new_hub()
@@ -150,7 +149,6 @@ def test_no_agent_can_make_a_whole_input_look_like_one_that_is_kept_in_part() ->
         assert kept(newest_entry(hub.store.id))[1] is None
 
 
-@pytest.mark.both_databases
 def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
     hub = new_hub()
     hub.call(command="view", path="/memories/none", junk="x" * 300_000)
@@ -177,7 +175,6 @@ def test_erasing_what_is_kept_of_a_call_keeps_its_size() -> None:
         assert keeping.parts(json.loads(left))[1] == keeping.parts(json.loads(text))[1]
 
 
-@pytest.mark.both_databases
 def test_half_a_name_is_not_kept_of_a_call(alice: User) -> None:
     hub, name = new_hub(), "Waldemar Finkenstein"
     hub.call(command="create", path="/memories/a.md", file_text="text")
@@ -302,7 +299,6 @@ def test_a_refused_request_is_recorded_with_its_reason_and_its_session() -> None
     assert newest_entry(HUB).token == "toolu_1"
 
 
-@pytest.mark.both_databases
 def test_a_used_id_is_recorded_for_mcp_too() -> None:
     one = new_hub()
     meta = {"_meta": {"claudecode/toolUseId": "toolu_1"}}

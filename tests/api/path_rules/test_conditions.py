@@ -120,7 +120,6 @@ def test_a_memory_with_an_open_finding_waits_until_somebody_has_decided_about_it
     assert hub.call(command="insert", path="/memories/b.md", insert_line=1, insert_text="more")[0] == "ok"
 
 
-@pytest.mark.both_databases
 def test_a_new_agent_waits_until_one_of_its_proposals_was_merged(hub: Hub) -> None:
     set_rules(hub.store, only_if(Condition.NEW_AGENT))
     other = Hub(hub.store, new_secret(hub.store))

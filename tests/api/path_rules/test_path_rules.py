@@ -139,7 +139,6 @@ def test_earlier_versions_are_not_restored_past_a_rule(hub: Hub) -> None:
     assert texts(hub.store) == {"/policies/a.md": "two"}
 
 
-@pytest.mark.both_databases
 def test_a_rule_can_be_for_one_agent_or_one_key(hub: Hub) -> None:
     key = Key.objects.get(keystore__store=hub.store)
     for who, refused in ((key.agent_id, True), (key.pk, True), ("agent_x", False), ("apikey_x", False)):

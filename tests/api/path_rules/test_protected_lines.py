@@ -82,7 +82,6 @@ def test_what_changes_them_can_wait_for_a_person(hub: Hub) -> None:
     assert "is now part of proposal #2" in hub.call(**replaced | {"old_str": "7 days", "new_str": "9 days"})[1]
 
 
-@pytest.mark.both_databases
 def test_a_directory_with_protected_lines_is_neither_moved_nor_deleted(hub: Hub) -> None:
     assert writes(hub, TEXT, "/in/b.md")[0] == writes(hub, "x\n", "/in/c.md")[0] == "ok"
     lines = Lines(str(memory(hub, "/in/b.md").head_id), 1, 1)

@@ -197,6 +197,7 @@ def _edited(chance: random.Random, lines: list[str], mark: str) -> list[str]:
     return result
 
 
+@pytest.mark.both_databases
 def test_any_hunks_of_a_proposal_whose_memories_moved_on_merge_as_git_applies_them(db: None, tmp_path: Path) -> None:
     """Of a conflict, the text in which the proposed lines count has hunks too."""
     hub = new_hub()

@@ -68,6 +68,7 @@ def test_a_session_that_has_proposed_as_often_as_it_may_is_told_so(hub: Hub) -> 
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 def test_each_session_counts_alone_and_calls_without_one_by_key_and_day(hub: Hub) -> None:
     used_up(hub, "s")
     used_up(hub, "t")
@@ -81,6 +82,7 @@ def test_each_session_counts_alone_and_calls_without_one_by_key_and_day(hub: Hub
     assert is_proposed(hub, None)
 
 
+@pytest.mark.both_databases
 def test_all_proposals_of_the_session_count_and_the_strictest_rule_of_a_call_decides(hub: Hub) -> None:
     loose = PathRule(Effect.PROPOSE, "/notes/")
     set_rules(hub.store, RULE, loose)
@@ -97,6 +99,7 @@ def test_all_proposals_of_the_session_count_and_the_strictest_rule_of_a_call_dec
     assert sends(hub, "s", **NEW).startswith("Not written"), "it joins what is open"
 
 
+@pytest.mark.both_databases
 def test_every_command_and_mcp_are_refused_and_leave_no_trace(hub: Hub) -> None:
     without_error(hub.store, True)
     used_up(hub)

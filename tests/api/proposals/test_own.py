@@ -271,7 +271,6 @@ def test_arguments_that_cannot_be_used_are_errors_in_words(hub: Hub, arguments: 
     assert newest_entry(hub.store.id).ok is False
 
 
-@pytest.mark.both_databases
 def test_people_see_a_withdrawn_proposal_and_its_entries_in_words(proposing: Hub, superuser: User) -> None:
     Api(proposing).good("POST", "/proposals/1/withdraw")
     browser = signed_in(superuser)

@@ -338,7 +338,6 @@ def test_proposals_go_with_their_store(ruled: Hub) -> None:
     assert not ProposedChange.objects.filter(store=ruled.store).exists() and not Proposal.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_a_store_can_answer_without_an_error_and_says_that_nothing_is_written(ruled: Hub) -> None:
     """Only to the memory tool: a request of the API would have to answer with a memory that does not exist."""
     input = {"command": "create", "path": "/memories/policies/new.md", "file_text": "x"}

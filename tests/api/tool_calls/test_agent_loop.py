@@ -98,7 +98,6 @@ def test_the_customer_service_conversation_runs_to_its_end(support: Hub) -> None
     )
 
 
-@pytest.mark.both_databases
 def test_the_two_calls_of_the_conversation_are_in_the_audit_with_what_the_agent_saw(support: Hub) -> None:
     conversation = run_agent(support, CUSTOMER_SERVICE, "Help me respond to this customer service ticket.", "ticket-1")
     listing, reading = AuditEntry.objects.of_chain(support.store.id).filter(command="view").oldest()

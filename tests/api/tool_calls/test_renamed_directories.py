@@ -40,6 +40,7 @@ def test_it_is_refused_at_every_door_and_changes_nothing(hub: Hub, beneath: str,
     assert_audit_is_right(hub.store)
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_what_just_fits_is_renamed(hub: Hub) -> None:
     assert hub.call(command="create", path=f"/memories/a/{'/'.join('d' * 18)}", file_text="x")[0] == "ok"

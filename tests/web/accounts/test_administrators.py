@@ -17,7 +17,7 @@ from tests.web.accounts.test_leaving_webhooks import made_by, paused
 from tests.web.accounts.test_second_person import TURN, allow, ask, do
 from tests.web.common.test_fresh import asked, stale
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.usefixtures("audit_stays_whole")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audit_stays_whole")]
 
 TAKE, GIVE = {"is_one": "0"}, {"is_one": "1"}
 
@@ -39,6 +39,7 @@ def is_one(user: User) -> bool:
     return User.objects.get(pk=user.pk).is_superuser
 
 
+@pytest.mark.both_databases
 def test_what_only_an_administrator_could_make_goes_with_the_role(
     store: MemoryStore, superuser: User, other: User
 ) -> None:

@@ -88,7 +88,6 @@ def test_a_pause_and_an_age_end_the_sign_in(charlie: User, moment: Any, settings
     assert not BrowserSession.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_the_use_is_written_down_at_times_and_not_with_each_page(charlie: User, moment: Any) -> None:
     client = signed_in(charlie)
     begun = timezone.now()

@@ -80,7 +80,6 @@ LOSSES: dict[str, Loss] = {
 }
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_the_invitation_of_somebody_who_is_no_admin_any_more_gives_no_role(
     store: MemoryStore, alice: User, superuser: User, loss: Loss
@@ -306,7 +305,6 @@ def test_keys_beyond_an_admins_own_stores_are_shown_and_left_to_the_administrato
     assert second.role_in(store) is Role.CURATOR and works(secret, store)
 
 
-@pytest.mark.both_databases
 def test_without_keys_a_role_changes_at_once_and_a_higher_role_asks_nothing(store: MemoryStore, alice: User) -> None:
     second = new_person("Second")
     keys_and_roles.set_role(store, second, Role.CURATOR, **BY)

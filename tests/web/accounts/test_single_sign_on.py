@@ -243,7 +243,6 @@ def test_without_a_group_of_the_mapping_nobody_new_comes_in(idp: Provider, store
     assert not User.objects.exists() and not newest().ok
 
 
-@pytest.mark.both_databases
 def test_a_role_in_a_store_outside_the_mapping_is_left_alone(
     idp: Provider, store: MemoryStore, charlie: User, settings: Any
 ) -> None:

@@ -25,7 +25,7 @@ from tests.web.erasure.erasing import find
 from tests.web.erasure.test_collected import archive, rows
 from tests.web.history.versions import Caller
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 NOTICE = "records who reads them"
 

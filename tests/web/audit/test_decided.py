@@ -117,7 +117,6 @@ def test_the_entry_of_one_decision_does_not_say_that_it_read_the_version(caller:
     assert "What it decided Approved Version 1 of /a.md" in said and "What it read" not in said
 
 
-@pytest.mark.both_databases
 def test_the_entry_of_an_undo_names_what_it_left_as_it_was(caller: Caller, alice: User) -> None:
     caller.session = "bad"
     memory = caller.create("/a.md", "one\n")

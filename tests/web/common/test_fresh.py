@@ -63,7 +63,6 @@ def newest() -> AuditEntry:
 INVITES = {"email": "dora@example.com", "is_superuser": "on", "role": "viewer", "form": "f1"}
 
 
-@pytest.mark.both_databases
 def test_an_administrator_is_made_after_the_password_and_the_form_is_not_lost(superuser: User) -> None:
     client = stale(superuser)
     kept = asked(client.post("/people/invite", INVITES))
@@ -85,7 +84,6 @@ def test_guesses_are_limited(superuser: User) -> None:
     assert refused.status_code == 429 and not Invitation.objects.exists()
 
 
-@pytest.mark.both_databases
 def test_what_can_be_undone_does_not_ask(superuser: User) -> None:
     stale(superuser).post("/people/invite", INVITES | {"is_superuser": ""})
     assert Invitation.objects.exists()

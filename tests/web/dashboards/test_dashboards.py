@@ -88,7 +88,6 @@ class TestPictures:
         for (_kind, url), (count, _none) in cells(text, "errors"):
             assert not url or entries_at(client, url) == int(count)
 
-    @pytest.mark.both_databases
     def test_every_mark_of_every_picture_leads_somewhere(self, today: Caller, alice: User) -> None:
         work(today)
         client = signed_in(alice)
@@ -196,7 +195,6 @@ class TestPictures:
         assert f"/stores/{today.store.id}/findings?group=poison" in section(text, "findings")
         assert 'id="findings"' not in text_of(client, "overview")
 
-    @pytest.mark.both_databases
     def test_who_did_it_has_a_name_and_what_was_done_is_in_words(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\n")
         for id, name in ((policy(today.store, "Old tickets").pk, "Old tickets"), ("policy_gone", "Gone")):
@@ -243,7 +241,6 @@ class TestFilters:
         assert "Elsewhere" not in text_of(signed_in(alice), "overview", f"?agent={other.pk}")
         assert "Elsewhere" in text_of(signed_in(superuser), "overview", f"?agent={other.pk}")
 
-    @pytest.mark.both_databases
     def test_the_overview_can_show_one_store(self, today: Caller, alice: User) -> None:
         other = stores.create_store(stores.StoreSettings(name="Second"), **(BY | {"at": timezone.now()}))
         keys_and_roles.set_role(other, alice, Role.VIEWER, **BY)
@@ -387,7 +384,6 @@ class TestHostile:
             assert "\u202e" not in text and "\u200b" not in text
             assert "14 \u202e" not in text
 
-    @pytest.mark.both_databases
     def test_a_spreadsheet_takes_nothing_for_a_formula(self, store: MemoryStore, alice: User) -> None:
         evil = keys_and_roles.create_agent("=HYPERLINK(1)", **BY)
         secret = keys_and_roles.issue_key(evil, stores=[store], access=Access.WRITE, **BY)[1]

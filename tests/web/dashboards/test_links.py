@@ -94,7 +94,6 @@ def test_writes_and_errors_lead_to_exactly_their_entries(
         assert not url or entries_at(client, url) == int(count)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("counted", [True, False])
 @pytest.mark.parametrize("which", ["store_overview", "overview"])
 def test_the_tiles_of_a_chosen_agent_lead_to_its_entries_alone(

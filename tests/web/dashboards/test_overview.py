@@ -149,7 +149,6 @@ def test_what_was_never_read_is_on_the_overview_and_all_of_it_in_the_table_of_th
     assert "The first 10 are here, more in the table." in section(of_store, "unread")
 
 
-@pytest.mark.both_databases
 def test_what_retention_removed_is_not_called_undone(store: MemoryStore, alice: User) -> None:
     now = timezone.now()
     curation.create(store.pk, "/a.md", "text\n", Act(Actor.person(alice), Door.WEB, now - timedelta(days=20)))

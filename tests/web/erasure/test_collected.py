@@ -68,7 +68,6 @@ def _counts(html: str) -> list[str]:
     return re.findall(r'row-title break-anywhere"[^>]*>[^<]*</label>\s*<span class="small muted">(\d+) place', html)
 
 
-@pytest.mark.both_databases
 def test_it_says_who_read_it_and_which_lines(store: MemoryStore, other: MemoryStore, alice: User, key: str) -> None:
     block = {"type": "tool_use", "id": "toolu_read", "name": "memory"}
     call = block | {"input": {"command": "view", "path": "/memories/visit.md"}}
@@ -81,7 +80,6 @@ def test_it_says_who_read_it_and_which_lines(store: MemoryStore, other: MemorySt
     assert read["path"] == "/visit.md" and read["number"] == 1 and read["lines"] == [1, 2]
 
 
-@pytest.mark.both_databases
 def test_a_changed_tick_shows_the_list_again_and_writes_no_entry(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:
@@ -111,7 +109,6 @@ def test_only_admins_collect(store: MemoryStore, other: MemoryStore, alice: User
     assert not AuditEntry.objects.of_command("collect").exists()
 
 
-@pytest.mark.both_databases
 def test_it_does_not_say_that_nobody_else_read_it_where_nobody_knows(store: MemoryStore, alice: User) -> None:
     write(store, "/a.md", "Benjamin Quellenberg\n")
     client = signed_in(alice)

@@ -102,7 +102,6 @@ def test_holds_of_one_case_are_one_line(store: MemoryStore, alice: User) -> None
     assert Hold.objects.count() > 1 and find(signed_in(alice), "quellenberg").count("<b>a lawsuit</b>") == 1
 
 
-@pytest.mark.both_databases
 def test_a_held_store_is_named_before_and_the_others_go_on(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     hold = place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="")
     client = signed_in(alice)
@@ -379,7 +378,6 @@ def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: U
         assert reverse("memory", args=[store.pk, kept.pk]) in html and gone.pk not in html and "/other.md" not in html
 
 
-@pytest.mark.both_databases
 def test_the_audit_of_a_deleted_store_is_said_to_keep_what_calls_wrote(
     store: MemoryStore, key: str, superuser: User
 ) -> None:

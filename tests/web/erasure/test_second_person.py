@@ -9,7 +9,7 @@ from tests.support.fixtures import new_person, signed_in
 from tests.web.accounts.test_second_person import TURN, allow, ask, do, text_of
 from tests.web.erasure.erasing import write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def test_each_memory_that_would_be_removed_is_named(store: MemoryStore, alice: User, superuser: User) -> None:

@@ -25,7 +25,6 @@ def test_stores_that_share_a_saved_view_are_all_erased(store: MemoryStore, other
     assert Receipt.objects.count() == 3 and SavedView.objects.get().query == ""
 
 
-@pytest.mark.both_databases
 def test_an_admin_of_a_store_neither_sees_nor_empties_the_views_of_others(
     store: MemoryStore, alice: User, charlie: User, superuser: User
 ) -> None:

@@ -230,7 +230,6 @@ def followed(caller: Caller, alice: User) -> Memory:
     return memory
 
 
-@pytest.mark.both_databases
 def test_the_version_of_which_nothing_is_left_is_decided_by_it(followed: Memory, alice: User, caller: Caller) -> None:
     store, client, found = followed.store, signed_in(alice), finding(followed.store, "instructions")
     assert "Version 2 added nothing else" in client.get(address(found)).content.decode()

@@ -156,7 +156,6 @@ def test_charlie_finds_nothing_and_a_post_is_refused(caller: Caller, look: Clien
     assert look.post(url).status_code == 405
 
 
-@pytest.mark.both_databases
 def test_the_changes_since_ones_own_last_approval(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     version = MemoryVersion.objects.get(store=store, path="/keeps.md", number=1)
     assert "You have not approved anything in this memory store yet." in words(alice, store, "?from=approved")

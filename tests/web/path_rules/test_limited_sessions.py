@@ -15,7 +15,7 @@ from tests.api.proposals.test_proposals import ana
 from tests.support.fixtures import signed_in
 from tests.web.path_rules.test_path_rules import editor, form, listed, row, rules_of, tried_and_saved
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 LIMITED = PathRule(Effect.PROPOSE, "/policies/", most=1)
 

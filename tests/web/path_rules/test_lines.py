@@ -119,7 +119,6 @@ def test_the_page_says_where_the_lines_are_now(hub: Hub, alice: User) -> None:
         assert asked.context["decision"].number == number, verb
 
 
-@pytest.mark.both_databases
 def test_a_replay_knows_which_past_changes_were_about_these_lines(hub: Hub) -> None:
     lines, path = Lines(str(memory(hub).head_id), 2, 2), "/memories/a.md"
     hub.call(command="insert", path=path, insert_line=0, insert_text="zero")

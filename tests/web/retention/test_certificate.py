@@ -128,7 +128,6 @@ def test_without_a_policy_it_promises_nothing_and_it_names_nobody_who_left(
     assert "No policy applies." in shown and "Nothing is overdue" not in shown
 
 
-@pytest.mark.both_databases
 def test_the_signed_document_has_the_record_of_processing(old: MemoryStore, alice: User, key: str) -> None:
     policy = RetentionPolicy.objects.get()
     settings = PolicySettings("Tickets", "/tickets/", expire_older_days=30, keeps_approved=True)
@@ -147,7 +146,6 @@ def test_only_admins_certify(store: MemoryStore, bob: User) -> None:
     assert not AuditEntry.objects.of_command("certify").exists()
 
 
-@pytest.mark.both_databases
 def test_it_says_that_a_pin_keeps_audit_entries_that_are_too_old(store: MemoryStore, alice: User) -> None:
     write(store, "/pinned.md", "text\n")
     save_policy(store.id, PolicySettings("Entries", keep_entry_days=30), act(alice))

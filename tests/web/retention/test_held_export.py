@@ -81,7 +81,6 @@ def test_all_of_a_case_is_exported_once_with_every_version_and_nothing_else(clie
     assert len(exported(client, Hold.objects.get(path="/alone.md"))) == 3, alone.pk
 
 
-@pytest.mark.both_databases
 def test_the_certificate_and_the_entries_name_the_hold_and_what_was_exported(
     client: Client, store: MemoryStore
 ) -> None:

@@ -178,7 +178,6 @@ def test_a_hold_refuses_to_delete_and_says_so_with_a_link(client: Client, store:
     assert f'href="{directory}"' not in page(client, url("directory", store.pk, "notes"))
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("held", ["/notes/a.md", "/notes/deep", "/notes/deep/b.md"])
 def test_a_directory_with_something_held_in_it_names_it_and_offers_no_deletion(
     client: Client, store: MemoryStore, held: str
@@ -217,7 +216,6 @@ def test_the_trash_says_who_must_let_go_of_what_is_held(client: Client, store: M
     assert url("explain_path", store.pk) in said["due"] and url("holds", store.pk) not in said["due"]
 
 
-@pytest.mark.both_databases
 def test_the_trash_says_until_when_a_hold_with_a_last_day_keeps_something(client: Client, store: MemoryStore) -> None:
     policy(store, trash_days=30)
     write(store, "/a.md")

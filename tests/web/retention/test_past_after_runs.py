@@ -20,7 +20,7 @@ from tests.web.path_rules.test_path_rules import form, row
 from tests.web.retention.pages import in_days, policy, ran
 from tests.web.sessions.reads import view
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def test_readers_of_removed_versions_are_not_denied(caller: Caller, client: Clie
     assert "others may have seen it, too" in readers_page(client, memory, "?line=1")
 
 
+@pytest.mark.both_databases
 def test_what_a_session_wrote_in_removed_versions_is_not_called_undone(
     caller: Caller, client: Client, alice: User
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client:
     assert "1 memory version that this entry made was removed permanently." in entry
 
 
+@pytest.mark.both_databases
 def test_the_approval_of_a_removed_version_is_not_called_undone(caller: Caller, client: Client, alice: User) -> None:
     store = caller.store
     caller.create("/a.md", "one\n")
@@ -162,6 +164,7 @@ def test_the_picture_of_past_weeks_says_from_when_on_all_is_known(caller: Caller
     assert "is only partly known" in shown(client, "rehearsal", store.pk)
 
 
+@pytest.mark.both_databases
 def test_rules_are_not_tried_on_changes_of_which_the_entries_are_gone(
     caller: Caller, client: Client, alice: User
 ) -> None:

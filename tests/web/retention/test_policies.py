@@ -87,7 +87,6 @@ class TestRehearse:
         html = post(client, url("new_policy", store.pk), act="rehearse", **UNREAD)
         assert "<b>1</b> memory to the trash" in html and kept.pk not in html.partition("is held")[0]
 
-    @pytest.mark.both_databases
     def test_it_says_how_many_memories_only_a_hold_or_a_pin_keeps(self, client: Client, store: MemoryStore) -> None:
         first, second, third = some(store, 3)
         some(store, 1, "/other")

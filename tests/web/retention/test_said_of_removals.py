@@ -19,7 +19,7 @@ from tests.web.memories.pages import act, page
 from tests.web.retention.test_certificate import old
 
 __all__ = ["old"]
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 ALL_IS_KEPT = "Every memory, every version and every audit entry is kept."
 
 
@@ -34,6 +34,7 @@ def expired(old: MemoryStore) -> Memory:
     return Memory.objects.in_trash().get()
 
 
+@pytest.mark.both_databases
 def test_what_a_deleted_policy_left_in_the_trash_is_not_called_kept(expired: Memory, alice: User) -> None:
     client, store = signed_in(alice), expired.store
     explains = reverse("explain_path", args=[store.pk]) + "?path=/tickets/old.md"
@@ -63,6 +64,7 @@ def test_archiving_and_unpinning_and_a_rehearsal_do_not_promise_too_much(old: Me
     assert "run by themselves every hour" in page(client, reverse("rehearsal", args=[old.pk]))
 
 
+@pytest.mark.both_databases
 def test_what_a_deleted_policy_left_in_the_trash_is_removed_by_itself_when_the_pages_say(
     expired: Memory, alice: User
 ) -> None:

@@ -9,7 +9,7 @@ from memoryhub.models import MemoryStore, RetentionPolicy, Role, User
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.accounts.test_second_person import TURN, allow, ask, do, is_whole, text_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice: User, superuser: User) -> None:

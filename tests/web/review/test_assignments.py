@@ -33,7 +33,6 @@ def assign(client: Client, version: MemoryVersion, who: str, *, htmx: bool = Fal
     return client.post(reverse("assign", args=[version.store_id]), data, headers=headers)
 
 
-@pytest.mark.both_databases
 def test_one_takes_a_review_and_gives_it_back(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     client = signed_in(alice)
@@ -45,7 +44,6 @@ def test_one_takes_a_review_and_gives_it_back(caller: Caller, alice: User) -> No
     assert "Assign to me" in inbox(client).content.decode() and shown(inbox(client, q="is:mine")) == []
 
 
-@pytest.mark.both_databases
 def test_selected_reviews_are_assigned_together(caller: Caller, alice: User, bob: User) -> None:
     _, made = two(caller)
     (other,) = versions(caller.create("/b.md", "b\n"))

@@ -261,7 +261,6 @@ def test_the_page_of_the_flag(caller: Caller, alice: User, bob: User) -> None:
     assert client.get(reverse("flag", args=[caller.store.id, "mem_nowhere"])).status_code == 404
 
 
-@pytest.mark.both_databases
 def test_editing_from_the_review_approves_and_leads_back(caller: Caller, alice: User) -> None:
     memory, made = two(caller)
     client = signed_in(alice)

@@ -36,7 +36,6 @@ def readers_of(client: Client, memory: Memory, query: str = "") -> str:
     return page(client, reverse("readers", args=[memory.store_id, memory.pk]) + query)
 
 
-@pytest.mark.both_databases
 def test_what_claude_read_on_a_copy_is_not_called_unseen(
     store: MemoryStore, alice: User, client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -352,7 +352,6 @@ def test_runs_that_did_nothing_hide_none_that_did(
     assert event.words == "Retention put 3 memories into the trash"
 
 
-@pytest.mark.both_databases
 def test_a_run_that_asks_comes_first(store: MemoryStore, alice: User, caller: Caller) -> None:
     policy(store, "Everything", "", expire_unread_days=90)
     some(store, 30)

@@ -110,7 +110,6 @@ def test_an_import_is_undone_as_a_whole(store: MemoryStore, carol: User) -> None
     assert "was undone" not in text_of(browser, brought(browser, store))
 
 
-@pytest.mark.both_databases
 def test_one_choice_for_all_that_meet_another_text(store: MemoryStore, carol: User) -> None:
     for number in range(3):
         write(store, f"/{number}.md", "here")
@@ -209,7 +208,6 @@ def test_an_import_ends_when_whoever_started_it_may_no_longer_write(
     assert_audit_is_right(store)
 
 
-@pytest.mark.both_databases
 def test_import_leads_to_the_form_and_the_form_to_earlier_imports(store: MemoryStore, carol: User) -> None:
     browser, new = signed_in(carol), reverse("new_import", args=[store.pk])
     assert f'href="{new}"' in browser.get(reverse("store", args=[store.pk])).content.decode()
