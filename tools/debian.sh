@@ -41,8 +41,11 @@ install() {
     command -v apt-get >/dev/null 2>&1 || return 1
     [ "$(id -u)" = 0 ] || sudo -n true >/dev/null 2>&1 || return 1
     echo "Installing $1 with apt-get ..."
-    as_root apt-get update -qq </dev/null >/dev/null || return 1
-    # Some programs consist of two packages.
+    # The lists of packages are read where there are none, or where they are too old.
+    fetch "$1" 2>/dev/null || { as_root apt-get update -qq </dev/null >/dev/null && fetch "$1"; }
+}
+
+fetch() { # some programs consist of two packages
     # shellcheck disable=SC2086
     as_root apt-get install -y -qq --no-install-recommends $1 </dev/null >/dev/null
 }

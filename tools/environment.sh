@@ -41,5 +41,7 @@ options=""
 for file in "$@"; do options="$options -r $file"; done
 # The files' names have no spaces, wherever the checkout is.
 # shellcheck disable=SC2086
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes $options
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-compile $options
+# pip would compile one file after the other. Some packages have files for other versions of Python, which do not compile.
+.venv/bin/python -m compileall -qq -j 0 .venv/lib || true
 touch "$stamp"
