@@ -36,7 +36,8 @@ _BRAZILIAN = tuple(range(11, 1, -1))
 
 
 def weighted(digits: str, weights: tuple[int, ...]) -> int:
-    return sum(map(mul, digits.encode(), weights)) - ord("0") * sum(weights[: len(digits)])
+    total: int = sum(map(mul, digits.encode(), weights))
+    return total - ord("0") * sum(weights[: len(digits)])
 
 
 def is_date(year: int, month: int, day: int) -> bool:
