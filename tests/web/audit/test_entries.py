@@ -196,7 +196,7 @@ class TestFilters:
     @in_turn(
         "parameters",
         [
-            {"q": "colour:red"}, {"q": "somebody"}, {"q": "session:run-1"}, {"path": "notes"}, {"door": "window"},
+            {"q": "colour:red"}, {"q": "somebody"}, {"path": "notes"}, {"door": "window"},
             {"outcome": "maybe"}, {"command": "DROP TABLE"}, {"from": "yesterday"}, {"from": "999999w"},
             {"to": "9999-12-31"}, {"from": "0001-01-01T00:00+14:00"}, {"from": "2025-13-01"},
             {"path": "/" + "x" * 3000}, {"agent": "a", "person": "b"}, {"from": "2025-02-01", "to": "2025-01-01"},

@@ -37,6 +37,7 @@ FOUND: list[tuple[str, list[str]]] = [
     ("agent:nobody", []),
     ('agent:"support bot" session:run-2', ["/other.md"]),
     ('agent:"support bot" session:run-1', ["/notes/a.md", "/notes/b.md"]),
+    ("session:run-2", ["/other.md"]),
     ('agent:"support bot" session:run-1 path:/notes/b.md', ["/notes/b.md"]),
     ("store:Support", ["/notes/a.md", "/other.md", "/notes/b.md"]),
     ("before:2025-11-03T09:02", ["/notes/a.md"]),
@@ -162,7 +163,7 @@ def test_a_viewer_names_only_whom_he_may_see(caller: Caller, bob: User, superuse
     assert inbox(signed_in(superuser), q="by Secret bot").context["filter"].values == {"agent": "Secret bot"}
 
 
-@in_turn("words", ["color:red", "is:red", "session:run-1", "path:notes", "before:yesterday", "store:Nowhere", "a:b:c"])
+@in_turn("words", ["color:red", "is:red", "path:notes", "before:yesterday", "store:Nowhere", "a:b:c"])
 def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, alice: User, words: str) -> None:
     caller.create("/a.md", "a\n")
     page = inbox(signed_in(alice), q=words)
