@@ -14,8 +14,8 @@ from memoryhub.actions.review import decisions
 from memoryhub.models import Delivery, Door, Memory, MemoryVersion, Role, User, Webhook
 from memoryhub.pure.webhook_rules.events import GROUPS
 from tests.api.harness import Hub
-from tests.api.test_path_rules import set_rules
-from tests.api.test_proposals import POLICIES
+from tests.api.path_rules.test_path_rules import set_rules
+from tests.api.proposals.test_proposals import POLICIES
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import started, worked
 from tests.support.fixtures import BY, new_person

@@ -106,7 +106,7 @@ def test_rules_are_saved_after_what_they_would_have_done_was_shown(hub: Hub, ali
         (1, 2, ["/policies/a.md"])
     ]
     html = unseen.content.decode()
-    for sentence in ("3 changes by agents", "2 would have been refused", "2 changes refused by rule 1"):
+    for sentence in ("tried on 3 changes that agents made", "2 would have been refused", "2 changes refused by rule 1"):
         assert sentence in html
     saved = tried_and_saved(client, hub.store, *rows)
     assert (saved.status_code, saved.url) == (303, listed(hub.store))
