@@ -66,6 +66,9 @@ def trace(tmp_path: Path) -> Iterator[Trace]:
 
     with (tmp_path / "trace").open("a+") as file:
         traced: list[Any] = []
+        connection.close()
+        connection.close_pool()  # type: ignore[attr-defined]  # threads of earlier tests may still have its connections
+        connection.ensure_connection()
         while len(traced) < connection.pool.get_stats()["pool_size"]:  # type: ignore[attr-defined]
             connection.close()
             connection.ensure_connection()
