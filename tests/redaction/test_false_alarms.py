@@ -39,6 +39,7 @@ def read_through_the_api() -> Hub:
     return hub
 
 
+@pytest.mark.both_databases
 def test_a_version_read_through_the_api_then_redacted_then_deleted_with_its_store_is_no_alarm() -> None:
     hub = read_through_the_api()
     first = MemoryVersion.objects.get(store=hub.store, number=1)

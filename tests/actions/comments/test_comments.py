@@ -91,6 +91,7 @@ def test_a_purged_memory_takes_its_comments_along(memory: Memory, act: Act) -> N
     assert verify.verify(memory.store_id)[1] is None
 
 
+@pytest.mark.both_databases
 def test_a_deleted_store_takes_its_comments_along(memory: Memory, act: Act, store: MemoryStore) -> None:
     write(memory, act, None)
     delete.delete_store(store.pk, act=act)

@@ -286,6 +286,7 @@ def is_hidden_here(path: str) -> bool:
     return path.startswith("/s/") or path == "/s" or path.endswith("/key.md")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("part", range(2))
 def test_a_store_with_hidden_memories_looks_like_its_twin_without_them(
     db: None, part: int, monkeypatch: pytest.MonkeyPatch

@@ -53,6 +53,7 @@ def test_approving_without_script_leads_back_with_a_banner(caller: Caller, alice
     assert reverse("undo_decision", args=[caller.store.id, caller.last.seq]) in page.content.decode()
 
 
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("htmx", [True, False])
 def test_approving_again_what_one_has_approved_is_no_conflict(caller: Caller, alice: User, htmx: bool) -> None:
     _, made = two(caller)
