@@ -51,6 +51,18 @@ def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, 
         ("Since last week by bot", [], {"when": "since-last-week", "agent": "bot"}),
         ("before yesterday", [], {"-when": "since-yesterday"}),
         ("since 2026-01-31 before 2026-02-02", [], {"from": "2026-01-31", "to": "2026-02-01"}),
+        ("by bot, in /notes/n1.md", [], {"agent": "bot", "path": "/notes/n1.md"}),
+        (
+            "refund by Support bot last week, in /customers, pinned,",
+            ["refund"],
+            {"agent": "Support bot", "when": "last-week", "path": "/customers", "is": "pinned"},
+        ),
+        ("refund, yesterday, 3", ["refund,", "3"], {"when": "yesterday"}),
+        (
+            "since 2026-01-31, not by bot, older than a week,",
+            [],
+            {"from": "2026-01-31", "-agent": "bot", "-when": "1w"},
+        ),
     ],
 )
 def test_phrases_that_are_filters(typed: str, plain: list[str], filters: dict[str, str]) -> None:

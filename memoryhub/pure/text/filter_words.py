@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from memoryhub.pure.text.periods import is_date
@@ -84,9 +84,11 @@ Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
 
 
 def words_in(typed: str) -> Iterator[Word]:
-    """Yield the words of a filter, in order."""
+    """Yield the words of a filter, in order. A comma that follows `key:value` is not of its value."""
     for match in _WORD.finditer(typed):
         negation, key, quoted, plain = match.groups()
+        if key and plain and len(plain) > 1:
+            plain = plain.removesuffix(",")
         text = re.sub(r'\\(["\\])', r"\1", quoted) if quoted is not None else plain
         yield Word(match[0], text, f"{negation}{key}" if key else None, quoted is not None)
 
@@ -96,16 +98,21 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def as_value(value: str) -> str:
+    """Return the value of a filter as it is written after its key: in quotes where that is needed."""
+    return quoted(value) if re.search(r'[\s"]|,\Z', value) or not value else value
+
+
 def understood(words: Sequence[Word], keys: Container[str], names: Names) -> list[Word | Term]:
     """Return the words in order, with filters in place of the phrases that mean one.
 
-    Only phrases whose key is in `keys` are understood, and nothing in quotes.
+    Only phrases whose key is in `keys` are understood, and nothing in quotes. A comma may follow a phrase.
     """
     parts: list[Word | Term] = []
     at = 0
     while at < len(words):
         ahead = words[at : at + LONGEST_PHRASE]
-        found = _phrase(ahead, names) or _negated(ahead, names)
+        found = _meant(_up_to_comma(ahead), names) or _meant(ahead, names)
         if found is None or found[0].removeprefix(NOT) not in keys:
             parts.append(words[at])
             at += 1
@@ -125,6 +132,18 @@ def is_understood(typed: str) -> bool:
 _EVERY_KEY = frozenset(("agent", "from", "is", "path", "to", "when"))
 Found = tuple[str, str, int]
 """The key and value of a filter, and the number of its words."""
+
+
+def _up_to_comma(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words up to the first one that ends with a comma, without this comma."""
+    for number, word in enumerate(words):
+        if word.is_plain and word.text.endswith(",") and len(word.text) > 1:
+            return [*words[:number], replace(word, text=word.text[:-1])]
+    return words
+
+
+def _meant(words: Sequence[Word], names: Names) -> Found | None:
+    return _phrase(words, names) or _negated(words, names)
 
 
 def _negated(words: Sequence[Word], names: Names) -> Found | None:

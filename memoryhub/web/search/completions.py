@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import HUB, Directory, MemoryStore, User
-from memoryhub.pure.text.filter_words import NOT, PHRASES, quoted
+from memoryhub.pure.text.filter_words import NOT, PHRASES, as_value
 from memoryhub.pure.text.folding import fold
 from memoryhub.pure.text.path_index import words_of
 from memoryhub.web.common.filters import LONGEST
@@ -78,7 +78,7 @@ def _options(user: User, typing: Typing, keys: Sequence[str], store_id: str) -> 
         if typing.key in keys:
             before = f"{typing.sign}{typing.key}:"
             for value, label in _values(user, typing.key, typing.value, store_id):
-                yield Option(f"{before}{_written(value)} ", label, value if value != label else "")
+                yield Option(f"{before}{as_value(value)} ", label, value if value != label else "")
         return
     if typing.before == "by" and not typing.sign:
         yield from _authors(user, typing.value, keys)
@@ -86,7 +86,7 @@ def _options(user: User, typing: Typing, keys: Sequence[str], store_id: str) -> 
     if typing.value.startswith("/") and "path" in keys:
         written = "" if typing.before == "in" and not typing.sign else f"{typing.sign}path:"
         for path in _directories(user, typing.value, store_id):
-            yield Option(f"{written}{_written(path)} ", path, str(KEYS["path"].label))
+            yield Option(f"{written}{as_value(path)} ", path, str(KEYS["path"].label))
         return
     yield from _keys(typing, keys)
     if not typing.sign:
@@ -110,17 +110,17 @@ def _phrases(typed: str, keys: Sequence[str]) -> Iterator[Option]:
 def _named(user: User, typed: str, keys: Sequence[str]) -> Iterator[Option]:
     if len(typed) > 1 and "agent" in keys:
         for _id, name in names.agents(user, words_of(typed), 4):
-            yield Option(f"agent:{_written(name)} ", name, str(KEYS["agent"].label))
+            yield Option(f"agent:{as_value(name)} ", name, str(KEYS["agent"].label))
 
 
 def _authors(user: User, typed: str, keys: Sequence[str]) -> Iterator[Option]:
     words = words_of(typed)
     if "agent" in keys:
         for _id, name in names.agents(user, words, 6):
-            yield Option(f"{_written(name)} ", name, str(KEYS["agent"].label))
+            yield Option(f"{as_value(name)} ", name, str(KEYS["agent"].label))
     if "person" in keys:
         for email, name in names.people(user, words, 6):
-            yield Option(f"{_written(email)} ", name, email)
+            yield Option(f"{as_value(email)} ", name, email)
 
 
 def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[str, str]]:
@@ -157,7 +157,3 @@ def _directories(user: User, typed: str, store_id: str) -> list[str]:
         beneath = Directory.objects.filter(store_id=store, path__gte=typed, path__lt=typed + LAST).exclude(path="")
         found |= set(beneath.order_by("path").values_list("path", flat=True)[:MOST_NAMES])
     return sorted(found)[:MOST_NAMES]
-
-
-def _written(value: str) -> str:
-    return quoted(value) if not value or any(character.isspace() or character == '"' for character in value) else value

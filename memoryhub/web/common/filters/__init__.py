@@ -1,6 +1,5 @@
 """Filters of lists, written as words or as query parameters; the grammar is the same on every page."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -10,7 +9,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from memoryhub.models import User
-from memoryhub.pure.text.filter_words import NOT, Term, Word, is_understood, quoted, understood, words_in
+from memoryhub.pure.text.filter_words import NOT, Term, Word, as_value, is_understood, quoted, understood, words_in
 from memoryhub.pure.text.folding import fold
 from memoryhub.web.common.filters.keys import KEYS, base
 from memoryhub.web.common.filters.names import names_for
@@ -153,7 +152,7 @@ class KeyValues:
         if is_understood(text):
             text = " ".join(quoted(word) for word in self.plain_words)
         pairs = ((key, value) for key in self.values for value in self.values_of(key))
-        return " ".join(filter(None, [text, *(f"{key}:{_quoted(value)}" for key, value in pairs)]))
+        return " ".join(filter(None, [text, *(f"{key}:{as_value(value)}" for key, value in pairs)]))
 
     def values_of(self, key: str) -> list[str]:
         """Return the values of a key. Most keys have at most one; the keys in SEVERAL can have more."""
@@ -242,10 +241,6 @@ def _closed(typed: str) -> str:
     quotes."""
     words = words_in(typed)
     return " ".join(quoted(word.text) if word.is_plain and '"' in word.text else word.written for word in words)
-
-
-def _quoted(value: str) -> str:
-    return quoted(value) if re.search(r'[\s"]', value) or not value else value
 
 
 def unknown_key(key: str, keys: Sequence[str]) -> str:
