@@ -275,6 +275,7 @@ NOT_PAGES = {
     "comments", "answer_comment", "put_away_comment",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
     "assign", "assign_proposal", "claim", "claim_proposal", "viewed", "choose_import", "start_import", "cancel_import",
+    "leave_folder_out",
     "start_run", "allow_run", "cancel_run", "undo_run", "pause_webhook", "resume_webhook", "rotate_webhook",
     "reveal_webhook", "test_webhook", "replay_failed", "replay_delivery",
     "selection", "reveal", "decide_findings", "decide_all_findings", "cancel_scan", "download_receipt",

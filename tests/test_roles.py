@@ -34,7 +34,7 @@ FORMS: Mapping[str, str] = {
         rename_directory delete_directory new_memory edit_memory rename_memory delete_memory restore_version comments
         answer_comment decide assign claim assign_proposal claim_proposal undo_decision flag restore_moment undo_session
         undo_entry undo_version undo_import decide_findings take_out reveal holds proposals_together
-        proposal new_import choose_import start_import cancel_import try_call replay_session
+        proposal new_import choose_import leave_folder_out start_import cancel_import try_call replay_session
     """,
     ADMIN: """
         revoke_key members set_role remove_member leaving withdraw_store_invitation store_keys edit_store archive_store

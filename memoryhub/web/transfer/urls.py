@@ -13,6 +13,7 @@ urlpatterns = [
     path("stores/<slug:store_id>/imports/<slug:import_id>", imports.page, name="import_"),
     path("stores/<slug:store_id>/imports/<slug:import_id>/memories/<int:number>", imports.item, name="import_item"),
     path("stores/<slug:store_id>/imports/<slug:import_id>/choose", actions.choose, name="choose_import"),
+    path("stores/<slug:store_id>/imports/<slug:import_id>/folder", actions.leave_folder_out, name="leave_folder_out"),
     path("stores/<slug:store_id>/imports/<slug:import_id>/start", actions.start, name="start_import"),
     path("stores/<slug:store_id>/imports/<slug:import_id>/cancel", actions.cancel, name="cancel_import"),
 ]

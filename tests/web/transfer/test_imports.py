@@ -110,6 +110,50 @@ def test_an_import_is_undone_as_a_whole(store: MemoryStore, carol: User) -> None
     assert "was undone" not in text_of(browser, brought(browser, store))
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("place", ["", "/old"])
+def test_the_folder_that_was_packed_is_left_out(store: MemoryStore, carol: User, place: str) -> None:
+    write(store, f"{place}/n3.md", "three")
+    write(store, f"{place}/n1.md", "one, here")
+    browser = signed_in(carol)
+    packed = [("my (é) folder/n1.md", b"one"), ("my (é) folder/n3.md", b"three"), ("my (é) folder/sub/n4.md", b"four")]
+    job = brought(browser, store, archive(*packed, ("my (é) folder/p.png", b"\x89\0")), place=place)
+    shown = text_of(browser, job)
+    assert "All files are in the folder “my (é) folder”" in shown and f"{place}/my (é) folder/n3.md" in shown
+    assert act_on(browser, job, "leave_folder_out", folder="My (é) folder") == 303
+    assert "All files are in the folder" in text_of(browser, job), "another folder than was shown is not left out"
+    assert act_on(browser, job, "leave_folder_out", folder="my (é) folder") == 303
+    items = ImportItem.objects.filter(job=job).order_by("number").values_list("path", "found", "choice")
+    assert list(items) == [
+        (f"{place}/n1.md", "conflict", "skip"),
+        (f"{place}/n3.md", "same", "skip"),
+        (f"{place}/sub/n4.md", "new", "take"),
+        (f"{place}/p.png", "refused", "skip"),
+    ]
+    shown = text_of(browser, job)
+    assert "is left out of the paths" in shown and "All files are in the folder" not in shown
+    act_on(browser, job, "start_import", **{"choice-0": "take"})
+    assert act_on(browser, job, "leave_folder_out", folder="sub") == 303 and finished(job).state == ImportState.DONE
+    texts = {"n1.md": "one", "n3.md": "three", "sub/n4.md": "four"}
+    assert contents(store) == {f"/memories{place}/{name}": text for name, text in texts.items()}
+    assert_audit_is_right(store)
+
+
+def test_no_folder_is_named_where_files_are_beside_it_or_have_a_history(store: MemoryStore, carol: User) -> None:
+    browser = signed_in(carol)
+    for beside in ("x.md", "Folder/x.md", "folder.md"):
+        job = brought(browser, store, archive(("folder/a.md", b"a"), (beside, b"x")))
+        assert "All files are in the folder" not in text_of(browser, job)
+        assert act_on(browser, job, "leave_folder_out", folder="folder") == 303
+        assert ImportItem.objects.filter(job=job, path="/folder/a.md").exists()
+    write(store, "/folder/a.md", "a")
+    exported = browser.post(reverse("export_store", args=[store.pk]), {"format": "zip", "history": "on"})
+    job = brought(browser, store, b"".join(exported.streaming_content))
+    shown = text_of(browser, job)
+    assert ImportItem.objects.filter(job=job, memory__isnull=False).exists()
+    assert "/folder/a.md" in shown and "All files are in the folder" not in shown
+
+
 def test_one_choice_for_all_that_meet_another_text(store: MemoryStore, carol: User) -> None:
     for number in range(3):
         write(store, f"/{number}.md", "here")
@@ -145,7 +189,7 @@ def test_who_may_and_what_is_refused(
         assert signed_in(alice).get(address).status_code == 200
         assert signed_in(bob).get(address).status_code == 403
         assert signed_in(charlie).get(address).status_code == 404
-    for name in ("choose_import", "start_import", "cancel_import"):
+    for name in ("choose_import", "leave_folder_out", "start_import", "cancel_import"):
         address = reverse(name, args=[store.pk, job.pk])
         assert signed_in(alice).get(address).status_code == 405
         assert signed_in(bob).post(address).status_code == 403

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import folders
 from memoryhub.models import Import, ImportItem, ImportState, Memory, MemoryStore, Role
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.transfer.bundle import Refused
@@ -106,6 +107,7 @@ def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
     is_read = job.state not in (ImportState.ARRIVING, ImportState.READING)
     rows = import_rows.page(job, only, start) if is_read else None
     rules = import_rules.rules_of(job, store, person(request)) if summary.is_preview else None
+    shown["folder"] = folders.folder_of(job)
     shown |= {"rows": rows, "chosen": only, "after": start, "undone": import_rows.undone(job), "rules": rules}
     return render(request, "transfer/imports/page.html", context(request, store, **shown))
 

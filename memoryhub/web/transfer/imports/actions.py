@@ -8,14 +8,16 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import folders
 from memoryhub.actions.transfer.importing.preview import BESIDE, SKIP, TAKE
 from memoryhub.models import Import, MemoryStore, Role
 from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.transfer.imports import of_store
+from memoryhub.web.transfer.imports import AT_ONCE, of_store
 from memoryhub.web.transfer.imports.rows import SIZE
 
 ALL = "all"
@@ -43,6 +45,21 @@ def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
     if request.htmx:
         return HttpResponse(status=204)
     return HttpResponseRedirect(_back(request, job), status=303)
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def leave_folder_out(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
+    """Leave the folder in which all files are (`folder`) out of their paths, and make the preview anew."""
+    job = of_store(store, import_id)
+    folder = request.POST.get("folder", "")
+    try:
+        folders.leave_out(job.pk, folder)
+    except importing.NotOpen:
+        return _over(request, job)
+    importing.go_on(job.pk, AT_ONCE)
+    messages.success(request, _("The folder “%(name)s” is left out of the paths.") % {"name": isolated(folder)})
+    return see_other("import_", store.pk, job.pk)
 
 
 @require_POST
