@@ -98,7 +98,11 @@ def test_an_admin_removes_it_by_its_name_and_others_do_not(
     assert "This cannot be undone." in html and "6 versions" in html
     assert "not the name" in admin.post(address, {"id": memory.pk, "name": "a.md"}).content.decode()
     done = admin.post(address, {"id": memory.pk, "name": "b.md", "note": "GDPR"}, follow=True).content.decode()
-    assert "was removed permanently, with its history." in done
+    assert "was removed permanently, with its history. The proof is" in done
+    last = AuditEntry.objects.of_chain(store.pk).newest()[0]
+    entry, export = reverse("entry", args=[store.pk, last.seq]), reverse("export_store", args=[store.pk])
+    assert f'<a href="{entry}">entry {last.seq} of the audit</a>' in done and last.command == "purge"
+    assert f'<a href="{export}?format=jsonl">export it for an auditor</a>' in done
     assert standing() == [] and AuditEntry.objects.of_chain(store.pk).newest()[0].note == "GDPR"
     assert "removed permanently" in admin.get(f"/stores/{store.pk}/audit").content.decode()
 
@@ -114,8 +118,17 @@ def test_several_are_removed_from_the_trash_but_not_what_is_held(
     assert f'formaction="{address}"' in admin.get(reverse("trash", args=[store.pk])).content.decode()
     html = admin.post(address, {"id": [held.pk, other.pk]}).content.decode()
     assert "A legal hold protects:" in html and "Remove 1 memory permanently" in html
-    admin.post(address, {"id": [held.pk, other.pk], "name": store.name})
+    done = admin.post(address, {"id": [held.pk, other.pk], "name": store.name}, follow=True).content.decode()
+    assert reverse("entry", args=[store.pk, AuditEntry.objects.of_chain(store.pk).newest()[0].seq]) in done
     assert list(Memory.objects.filter(store=store)) == [held] and removed(store, held) == 0
+
+
+def test_the_answer_to_removing_several_links_their_entries(store: MemoryStore, caller: Caller, alice: User) -> None:
+    ids = list(Memory.objects.filter(store=store).values_list("pk", flat=True))
+    given = {"id": ids, "name": store.name}
+    done = signed_in(alice).post(reverse("remove_memories", args=[store.pk]), given, follow=True).content.decode()
+    entries = reverse("store_audit", args=[store.pk]) + "?command=purge"
+    assert f'2 memories were removed permanently, with their history. The proof is <a href="{entries}">' in done
 
 
 @pytest.mark.both_databases

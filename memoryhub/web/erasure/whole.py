@@ -6,13 +6,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.accounts.second_person import Words
 from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import whole
-from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
 from memoryhub.web.common.forms import NoteForm
@@ -68,7 +69,7 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
         if asked := guard(request, "remove_memories", lambda: _words(going, form.cleaned_data["note"])):
             return asked
         done = whole.remove_memories(store.pk, [memory.pk for memory in going], act(request, form.cleaned_data["note"]))
-        _say(request, going, done)
+        _say(request, store, going, done)
         return see_other("store" if any(memory.is_live for memory in going) else "trash", store.pk)
     shown = {
         "going": going,
@@ -88,7 +89,7 @@ def _words(going: list[Memory], note: str) -> Words:
     return [*paths, (_("Memories"), counted(len(going))), (_("Versions"), counted(versions)), *note_of(note)]
 
 
-def _say(request: Request, memories: list[Memory], done: int) -> None:
+def _say(request: Request, store: MemoryStore, memories: list[Memory], done: int) -> None:
     if done == 1 == len(memories):
         said = _("%(path)s was removed permanently, with its history.") % {"path": isolated(memories[0].path)}
     else:
@@ -97,4 +98,19 @@ def _say(request: Request, memories: list[Memory], done: int) -> None:
             "%(count)s memories were removed permanently, with their history.",
             done,
         ) % {"count": done}
-    (messages.success if done else messages.warning)(request, said)
+    if done:
+        messages.success(request, format_html("{} {}", said, _proof(store, memories, done)))
+    else:
+        messages.warning(request, said)
+
+
+def _proof(store: MemoryStore, memories: list[Memory], done: int) -> str:
+    """Say what proves the removal, since only an erasure has a receipt: the entries, exported with their proofs."""
+    export = reverse("export_store", args=[store.pk]) + "?format=jsonl"
+    if done > 1:
+        sentence = _('The proof is <a href="{}">entries of the audit</a>: <a href="{}">export them for an auditor</a>.')
+        return format_html(sentence, reverse("store_audit", args=[store.pk]) + "?command=purge", export)
+    entries = AuditEntry.objects.of_chain(store.pk).filter(command="purge", memory__in=[one.pk for one in memories])
+    seq = entries.newest().values_list("seq", flat=True)[0]
+    sentence = _('The proof is <a href="{}">entry {} of the audit</a>: <a href="{}">export it for an auditor</a>.')
+    return format_html(sentence, reverse("entry", args=[store.pk, seq]), seq, export)
