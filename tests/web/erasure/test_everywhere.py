@@ -333,9 +333,10 @@ def test_search_and_palette_lead_here_without_the_text_in_an_address(
 def test_the_sum_of_places_is_named_as_such_for_several_spellings(store: MemoryStore, alice: User) -> None:
     write(store, "/both.md", "Quellenberg, that is QUELLENBERG\n")
     html = find(signed_in(alice), "quellenberg")
-    assert html.count("in 1 place<") >= 2 and " in all" in html
+    assert html.count("in 1 place<") >= 2 and " in all" in html and "counts once in the number" in html
     write(store, "/alone.md", "Mirabellen\n")
-    assert " in all" not in find(signed_in(alice), "Mirabellen")
+    html = find(signed_in(alice), "Mirabellen")
+    assert " in all" not in html and "counts once" not in html
 
 
 def test_an_import_that_waits_and_has_a_text_is_cancelled_and_others_are_not(store: MemoryStore, alice: User) -> None:
