@@ -157,6 +157,7 @@ class TestPattern:
         assert "/tickets/0.md" in html and "and 2 more" in html and "/other.md" not in html
         assert "11 memories match now" in page(client, url("retention_pattern", store.pk) + "?pattern=")
         assert "1 memory matches now" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")
+        assert "only that one applies to it" in page(client, url("new_policy", store.pk))
 
     def test_a_wrong_one_is_said_in_words(self, client: Client, store: MemoryStore) -> None:
         wrong = {"a": "begins with a slash", "//": "name is missing", "/a**b": "between two slashes", "/..": ". or .."}
