@@ -53,7 +53,7 @@ ROOMS = {
         "undo": "history sessions",
         "tried": "audit memories path_rules",
         "proposals": "comments path_rules sessions undo",
-        "review": "audit history proposals sessions",
+        "review": "audit comments history proposals sessions",
         "findings": "audit history review sessions undo",
         "claude_runs": "agents sessions",
         "today": "accounts background findings proposals review stores",

@@ -174,9 +174,14 @@ def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None
     return version
 
 
+def can_be_note(text: str) -> bool:
+    """Return whether a text can be a note: it goes into the answer of the tool as one line."""
+    return len(text) <= LONGEST_NOTE and not any(unicodedata.category(one) in results.UNSEEN_CATEGORIES for one in text)
+
+
 def _require_note(text: str) -> None:
-    """Raise NotANote if a text cannot be a note: it goes into the answer of the tool as one line."""
-    if len(text) > LONGEST_NOTE or any(unicodedata.category(one) in results.UNSEEN_CATEGORIES for one in text):
+    """Raise NotANote if a text cannot be a note."""
+    if not can_be_note(text):
         raise NotANote
 
 

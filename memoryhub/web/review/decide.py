@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub.actions.comments import addressee
+from memoryhub.actions.comments import addressee, comments
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
@@ -21,7 +21,8 @@ from memoryhub.models import Agent, MemoryStore, MemoryVersion, Proposal
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.findings import open_findings
-from memoryhub.templatetags.visible import visible
+from memoryhub.templatetags.visible import isolated, visible
+from memoryhub.web.comments.refusals import REFUSALS, why
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import next_of, see_other
@@ -48,12 +49,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The form data of a decision."""
+    """The form data of a decision. `tell` is the id of the agent that is to read the note, too."""
 
     verb: Verb
     note: str
     earlier: int
     anyway: bool
+    tell: str
 
     @classmethod
     def of(cls, request: Request) -> "Given | None":
@@ -63,7 +65,8 @@ class Given:
         earlier = request.POST.get("earlier", "0")
         number = int(earlier) if earlier.isascii() and earlier.isdigit() and len(earlier) < 10 else 0
         note = request.POST.get("note", "").strip()
-        return cls(VERBS[decision], note, number, bool(request.POST.get("anyway")))
+        tell = request.POST.get("tell", "")
+        return cls(VERBS[decision], note, number, bool(request.POST.get("anyway")), tell)
 
 
 @require_POST
@@ -167,6 +170,8 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
     """Return the reason to refuse a decision before it is carried out, or None."""
     if len(given.note) > LONGEST_NOTE:
         return Refusal(_("The note is too long. Use at most 1,000 characters."))
+    if given.tell and not (given.note and comments.can_be_note(given.note)):
+        return Refusal(why(comments.NotANote()) if given.note else _("Write in the note what you tell the agent."))
     if given.verb.needs_note and not given.note:
         return Refusal(_("Say in the note what is wrong."))
     if given.verb.is_answer and version.awaits_review:
@@ -229,7 +234,10 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     said = words_of(given.verb, version, done)
     if request.htmx:
         item = item_of(request, version)
-        answer = answer_of(request, item, said=said, done=done, untold=_untold(item) if done and given.note else None)
+        more: dict[str, Any] = {"told": _tell(request, item, given)} if done and given.tell else {}
+        if done and given.note and not given.tell:
+            more = {"untold": _untold(item)}
+        answer = answer_of(request, item, said=said, done=done, **more)
         others = [pk for pk in done.versions if pk != version.pk] if done else []
         number = {"number": version.number}
         details = {
@@ -247,10 +255,26 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     else:
         back, memory = next_of(request, "review"), version.memory
         is_flagged = given.verb.is_answer and memory.flagged
+        said = f"{said} {_tell(request, item_of(request, version), given)}" if given.tell else said
         said = f"{said} {_('The memory is still flagged.')}" if is_flagged else said
         told = with_links(version.store_id, said, done.seq, given.verb, back, memory.pk, is_flagged=is_flagged)
         messages.success(request, told)
     return see_other(next_of(request, "review"))
+
+
+def _tell(request: Request, item: Item, given: Given) -> str:
+    """Tell an agent the note of a decision, and return a sentence on when it will read it, or why it will not."""
+    try:
+        comments.write(item.store.pk, item.memory.pk, item.version.pk, None, given.note, act(request), tell=given.tell)
+    except REFUSALS as error:
+        return why(error)
+    agent = addressee.agent_of(item.memory, item.version.number, None)
+    name = {"name": isolated(agent.name if agent else "")}
+    if item.memory.is_live:
+        return _("%(name)s reads the note when it next views the memory.") % name
+    return _(
+        "The memory is in the trash: %(name)s reads the note only if it views the memory after it is restored."
+    ) % (name)
 
 
 def _untold(item: Item) -> Agent | None:

@@ -4,17 +4,19 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from memoryhub.actions.comments.comments import LONGEST_NOTE
 from memoryhub.actions.core.rules.holds import Holds, holds_of
 from memoryhub.actions.review.assignments import reviewers, standing
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import Since, since_approved
 from memoryhub.actions.review.verbs import ANSWERS, WHO, Verb
 from memoryhub.models import (
+    Agent,
     AuditEntry,
     Claim,
     Decision,
@@ -28,6 +30,7 @@ from memoryhub.models import (
     Session,
     User,
 )
+from memoryhub.models.audit import ActorKind
 from memoryhub.pure.text.diffs import REQUEST_WORK, Diff, shortened
 from memoryhub.pure.text.matching import Work
 from memoryhub.web.common.marks import UNMARKED, Marks, found_in, kept_by
@@ -52,6 +55,8 @@ class Item:
     hold that freezes its text. `since_approved` joins the changes of the memory that the person has not approved.
     `assigned` is who is to review the memory, and `reviewers` are the others who can be asked to.
     """
+
+    longest_note: ClassVar = LONGEST_NOTE
 
     store: MemoryStore
     version: MemoryVersion
@@ -103,6 +108,14 @@ class Item:
             for verb in ANSWERS
             if not (verb.changes_text and self.frozen)
         ]
+
+    @property
+    def agent(self) -> Agent | None:
+        """Return the agent that wrote the version, with its name as it was then, if it can be told a note."""
+        entry = self.entry
+        if entry is None or entry.actor_kind != ActorKind.KEY or not entry.author_id or self.store.is_archived:
+            return None
+        return Agent(pk=entry.author_id, name=entry.label or "")
 
     @property
     def may_edit(self) -> bool:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.models import Agent, Claim, Memory, MemoryStore, Review, Role, User
+from memoryhub.models import Claim, Memory, MemoryStore, Review, Role, User
 from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import decide, inbox, shown, state, two, versions
@@ -355,30 +355,3 @@ def test_the_audit_says_it_in_words(caller: Caller, alice: User) -> None:
     assert "approve" in html
     for seq, words in ((caller.last.seq, "flagged /a.md"), (caller.last.seq - 1, "approved 2 versions")):
         assert words in client.get(reverse("entry", args=[caller.store.id, seq])).content.decode()
-
-
-def test_the_note_of_a_decision_says_that_the_agent_does_not_see_it_and_is_told_with_a_press(
-    caller: Caller, alice: User
-) -> None:
-    memory = caller.create("/a.md", "one\n")
-    caller.replace("/a.md", "one", "two")
-    client, wrong = signed_in(alice), versions(memory)[1]
-    line = decide(client, wrong, "revert", htmx=True, note="One is right").content.decode()
-    assert "The agent does not see the note." in line and "Tell Support bot" in line
-    told = {"version": wrong.pk, "text": "One is right", "tell": Agent.objects.get().pk}
-    url = reverse("comments", args=[caller.store.pk, memory.pk])
-    answer = client.post(url, told, headers={"HX-Request": "true"}).content.decode()
-    assert "Support bot reads this when it next views the memory." in answer and "<html" not in answer
-    assert "One is right" in caller.call("view", path="/memories/a.md").content
-    refused = client.post(url, told | {"text": "x" * 501}, headers={"HX-Request": "true"}).content.decode()
-    assert "one line of at most 500 characters" in refused and "Comment on this memory" in refused
-
-
-def test_a_decision_offers_to_tell_the_agent_only_where_it_can_read_a_note(caller: Caller, alice: User) -> None:
-    client = signed_in(alice)
-    assert (
-        "Tell Support bot"
-        not in decide(client, caller.create("/a.md", "a\n").head, "approve", htmx=True).content.decode()
-    )
-    gone = decide(client, caller.create("/b.md", "b\n").head, "revert", htmx=True, note="Not here")
-    assert "Not here" in gone.content.decode() and "Tell Support bot" not in gone.content.decode()

@@ -134,3 +134,17 @@ def test_the_agent_is_told_the_note_in_place(
     expect(line.get_by_text("Support bot reads this when it next views the memory.")).to_be_focused()
     expect(inbox.locator("[data-review-item]")).not_to_have_count(0)
     assert Comment.objects.get().waits
+
+
+def test_a_tick_beside_the_note_tells_the_agent_with_the_decision(
+    page: Page, live_server: LiveServer, made: list[Memory], alice: User
+) -> None:
+    inbox = opened(page, live_server, alice)
+    second = inbox.locator("[data-review-item]", has_text="/b.md").filter(has_text="version 2")
+    second.get_by_label("Note").fill("Bees are animals")
+    second.get_by_label("Tell the agent Support bot").check()
+    axe(inbox)
+    second.get_by_role("button", name="Revert").click()
+    line = inbox.locator(".review-decided")
+    expect(line).to_contain_text("Support bot reads the note when it next views the memory.")
+    assert Comment.objects.get().waits
