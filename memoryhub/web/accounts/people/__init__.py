@@ -24,6 +24,7 @@ from memoryhub.models import Invitation, Key, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, told_of, webhooks_of
+from memoryhub.web.accounts.left_behind import left_behind
 from memoryhub.web.accounts.people.forms import InviteForm
 from memoryhub.web.common.guards.access import by, person, superuser_only
 from memoryhub.web.common.guards.second import guard
@@ -113,7 +114,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show the roles, keys, webhooks and invitations of a person.
+    """Show the roles, keys, webhooks and invitations of a person, and what waits for the person.
 
     On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
     """
@@ -125,7 +126,7 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     invitations = _links_of(user).newest()[:ROWS]
     roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
     shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
-    shown |= {"issued": issued, "more_keys": issued - len(keys)}
+    shown |= {"issued": issued, "more_keys": issued - len(keys), "left": left_behind(user, timezone.now())}
     shown["more_roles"] = max(0, roles.count() - ROWS)
     shown["leaves_one"] = user.is_superuser and second_person.is_on() and second_person.administrators() == 2
     return render(request, "accounts/people/deactivate.html", shown)
@@ -138,7 +139,7 @@ def _links_of(user: User) -> InvitationQuerySet:
 
 def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhooks: int) -> HttpResponse:
     """Deactivate the account; `keys` and `webhooks` of the person go on working."""
-    links = _links_of(user).count()
+    links, left = _links_of(user).count(), left_behind(user, timezone.now())
     try:
         actions.set_active(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
     except LastAdministrator:
@@ -148,6 +149,7 @@ def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhoo
         )
         return see_other(request, "people")
     done = _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))}
+    done = f"{done} {left.told}" if left else done
     messages.success(request, told_of(done, user, ending, links, keys, webhooks))
     if user == person(request):
         return see_other(request, "sign_in")

@@ -1,0 +1,77 @@
+"""What waits for a person who is to be deactivated: reviews, imports, and requests for a second person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils.translation import ngettext
+
+from memoryhub.actions.review import assignments
+from memoryhub.actions.transfer import importing
+from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, ProposalState, User
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """How many reviews are assigned to a person, the open imports that the person uploaded, those that run in the
+    person's name, and how many open requests for a second person the person made or allowed."""
+
+    reviews: int
+    waiting: Sequence[Import]
+    running: Sequence[Import]
+    requests: int
+
+    def __bool__(self) -> bool:
+        return bool(self.reviews or self.waiting or self.running or self.requests)
+
+    @property
+    def told(self) -> str:
+        """Return sentences on what a deactivation has done to it."""
+        said = (
+            (
+                ngettext(
+                    "%(count)s review is assigned to no one now.",
+                    "%(count)s reviews are assigned to no one now.",
+                    self.reviews,
+                ),
+                self.reviews,
+            ),
+            (
+                ngettext("%(count)s running import stops.", "%(count)s running imports stop.", len(self.running)),
+                len(self.running),
+            ),
+            (
+                ngettext(
+                    "%(count)s import waits for somebody else.",
+                    "%(count)s imports wait for somebody else.",
+                    len(self.waiting),
+                ),
+                len(self.waiting),
+            ),
+            (
+                ngettext(
+                    "%(count)s request for a second person has lapsed.",
+                    "%(count)s requests for a second person have lapsed.",
+                    self.requests,
+                ),
+                self.requests,
+            ),
+        )
+        return " ".join(words % {"count": count} for words, count in said if count)
+
+
+def left_behind(user: User, at: datetime) -> LeftBehind:
+    """Return what waits for a person, in the memory stores of the person."""
+    stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
+    memories = assignments.standing(*stores).filter(to=user).count()
+    proposals = assignments.standing_of_proposals(*stores).of_state(ProposalState.OPEN).filter(assigned_to=user)
+    imports = Import.objects.filter(store_id__in=stores, state__in=importing.OPEN).select_related("store")
+    found = list(imports.order_by("store__name", "pk"))
+    requests = ActRequest.objects.open(at).filter(Q(asked_by=user) | Q(decided_by=user))
+    return LeftBehind(
+        reviews=memories + proposals.count(),
+        waiting=[job for job in found if job.state != ImportState.RUNNING and job.created_by_id == user.pk],
+        running=[job for job in found if job.state == ImportState.RUNNING and job.actor.get("id") == user.pk],
+        requests=requests.count(),
+    )

@@ -1,0 +1,64 @@
+"""What waits for somebody who is deactivated: the page says so before, and the answer says what became of it."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.review import assignments
+from memoryhub.actions.transfer import importing
+from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, Role, User
+from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
+from tests.web.transfer.test_imports import act_on, brought, finished
+
+pytestmark = pytest.mark.django_db
+
+
+def words(response: Any) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split())
+
+
+@pytest.mark.both_databases
+def test_a_deactivation_says_what_the_person_leaves_behind(
+    store: MemoryStore, key: str, bob: User, superuser: User
+) -> None:
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    client, address = signed_in(superuser), reverse("deactivate", args=[bob.pk])
+    assert "leave behind" not in words(client.get(address))
+    caller = Caller(store, key)
+    for path in ("/a.md", "/b.md"):
+        assignments.assign(store.pk, caller.create(path, "x\n").pk, bob.pk, act())
+    runs, waits = brought(signed_in(bob), store, name="runs.zip"), brought(signed_in(bob), store, name="waits.zip")
+    finished(runs)
+    finished(waits)
+    act_on(signed_in(bob), runs, "start_import")
+    brought(client, store, name="not-hers.zip")
+    now = timezone.now()
+    with tampering():
+        ActRequest.objects.create(
+            id="actreq_1", act="export", path="/", digest="", asked_by=bob, asked_at=now, expires_at=now + timedelta(1)
+        )
+    html = client.get(address).content.decode()
+    said = words(client.get(address))
+    assert f'href="{reverse("review")}?assigned=bob%40example.com"' in html
+    assert "2 reviews that are assigned to them : they are assigned to no one then." in said
+    assert re.search(r"The running import runs\.zip .*: it stops\..*The import waits\.zip .*: it waits until", said)
+    assert "1 request for a second person that they made or allowed : it lapses." in said and "not-hers" not in said
+    assert f'href="{reverse("import_", args=[store.pk, waits.pk])}"' in html
+    told = words(client.post(address, follow=True))
+    for sentence in (
+        "2 reviews are assigned to no one now.", "1 running import stops.", "1 import waits for somebody else.",
+        "1 request for a second person has lapsed.",
+    ):  # fmt: skip
+        assert sentence in told
+    assert finished(runs).state == ImportState.FAILED
+    assert Import.objects.get(pk=waits.pk).state == ImportState.PREVIEW
+    assert not assignments.standing(store.pk).exists() and not ActRequest.objects.open(timezone.now()).exists()
+    importing.start(waits.pk, act())
