@@ -139,6 +139,7 @@ def test_the_folder_that_was_packed_is_left_out(store: MemoryStore, carol: User,
     assert_audit_is_right(store)
 
 
+@pytest.mark.both_databases
 def test_no_folder_is_named_where_files_are_beside_it_or_have_a_history(store: MemoryStore, carol: User) -> None:
     browser = signed_in(carol)
     for beside in ("x.md", "Folder/x.md", "folder.md"):
