@@ -28,6 +28,8 @@ from benchmarks.large_store import make, prepare
 from benchmarks.tool_calls import ROOT, Hub, wait_until_up
 
 ROUNDS, CONNECTIONS = 7, (1, 4, 16)
+PART = 500
+"""Operations measured in one piece; between two pieces the progress of the run is looked at."""
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -106,6 +108,16 @@ def calls(port: int, hub: Hub, connections: int, operations: int) -> load.Measur
     return load.run(port, either, connections, operations)
 
 
+def in_parts(port: int, hub: Hub, connections: int, goes_on: Callable[[], bool]) -> load.Measured:
+    """Measure PART operations after PART, each over new connections, as long as `goes_on` says so."""
+    whole = load.Measured(0.0)
+    while goes_on():
+        part = calls(port, hub, connections, PART)
+        whole.latencies += part.latencies
+        whole.seconds += part.seconds
+    return whole
+
+
 def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wanted: int, operations: int) -> None:
     """Print percentiles of the times of tool calls, for each number of connections: first idle, then while about
     `wanted` memories expire."""
@@ -116,13 +128,10 @@ def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wante
         load.run(port, hub.fill, 1, 16)
         calls(port, hub, 16, 2000)
         for connections in CONNECTIONS:
-            idle = calls(port, hub, connections, operations)
+            left = iter(range(operations // PART))
+            idle = in_parts(port, hub, connections, lambda left=left: next(left, None) is not None)  # type: ignore[misc]
             run = expiring(store_id, now, wanted // len(CONNECTIONS))
-            busy = load.Measured(0.0)
-            while progress(run) != "done":
-                part = calls(port, hub, connections, 500)
-                busy.latencies += part.latencies
-                busy.seconds += part.seconds
+            busy = in_parts(port, hub, connections, lambda run=run: progress(run) != "done")  # type: ignore[misc]
             for name, measured in (("idle", idle), ("running", busy)):
                 p50, p99 = measured.percentile(0.5) * 1000, measured.percentile(0.99) * 1000
                 print(

@@ -18,6 +18,7 @@ from memoryhub.actions.backups import schedule
 from memoryhub.actions.claude_runs import work as claude_work
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.hub import background, clock as hub_clock, disk_space, outbox
+from memoryhub.actions.core.transactions import pace
 from memoryhub.actions.erasure import sqlite_remains
 from memoryhub.actions.findings import scans, unsettled
 from memoryhub.actions.mail import alarms, sending
@@ -44,6 +45,9 @@ RUN_FOR = 0.8
 PAUSE = 0.02
 """Seconds that a round of jobs lasts, and seconds of pause after each of its steps, in which tool calls are
 answered."""
+RUN_EVERY = 0.75
+"""Seconds between two steps of a retention run while others write: each step keeps all of them waiting, so a few long
+ones are felt by fewer calls than many short ones."""
 SCAN_FOR = 2.0
 """Seconds of a round for scans of the history; half of them are pauses in which calls are answered."""
 
@@ -191,14 +195,17 @@ class Jobs:
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
         self.find, self.step, self.slice = find, step, seconds
         self.failed: dict[str, tuple[int, float, JobFailed]] = {}
+        self.last = ""
 
     def go_on(self, now: datetime) -> bool:
         """Work for one slice of time; return False if there is more to do. Raises JobFailed if a job is failing."""
         there = list(self.find())
         self.failed = {job: kept for job, kept in self.failed.items() if job in there}
         end, jobs = time.monotonic() + self.slice, deque(job for job in there if self._is_due(job))
+        if self.last in jobs:
+            jobs.rotate(-1 - jobs.index(self.last))
         while jobs and time.monotonic() < end:
-            job = jobs.popleft()
+            job = self.last = jobs.popleft()
             if self._step(job):
                 jobs.append(job)
             time.sleep(PAUSE)
@@ -222,17 +229,33 @@ class Jobs:
         return more
 
 
-def open_runs() -> Iterable[str]:
-    """Return the ids of the retention runs that can go on. There are none until the figures have counted all
-    entries."""
-    going_on = runs.going_on()
-    # Rows removed before they are counted would be missing from the figures.
-    return going_on if going_on and figures.catch_up() else []
+class OpenRuns:
+    """Finds the retention runs that can go on. A run begins when the figures have counted all entries up to its start:
+    rows removed before they are counted would be missing from the figures."""
+
+    def __init__(self) -> None:
+        self.counted: set[str] = set()
+
+    def find(self) -> list[str]:
+        """Return the ids of the runs."""
+        going_on = runs.going_on()
+        if not self.counted.issuperset(going_on) and not figures.catch_up():
+            return [run for run in going_on if run in self.counted]
+        self.counted = set(going_on)
+        return going_on
 
 
 def retention_runs(seconds: float = RUN_FOR) -> Jobs:
     """Return the Jobs that continue the retention runs."""
-    return Jobs(open_runs, lambda run: runs.step(run, timezone.now()), seconds)
+    return Jobs(OpenRuns().find, _run, seconds)
+
+
+def _run(run_id: str) -> bool:
+    begun = time.monotonic()
+    more = runs.step(run_id, timezone.now())
+    if more and pace.others_write():
+        time.sleep(max(0.0, begun + RUN_EVERY - time.monotonic()))
+    return more
 
 
 def imports(seconds: float = RUN_FOR) -> Jobs:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -124,6 +125,21 @@ def test_one_job_that_cannot_go_on_holds_up_no_other_of_its_kind(
     assert len(done) == 50
     assert state("imports").problem == "It cannot be read."
     assert len([line for line in caplog.records if line.levelno >= logging.ERROR]) < 3
+
+
+def test_jobs_take_turns_also_when_a_round_has_time_for_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(tasks, "PAUSE", 0)
+
+    def step(job: str) -> bool:
+        done.append(job)
+        time.sleep(0.002)
+        return True
+
+    jobs = tasks.Jobs(lambda: ["a", "b", "c"], step, 0.001)
+    for _ in range(5):
+        assert not jobs.go_on(AT)
+    assert "".join(done) == "abcab"
 
 
 @pytest.mark.both_databases

@@ -6,6 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from memoryhub.actions import figures
+from memoryhub.actions.core.transactions import pace
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.retention.runs import clock
@@ -116,6 +118,41 @@ def test_the_background_work_looks_once_an_hour_and_goes_on_each_time(
     seconds[0] = 60 * 60
     runner.run_due()
     assert Run.objects.count() == 2
+
+
+def test_a_run_begins_when_all_entries_before_it_are_counted_and_waits_for_no_later_ones(
+    garden: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expire(garden)
+    [first] = runs.due_runs(LATER)
+    has_counted = [False]
+    monkeypatch.setattr(figures, "catch_up", lambda: has_counted[0])
+    found = tasks.OpenRuns()
+    assert found.find() == []
+    has_counted[0] = True
+    assert found.find() == [first.pk]
+    has_counted[0] = False
+    assert found.find() == [first.pk], "calls go on meanwhile"
+    another = new_store()
+    do(another, Create("/old.md", "x\n"), BEGIN)
+    expire(another)
+    other = started(another)
+    runs.allow(other.pk, act(LATER))
+    assert found.find() == [first.pk]
+    has_counted[0] = True
+    assert found.find() == [first.pk, other.pk]
+
+
+def test_a_run_takes_few_steps_while_others_write_and_hurries_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    asleep: list[float] = []
+    monkeypatch.setattr(runs, "step", lambda run, at: True)
+    monkeypatch.setattr(tasks.time, "sleep", asleep.append)
+    monkeypatch.setattr(pace, "others_write", lambda: False)
+    assert tasks._run("run") and asleep == []
+    monkeypatch.setattr(pace, "others_write", lambda: True)
+    assert tasks._run("run") and asleep[0] == pytest.approx(tasks.RUN_EVERY, abs=0.1)
+    monkeypatch.setattr(runs, "step", lambda run, at: False)
+    assert not tasks._run("run") and len(asleep) == 1
 
 
 def command(*arguments: str) -> str:

@@ -101,10 +101,10 @@ class Size:
     def __init__(self, most: int) -> None:
         self.most = self.next = most
 
-    def learn(self, done: int, taken: int) -> None:
-        """Note, at the end of a transaction, how much it did of what it had taken up."""
+    def learn(self, done: int, taken: int, short: float = SHORT) -> None:
+        """Note, at the end of a transaction, how much it did of what it had taken up; `short` as in `some`."""
         if not taken:
             return
-        is_enough = _is_enough(time.monotonic() - _thread.began)
+        is_enough = _is_enough(time.monotonic() - _thread.began, short)
         following = done if done < taken else done // 2 if is_enough else done * 2
         self.next = min(self.most, max(self.most // 5, 1, following))

@@ -17,10 +17,11 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain, retention_rules
 from memoryhub.pure.retention_rules import Due, Facts, Policy
 
-MOST = 20
+MOST = 60
 """The most items of one transaction: tool calls wait for it."""
-SHORT = 0.008
-"""Seconds after which a transaction takes up no further item while others write: they wait a little longer."""
+SHORT = 0.045
+"""Seconds after which a transaction takes up no further item while others write: they wait a little longer, but seldom
+(`background.tasks.RUN_EVERY`)."""
 
 MOST_VERSIONS = 50
 """The most old versions of a memory that one transaction removes."""
@@ -103,7 +104,7 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
             progress.part = part
             break
         progress.done += 1
-    _size.learn(progress.done, len(first))
+    _size.learn(progress.done, len(first), SHORT)
     progress.counters = _count(run, made)
     _keep(run, made)
     return progress
