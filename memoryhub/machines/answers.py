@@ -3,25 +3,31 @@
 from http.cookies import SimpleCookie
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import BadHeaderError, HttpResponse
 from django.http.response import ResponseHeaders
 
 
 class _OwnHeaders(ResponseHeaders):
-    """Headers that the hub itself writes, in ASCII. Django would encode each name and value of them, and search it for
-    line ends."""
+    """Headers that the hub itself writes, in ASCII. Django would encode each name and value of them."""
 
     def __init__(self, content_type: str) -> None:
         self._store = {"content-type": ("Content-Type", content_type)}
 
     def __setitem__(self, key: str, value: str | bytes | int) -> None:
-        self._store[key.lower()] = key, str(value)
+        self._store[key.lower()] = key, _checked(value)
 
     def setdefault(self, key: str, value: str | bytes | int) -> None:
-        self._store.setdefault(key.lower(), (key, str(value)))
+        self._store.setdefault(key.lower(), (key, _checked(value)))
 
     def items(self) -> Any:
         return self._store.values()
+
+
+def _checked(value: str | bytes | int) -> str:
+    text = str(value)
+    if not (text.isascii() and text.isprintable()):
+        raise BadHeaderError(f"A header has letters that are not ASCII, or a line end: {text!r}")
+    return text
 
 
 class JsonAnswer(HttpResponse):

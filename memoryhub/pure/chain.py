@@ -9,12 +9,13 @@ and salt are, it is computed from them.
 """
 
 import hashlib
+import hmac
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from memoryhub.pure import compact_json, short_hmac
+from memoryhub.pure import compact_json
 
 FORMAT = 1
 GENESIS = "0" * 64
@@ -43,7 +44,7 @@ def key_id(key: bytes) -> str:
 
 def commit(salt: bytes, value: str) -> str:
     """Return the commitment to a text. An unpaired surrogate in it is encoded as three bytes."""
-    return short_hmac.sha256(salt, value.encode("utf-8", "surrogatepass"))
+    return hmac.digest(salt, value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[bytes, dict[str, str]]:
@@ -97,7 +98,7 @@ def canonical(key_name: str, plain: Sequence[object], commitments: Mapping[str, 
 
 def entry_hash(key: bytes, previous: str, canonical_entry: str) -> str:
     """Return the hash, 64 hexadecimal digits, that chains an entry to the previous one."""
-    return short_hmac.sha256(key, previous.encode() + canonical_entry.encode())
+    return hmac.digest(key, previous.encode() + canonical_entry.encode(), "sha256").hex()
 
 
 def new_salt() -> str:
@@ -124,14 +125,14 @@ def version_commitment(
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])
-    return short_hmac.sha256(bytes.fromhex(salt), value.encode())
+    return hmac.digest(bytes.fromhex(salt), value.encode(), "sha256").hex()
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
     """Return the commitment to a redaction: to its target, and to the value that is stored now. Without a stored value,
     `salt` is None."""
     value = _encode([FORMAT, "redaction", *values])
-    return short_hmac.sha256(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"))
+    return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def canonical_row(values: Sequence[object]) -> str:
@@ -143,7 +144,7 @@ def canonical_row(values: Sequence[object]) -> str:
 def seal_of(key: bytes, values: Sequence[object]) -> str:
     """Return a keyed digest of some values. It stands in for an audit entry that was removed; no one can forge it
     without the audit key."""
-    return short_hmac.sha256(key, b"seal\0" + _encode(list(values)).encode())
+    return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:

@@ -1,6 +1,7 @@
-"""The JSON answers of programs are like those that Django makes, without its checks of each header."""
+"""The JSON answers of programs are like those that Django makes."""
 
-from django.http import HttpResponse
+import pytest
+from django.http import BadHeaderError, HttpResponse
 
 from memoryhub.machines.answers import JsonAnswer
 
@@ -16,3 +17,12 @@ def test_has_every_attribute_and_header_of_djangos_answer() -> None:
     assert own.headers["content-type"] == "application/json" and "CACHE-CONTROL" in own.headers
     assert (own.content, own.status_code, own.charset) == (djangos.content, 200, djangos.charset)
     assert own.serialize() == djangos.serialize()
+
+
+@pytest.mark.parametrize("value", ["a\r\nSet-Cookie: b", "a\n", "\0", "é"])
+def test_refuses_what_could_end_a_header_or_is_not_ascii(value: str) -> None:
+    answer = JsonAnswer("{}")
+    with pytest.raises(BadHeaderError):
+        answer.headers["Request-Id"] = value
+    with pytest.raises(BadHeaderError):
+        answer.headers.setdefault("Request-Id", value)

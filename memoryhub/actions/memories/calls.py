@@ -1,6 +1,7 @@
 """Tool calls. Each call runs once, even if it is sent again, and gets its answer and its audit entry."""
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ from memoryhub.actions.findings.ahead import Ahead
 from memoryhub.actions.memories import commands, input_masking, questions, refused_calls
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
-from memoryhub.pure import compact_json, ids, short_hmac
+from memoryhub.pure import compact_json, ids
 from memoryhub.pure.protocol import rendering, results
 from memoryhub.pure.protocol.commands import WRITES, Command, View, parse
 from memoryhub.pure.protocol.errors import ToolError
@@ -145,7 +146,7 @@ def digest_of_input(input: Mapping[str, Any]) -> str:
 
 
 def _keyed(digest: str) -> str:
-    return short_hmac.sha256(keys.first(), b"input\0" + digest.encode())
+    return hmac.digest(keys.first(), b"input\0" + digest.encode(), "sha256").hex()
 
 
 def _is_same(stored: str, digest: str) -> bool:
