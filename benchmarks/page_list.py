@@ -264,6 +264,7 @@ NOT_PAGES = {
     "replay_session": "one row by its id; a replay is a POST, bounded in calls and time",
     "comment": "the comments of one memory, at most 500",
     "guide": "a document of the checkout, and no rows",
+    **dict.fromkeys(("public_key", "public_key_pem", "older_public_key"), "follow from the audit keys alone"),
     "first_call": "a key by its id, and few entries of its agent",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((

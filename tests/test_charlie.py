@@ -63,6 +63,9 @@ PUBLIC = {
     "code",
     "use_passkey",
     "ask_passkey",
+    "public_key",
+    "public_key_pem",
+    "older_public_key",
 }
 """The names of the addresses that are for people who have not signed in."""
 

@@ -199,9 +199,8 @@ class Planter:
             )  # fmt: skip
         for text in self.source.take("a saved view's name", 5):
             saved_views.save(self.person, self.store, "store_audit", text, "", self.act(), is_shared=True)
-        by: dict[str, Any] = {"actor": Actor.person(self.person), "door": Door.WEB}
         for text in self.source.take("the filter of an export", 5):
-            entries.export_audit([self.store.pk], f"path:/{text}", "csv", at=self.act().at, **by)
+            entries.export_audit([self.store.pk], f"path:/{text}", "csv", self.act())
 
     def moved(self) -> None:
         for number, text in enumerate(self.source.take("a restored version", 5)):

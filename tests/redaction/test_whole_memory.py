@@ -102,7 +102,7 @@ def test_an_admin_removes_it_by_its_name_and_others_do_not(
     last = AuditEntry.objects.of_chain(store.pk).newest()[0]
     entry, export = reverse("entry", args=[store.pk, last.seq]), reverse("export_store", args=[store.pk])
     assert f'<a href="{entry}">entry {last.seq} of the audit</a>' in done and last.command == "purge"
-    assert f'<a href="{export}?format=jsonl">export it for an auditor</a>' in done
+    assert f'<a href="{export}?format=signed">export it for an auditor</a>' in done
     assert standing() == [] and AuditEntry.objects.of_chain(store.pk).newest()[0].note == "GDPR"
     assert "removed permanently" in admin.get(f"/stores/{store.pk}/audit").content.decode()
 

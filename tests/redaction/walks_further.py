@@ -152,7 +152,7 @@ def _exported(walk: Walk) -> bytes:
 def _export(walk: Walk) -> None:
     choice = walk.random.randrange(4)
     if choice == 0:
-        entries.export_audit([walk.store.pk], "q=x", "csv", **walk.by())
+        entries.export_audit([walk.store.pk], "q=x", "csv", walk.act())
     elif choice == 1:
         entries.export_table(walk.store.pk, "findings", "csv", walk.act())
     elif choice == 2:

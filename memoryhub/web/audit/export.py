@@ -6,24 +6,27 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.transfer.exporting.entries import export_audit as note_export
+from memoryhub.actions.verification.signed import Signed
 from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain
 from memoryhub.pure.protocol.kinds import Kind, kind_of
+from memoryhub.pure.statement import EntryRange, counted
 from memoryhub.web.audit.answer import answers_of
 from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.masking import Entries, not_curated
 from memoryhub.web.audit.queries import Search, all_entries, heads
 from memoryhub.web.audit.rows import chain_names, visible_chains
 from memoryhub.web.common.filters import Malformed
-from memoryhub.web.common.guards.access import by, person, signed_in
+from memoryhub.web.common.guards.access import act, person, signed_in
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tables import FORMATS, download, session_names
+from memoryhub.web.common.tables import FORMATS, attachment, download, session_names, written
 
 COLUMNS = (
     "store", "chain", "seq", "at", "actor_kind", "actor", "label", "agent", "session_name", "session", "door",
@@ -35,7 +38,8 @@ COLUMNS = (
 @require_POST
 @signed_in
 def export_audit(request: Request) -> HttpResponse:
-    """Export the entries that match the filters of the page; `format` is csv or json."""
+    """Export the entries that match the filters of the page; `format` is csv or json. With `signed`, the file is in a
+    ZIP archive with the hub's signature."""
     form = request.POST.get("format", "csv")
     try:
         wanted = Filter.of(request.POST.dict(), person(request))
@@ -47,8 +51,18 @@ def export_audit(request: Request) -> HttpResponse:
     if form not in FORMATS:
         return _refused(request, _("The format of an export must be csv or json."))
     bounds = heads(target.chains)
-    note_export(target.chains, wanted.words, form, **by(request))
-    return download("audit", form, COLUMNS, _records(target.search, bounds, not_curated(person(request), list(bounds))))
+    is_signed = request.POST.get("signed") == "1"
+    doing = act(request)
+    entry = note_export(target.chains, wanted.words, form, doing, signed=is_signed)
+    masked = not_curated(person(request), list(bounds))
+    records = _records(target.search, bounds, masked)
+    if not is_signed:
+        return download("audit", form, COLUMNS, records)
+    entries = {chain_id: EntryRange() for chain_id in bounds}
+    body = written(form, COLUMNS, counted(records, entries))
+    facts = [("filter", wanted.words or "none"), ("masked values", "yes" if masked else "no")]
+    made = Signed(f"audit.{form}", body, entries, entry, doing, reverse("public_key"), facts)
+    return attachment(made.archive(), "audit.zip", "application/zip")
 
 
 def _refused(request: Request, sentence: str) -> HttpResponse:

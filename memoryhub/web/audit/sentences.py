@@ -306,7 +306,7 @@ def _erase(values: Values, command: Command) -> str:
 
 def _export(values: Values, command: Command) -> str:
     if not values.told.get("holds"):
-        return _plainly(values, command)
+        return _perhaps_signed(values, command)
     values["count"] = str(count := values.number(command.counts) or 0)
     return (
         ngettext(
@@ -316,6 +316,11 @@ def _export(values: Values, command: Command) -> str:
         )
         % values
     )
+
+
+def _perhaps_signed(values: Values, command: Command) -> str:
+    words = _plainly(values, command)
+    return f"{words}, {_('with a signature')}" if values.told.get("signed") is True else words
 
 
 def _export_table(values: Values, command: Command) -> str:
@@ -353,6 +358,7 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "reopen_finding": _decided_findings,
     "erase": _erase,
     "export": _export,
+    "export_audit": _perhaps_signed,
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }

@@ -17,7 +17,8 @@ from memoryhub.web.common.request import Request
 
 Record = Mapping[str, Any]
 
-FORMATS = ("csv", "json")
+TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+FORMATS = tuple(TYPES)
 _PARTED = re.compile(r"[;\r\n](?= *[=+\-@＝＋－＠])")
 """Where a spreadsheet that parts at semicolons, as in many countries, would begin a cell that is a formula."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -43,9 +44,12 @@ def exported(
 
 def download(name: str, form: str, columns: Sequence[str], records: Iterable[Record]) -> HttpResponse:
     """Return a table as a download in one of FORMATS; `name` is the beginning of the file name."""
-    if form == "csv":
-        return attachment(as_csv(columns, records), f"{name}.csv", "text/csv; charset=utf-8")
-    return attachment(as_json(records), f"{name}.json", "application/json")
+    return attachment(written(form, columns, records), f"{name}.{form}", TYPES[form])
+
+
+def written(form: str, columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]:
+    """Yield the bytes of a table in one of FORMATS."""
+    return as_csv(columns, records) if form == "csv" else as_json(records)
 
 
 def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpResponse:

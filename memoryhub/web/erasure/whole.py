@@ -106,7 +106,7 @@ def _say(request: Request, store: MemoryStore, memories: list[Memory], done: int
 
 def _proof(store: MemoryStore, memories: list[Memory], done: int) -> str:
     """Say what proves the removal, since only an erasure has a receipt: the entries, exported with their proofs."""
-    export = reverse("export_store", args=[store.pk]) + "?format=jsonl"
+    export = reverse("export_store", args=[store.pk]) + "?format=signed"
     if done > 1:
         sentence = _('The proof is <a href="{}">entries of the audit</a>: <a href="{}">export them for an auditor</a>.')
         return format_html(sentence, reverse("store_audit", args=[store.pk]) + "?command=purge", export)

@@ -1,16 +1,20 @@
 """The page of an export: the contents of each format, the amount of data, and the download."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.core.audit import Act
 from memoryhub.actions.transfer import exporting
-from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
+from memoryhub.actions.transfer.exporting import TYPES, Export, NotDone, Wanted
+from memoryhub.actions.verification.signed import Signed
 from memoryhub.models import AuditChain, Comment, Directory, MemoryStore, Proposal, Role
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.errors import ToolError
@@ -34,6 +38,8 @@ class Format:
     command: str = ""
 
 
+SIGNED = "signed"
+
 FORMATS = (
     Format(
         "zip", "archive", _("ZIP archive"),
@@ -45,7 +51,7 @@ FORMATS = (
         "jsonl", "braces", _("JSON Lines"),
         _("One line for each memory and each version, with its author. The history of a whole memory store "
           "includes its audit and the proofs of it."),
-        _("Backups, moving to another hub, programs, and an auditor."),
+        _("Backups, moving to another hub, and programs."),
     ),
     Format(
         "git", "git-branch", _("Git repository"),
@@ -53,18 +59,28 @@ FORMATS = (
         _("git log, git blame, and tools for reviewing changes."),
         "git fast-import < store.gitstream",
     ),
+    Format(
+        SIGNED, "shield-check", _("Signed JSON Lines"),
+        _("The history and the audit as JSON Lines, in a ZIP archive with the hub's signature. Anyone can check it "
+          "with the hub's public key. The hub checks the chain of the audit for it, which takes a while."),
+        _("An auditor."),
+    ),
 )  # fmt: skip
 
 
 class ExportForm(forms.Form):
     """The format of an export, and whether it includes the history, and what people decided and said."""
 
-    format = forms.ChoiceField(
-        choices=[(one.value, one.name) for one in FORMATS],
-        error_messages={"invalid_choice": _("Choose one of the formats."), "required": _("Choose one of the formats.")},
-    )
     history = forms.BooleanField(required=False)
     governance = forms.BooleanField(required=False)
+
+    def __init__(self, formats: Sequence[Format], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.formats = formats
+        self.fields["format"] = forms.ChoiceField(
+            choices=[(one.value, one.name) for one in formats],
+            error_messages=dict.fromkeys(("invalid_choice", "required"), _("Choose one of the formats.")),
+        )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,19 +89,25 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the form for the store or the directory `path`; on POST, audit the export and send it."""
     directory = _directory(store, request.GET.get("path", ""))
     if directory is None:
-        return _page(request, store, None, ExportForm())
+        return _page(request, store, None, ExportForm(FORMATS))
     chosen = {"format": request.GET.get("format", "zip")}
-    form = ExportForm(request.POST if request.method == "POST" else None, initial=chosen)
+    may_sign = not directory.path and request.role.includes(Role.CURATOR)
+    formats = [one for one in FORMATS if may_sign or one.value != SIGNED]
+    form = ExportForm(formats, request.POST if request.method == "POST" else None, initial=chosen)
     if form.is_valid():
+        is_signed = form.cleaned_data["format"] == SIGNED
         wanted = wanted_by(
             request,
-            form.cleaned_data["format"],
+            "jsonl" if is_signed else form.cleaned_data["format"],
             path=directory.path,
-            history=form.cleaned_data["history"],
+            history=form.cleaned_data["history"] or is_signed,
             governance=form.cleaned_data["governance"],
+            signed=is_signed,
         )
+        doing = act(request)
         try:
-            return answer(exporting.begin(store.pk, wanted, act(request)))
+            export = exporting.begin(store.pk, wanted, doing)
+            return _signed(export, doing) if is_signed else answer(export)
         except NotDone:
             directory = None
     return _page(request, store, directory, form)
@@ -100,6 +122,13 @@ def answer(export: Export) -> HttpResponse:
     """Return the download."""
     body = export.body(masking.cover if export.wanted.masked else None)
     return attachment(body, export.name, export.content_type)
+
+
+def _signed(export: Export, act: Act) -> HttpResponse:
+    """Return the download of an export with the audit, with the hub's signature."""
+    entry = (export.scope.store, export.scope.seq)
+    made = Signed(export.name, export.body(), export.entries, entry, act, reverse("public_key"))
+    return attachment(made.archive(), f"{export.name.rpartition('.')[0]}.zip", TYPES["zip"])
 
 
 def _has_governance(store: MemoryStore, path: str) -> bool:
@@ -128,7 +157,7 @@ def _page(request: Request, store: MemoryStore, directory: Directory | None, for
         tab="memories",
         form=form,
         directory=directory,
-        formats=FORMATS,
+        formats=form.formats,
         path=path,
         chosen=form["format"].value() or "zip",
         with_history=form["history"].value() if form.is_bound else True,

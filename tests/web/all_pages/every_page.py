@@ -66,6 +66,7 @@ def _of_the_hub() -> Iterator[Page]:
     yield page("hub_limits")
     yield page("hub_backups")
     yield page("hub_background")
+    yield page("public_key")
     yield page("hub_claude")
     yield page("api_docs")
     yield page("guide")

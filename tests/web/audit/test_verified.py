@@ -131,9 +131,11 @@ def test_a_check_that_was_asked_for_names_the_wrong_chain_and_an_old_request_is_
 def test_the_audit_of_a_store_leads_curators_to_the_proof_for_an_auditor(
     store: MemoryStore, alice: User, bob: User
 ) -> None:
-    page, proof = reverse("store_audit", args=[store.pk]), reverse("export_store", args=[store.pk]) + "?format=jsonl"
+    page, proof = reverse("store_audit", args=[store.pk]), reverse("export_store", args=[store.pk]) + "?format=signed"
     assert proof in signed_in(alice).get(page).content.decode()
-    assert "Proof for an auditor" not in signed_in(bob).get(page).content.decode(), "a viewer exports no audit"
-    assert "Proof for an auditor" not in signed_in(alice).get(reverse("audit")).content.decode()
+    check = f'<a href="{reverse("public_key")}">Check a signed export</a>'
+    for user, address in ((bob, page), (alice, reverse("audit"))):  # a viewer exports no proofs
+        html = signed_in(user).get(address).content.decode()
+        assert "Proof for an auditor" not in html and check in html
     export = signed_in(alice).get(proof).content.decode()
-    assert 'value="jsonl" checked' in export and "#checking-the-proof" in export
+    assert 'value="signed" checked' in export and reverse("public_key") in export

@@ -15,6 +15,7 @@ from memoryhub.actions.transfer.exporting.proposed import proposals
 from memoryhub.actions.transfer.exporting.rows import Cover, Rows, Scope
 from memoryhub.models import AuditChain, AuditEntry, Directory, MemoryStore, Redaction
 from memoryhub.pure import chain
+from memoryhub.pure.statement import EntryRange, counted
 from memoryhub.pure.transfer.archive import write
 from memoryhub.pure.transfer.bundle import BundledRule
 from memoryhub.pure.transfer.git import write as git_write
@@ -35,7 +36,8 @@ class Wanted:
     With `masked`, the values that pages mask are masked too, and the audit is left out. `governance` asks for what
     people decided and said: of a whole store the proposals and path rules, in JSON Lines and in the history of a ZIP;
     and the comments on memories, which the history in both has. With `proofs`, versions have the values that a
-    verification needs; those of an export with the audit always have them.
+    verification needs; those of an export with the audit always have them. `signed` says that the download is signed,
+    which is for an export with the audit alone.
     """
 
     form: str
@@ -45,6 +47,7 @@ class Wanted:
     masked: bool = False
     governance: bool = False
     proofs: bool = False
+    signed: bool = False
 
     @property
     def has_comments(self) -> bool:
@@ -69,7 +72,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class Export:
-    """An export whose entry has been written. `counts` grows while `body` is read."""
+    """An export whose entry has been written. `counts` and `entries` grow while `body` is read."""
 
     wanted: Wanted
     scope: Scope
@@ -77,6 +80,7 @@ class Export:
     start: int
     rules: Sequence[BundledRule] = ()
     counts: Counts = field(default_factory=Counts)
+    entries: dict[str, EntryRange] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -127,7 +131,7 @@ class Export:
             yield version
 
     def _entries(self, rows: Iterable[Told]) -> Iterator[Told]:
-        for row in rows:
+        for row in counted(rows, self.entries):
             self.counts.entries += 1
             yield row
 
@@ -220,6 +224,8 @@ def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
     }
     if wanted.has_governance or wanted.has_comments:
         details["governance"] = True
+    if wanted.signed:
+        details["signed"] = True
     return Record(
         "export",
         path=one.path or None if one else None,

@@ -1,12 +1,11 @@
 """Writes the audit entry of an export of entries or of a table, before the first byte is sent, and finds exports."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 
 from memoryhub.actions.core import audit, tree
-from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import HUB, AuditEntry, Door, MemoryStore
+from memoryhub.models import HUB, AuditEntry, MemoryStore
 from memoryhub.models.audit import LAST_SEQ
 
 FOUND = "the results of a search"
@@ -29,16 +28,13 @@ def handed_out(store_id: str, since: int, versions: Collection[str], until: int 
     return sorted(str(command) for command in found)
 
 
-def export_audit(
-    chains: Sequence[str], filter: str, format: str, *, actor: Actor, door: Door, at: datetime
-) -> tuple[str, int]:
+def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, signed: bool = False) -> tuple[str, int]:
     """Record an export of audit entries; return the (chain, seq) of the record.
 
     The record is in the chain of the exported store, if there is exactly one, else in the hub's chain. `filter` is the
     text that the person typed.
     """
-    act = Act(actor, door, at)
-    details = {"chains": list(chains), "filter": filter, "format": format}
+    details = {"chains": list(chains), "filter": filter, "format": format, **({"signed": True} if signed else {})}
     record = Record("export_audit", input=audit.to_json(details))
     if len(chains) == 1 and MemoryStore.objects.filter(pk=chains[0]).exists():
         with tree.locked(chains[0], act) as store:

@@ -46,7 +46,7 @@ class HeldExport:
 
     def _files(self) -> Iterator[tuple[str, Iterable[bytes]]]:
         history = hashlib.sha256()
-        yield HISTORY, _hashed(self.export.body(), history)
+        yield HISTORY, write.hashed(self.export.body(), history)
         names = Names()
         for head in Rows(self.export.scope).heads():
             if (text := head.version.content) is not None:
@@ -152,9 +152,3 @@ def _told(hold: Hold) -> dict[str, Any]:
     what = {"id": hold.pk, "entry": hold.seq, "memory": hold.memory, "path": hold.path}
     why = {"case_number": hold.case_number, "reason": hold.reason, "freezes": hold.freezes}
     return {**what, **why, "placed_by": hold.owner_id, "placed_at": chain.moment(hold.created_at), "ends_at": ends}
-
-
-def _hashed(pieces: Iterable[bytes], digest: Any) -> Iterator[bytes]:
-    for piece in pieces:
-        digest.update(piece)
-        yield piece

@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
+from typing import Any
 
 from memoryhub.pure.chain import moment
 from memoryhub.pure.transfer.names import Names
@@ -48,6 +49,13 @@ def files(members: Iterable[tuple[str, Iterable[bytes]]], at: datetime) -> Itera
         for name, pieces in members:
             yield from _streamed(opened, _info(name, at), pieces, pipe)
     yield from pipe.taken()
+
+
+def hashed(pieces: Iterable[bytes], digest: Any) -> Iterator[bytes]:
+    """Yield the pieces of a file unchanged, and put them into a digest of `hashlib`."""
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
 
 
 def _member(opened: zipfile.ZipFile, name: str, head: WrittenVersion, about: About) -> bytes:

@@ -1,0 +1,54 @@
+"""The statement beside a signed download: what the hub gave out, as a list of checksums that `sha256sum -c` reads.
+
+Every line but the last begins with `#`, so programs that check checksums leave it out.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NAME = "statement.txt"
+SIGNATURE = f"{NAME}.sig"
+"""The Ed25519 signature of the bytes of the statement, 64 bytes."""
+
+_HEAD = (
+    "# MemoryHub statement 1",
+    "# This hub gave out exactly the file that the last line names. The signature is of this text.",
+)
+
+
+@dataclass(slots=True)
+class EntryRange:
+    """The entries of one chain that a file has. With a filter, others may be missing between the first and the last."""
+
+    count: int = 0
+    first: int = 0
+    last: int = 0
+    last_hash: str = ""
+
+    def add(self, seq: int, entry_hash: str) -> None:
+        """Count an entry; entries come in any order."""
+        self.count += 1
+        self.first = min(self.first or seq, seq)
+        if seq > self.last:
+            self.last, self.last_hash = seq, entry_hash
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "none"
+        return f"{self.count}, the first is {self.first}, the last is {self.last} with the hash {self.last_hash}"
+
+
+def counted(records: Iterable[Mapping[str, Any]], found: dict[str, EntryRange]) -> Iterator[Mapping[str, Any]]:
+    """Yield records of entries unchanged, and count them in `found`, by chain."""
+    for record in records:
+        found.setdefault(record["chain"], EntryRange()).add(record["seq"], record["hash"])
+        yield record
+
+
+def text(facts: Iterable[tuple[str, object]], name: str, sha256: str) -> bytes:
+    """Return the statement about the file with this name. A value stays in its line: line ends, and what is not ASCII,
+    are escaped as in JSON."""
+    told = (f"# {fact}: {json.dumps(str(value))[1:-1]}" for fact, value in facts)
+    return "".join(f"{line}\n" for line in (*_HEAD, *told, f"{sha256}  {name}")).encode()
