@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from memoryhub.actions.core.audit import signing
+from memoryhub.actions.erasure import redaction
 from memoryhub.actions.verification import rotation, signed
 from memoryhub.models import AuditEntry, MemoryStore, User
 from memoryhub.pure import statement
@@ -165,6 +166,17 @@ def test_a_chain_that_is_not_whole_is_not_called_so(
         said = auditor.stated()[f"chain of {caller.store.pk}"]
         assert said.startswith("this hub checked it, and SOMETHING IS WRONG") and f"entry {wrong.seq}:" in said
     assert auditor.stated()[f"entries of {caller.store.pk}"] == "none"
+
+
+def test_what_was_redacted_is_counted(caller: Caller, alice: User, auditor: Auditor, client: Client) -> None:
+    memory = caller.create("/secret.md", "secret\n")
+    first = memory.head_id
+    caller.replace("/secret.md", "secret", "nothing")
+    redaction.redact_version(caller.store.pk, str(first), act())
+    auditor.gets(exported(alice, caller.store), pem_of(client))
+    assert auditor.believes()
+    said = auditor.stated()[f"chain of {caller.store.pk}"]
+    assert re.search(r"entries: nothing is wrong; removed with a record: \d+ redacted values?", said), said
 
 
 def test_a_chain_that_is_too_long_is_not_said_to_be_checked(

@@ -71,7 +71,7 @@ def checked(chain_id: str) -> str:
     if problem is not None:
         return f"this hub checked it, and SOMETHING IS WRONG: {problem}"
     removed = str(verify.removed(chain_id))
-    known = [f"with a record of it: {removed}"] if removed else []
+    known = [f"removed with a record: {removed}"] if removed else []
     known += [str(one) for one in missing.accepted(chain_id)]
     return "; ".join([f"this hub checked it, {count} entries: nothing is wrong", *known])
 
