@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Collection, Mapping
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -14,6 +15,35 @@ AGAIN = timedelta(minutes=5)
 
 RECENT = 20
 """The newest views of a person among which the same page is looked for."""
+
+
+SETTING = "records_views"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time in which a memory store recorded what people read. `since` is None if it began before the first entry
+    that is left of the audit, `until` is None if it has not ended."""
+
+    since: datetime | None
+    until: datetime | None = None
+
+
+def periods(store: MemoryStore) -> list[Period]:
+    """Return when a memory store recorded what people read, oldest first, as its audit says."""
+    entries = AuditEntry.objects.of_chain(store.pk).filter(command__in=("create_store", "edit_store"), ok=True)
+    changes = entries.filter(input__contains=f'"{SETTING}"').oldest().values_list("at", "input")
+    found: list[Period] = []
+    for at, input in changes:
+        value = json.loads(input or "{}").get(SETTING)
+        is_on = value[1] if isinstance(value, list) else value
+        if is_on:
+            found.append(Period(at))
+        elif isinstance(value, list):
+            begun = found.pop() if found else Period(None)
+            found.append(Period(begun.since, at))
+    is_open = bool(found) and found[-1].until is None
+    return [*found, Period(None)] if store.records_views and not is_open else found
 
 
 def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Act) -> None:

@@ -149,7 +149,7 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             since=since,
             options=options,
             ticks=_ticks(memory.version_count),
-            versions=_to_choose(memory),
+            versions=to_choose(memory),
             old_by=by.get(old.number) if old else "",
             new_by=by.get(new.number),
             week_ago=(week_ago := _week_ago(memory)),
@@ -167,7 +167,7 @@ def _ticks(count: int) -> list[float]:
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 
-def _to_choose(memory: Memory) -> list[tuple[int, datetime, str]]:
+def to_choose(memory: Memory) -> list[tuple[int, datetime, str]]:
     """Return the numbers, times and authors of all versions, the newest first; none where they are too many, or some
     were removed."""
     if memory.version_count > MOST_TICKS or memory.removed_versions:

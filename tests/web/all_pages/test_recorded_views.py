@@ -135,7 +135,7 @@ def test_readers_access_requests_and_the_stream_know_them(memory: Memory, alice:
     client.get(at("compare", memory))
     client.get(at("version", memory).replace("memories", "versions").replace(memory.pk, str(memory.head_id)))
     page = text(client.get(at("readers", memory)))
-    assert page.count("opened a page that shows text of") == 2 and "Bob" in page
+    assert page.count("opened a page that shows text of") == 3 and "Bob" in page
     admin = signed_in(alice)
     files = archive(admin, find(admin, "quellenberg"))
     reads = [row for name in files if name.endswith("reads.jsonl") for row in rows(files, name)]

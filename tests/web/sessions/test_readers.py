@@ -293,7 +293,10 @@ def test_the_session_that_wrote_a_line_and_saw_it_is_marked(caller: Caller, bob:
     caller.session = "writer"
     caller.replace("/a.md", "one", "poison")
     view(caller, "/a.md", "victim")
-    for page, words in ((readers(bob, memory, line=1), "wrote the line"), (readers(bob, memory), "wrote it")):
+    for page, words in (
+        (readers(bob, memory, line=1), "wrote the line"),
+        (readers(bob, memory, version=2), "wrote it"),
+    ):
         groups, body = page.content.decode().split('class="row readers-group"')[1:], f">{words}<"
         assert [body in group for group in groups] == [False, True]
 
@@ -301,7 +304,8 @@ def test_the_session_that_wrote_a_line_and_saw_it_is_marked(caller: Caller, bob:
 @pytest.mark.both_databases
 def test_nobody_has_seen_what_nobody_read(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
-    assert "No agent has seen this version" in readers(bob, memory).content.decode()
+    assert "No agent has seen this memory" in readers(bob, memory).content.decode()
+    assert "No agent has seen this version" in readers(bob, memory, version=1).content.decode()
     assert "No session has seen this line" in readers(bob, memory, version=1, line=1).content.decode()
     caller.delete("/a.md")
     assert "This version deleted the memory" in readers(bob, memory, version=2).content.decode()

@@ -46,13 +46,13 @@ def test_what_claude_read_on_a_copy_is_not_called_unseen(
     with claude_api(Turn([call("toolu_1", command="view", path="/memories/a.md")]), Turn([say("Done.")])) as api:
         worked(api, started(store, alice, copies=True))
     shown = readers_of(client, memory)
-    assert "No agent has seen this version" not in shown and ON_A_COPY in shown
+    assert "No agent has seen this memory" not in shown and ON_A_COPY in shown
     assert "No session has seen this line" not in readers_of(client, memory, "?line=1")
     assert "No other session has read it." not in page(client, reverse("today"))
     undo = page(client, reverse("undo_version", args=[store.pk, memory.head_id]))
     assert "No reader of these lines is known, but there may be some" in undo
     later = write(store, "/later.md", "written after the copy\n")
-    assert "No agent has seen this version" in readers_of(client, later)
+    assert "No agent has seen this memory" in readers_of(client, later)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_text_that_was_downloaded_among_others_is_not_said_to_be_seen_by_no_on
         client.post(reverse("export_search"), {"q": "Quellenberg"})
     else:
         client.post(reverse("export_audit"), {"format": "json"})
-    assert "No one is known to have seen this version" in readers_of(client, memory)
+    assert "No one is known to have seen this memory" in readers_of(client, memory)
     for query in ("", "?line=1"):
         shown = readers_of(client, memory, query)
         assert "no one has downloaded it." not in shown and "that may have contained it" in shown

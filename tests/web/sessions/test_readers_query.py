@@ -135,7 +135,7 @@ def test_of_many_searches_the_newest_are_examined_and_the_page_says_so(
     for _ in range(2):
         caller.search("nothing")
     body = readers(bob, memory).content.decode()
-    assert "No one is known to have seen this version" in body
+    assert "No one is known to have seen this memory" in body
     assert f"The searches up to entry {first} were not examined" in body
 
 
@@ -182,7 +182,7 @@ def test_exports_and_reveals_are_told(caller: Caller, alice: User, bob: User) ->
     exporting.begin(memory.store_id, exporting.Wanted("zip"), act(alice))
     for each in (memory, other):
         assert "may have contained it" in readers(bob, each).content.decode()
-    assert "No one is known to have seen this version" in readers(bob, other).content.decode()
+    assert "No one is known to have seen this memory" in readers(bob, other).content.decode()
 
 
 def test_what_a_session_found_in_a_search_it_knew(caller: Caller, bob: User) -> None:

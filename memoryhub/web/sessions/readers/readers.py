@@ -1,7 +1,8 @@
 """Who has seen a version, or one line in all versions that contain it, and what they wrote afterwards."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -10,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub.actions.history import blame
-from memoryhub.actions.history.blame import Row, Texts
+from memoryhub.actions.history.blame import History, Row, Texts
+from memoryhub.actions.memories.viewing import Period, periods
 from memoryhub.actions.transfer.exporting.entries import handed_out
 from memoryhub.models import Finding, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.models.audit import LAST_SEQ
@@ -26,6 +28,7 @@ from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.versions import memory_of, number_of, removed_history
 from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
 from memoryhub.web.history.blame.lines import Told
+from memoryhub.web.history.compare import to_choose
 from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.passages import Passage, passages
 from memoryhub.web.sessions.readers.groups import by_reader, groups
@@ -62,10 +65,29 @@ class Followed:
     since: int
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The times in which the memory store recorded what people read, and the current one (None: it does not now).
+    `always`: it has, since the first of the versions was made."""
+
+    past: Sequence[Period]
+    now: Period | None
+    always: bool
+
+    @classmethod
+    def of(cls, store: MemoryStore, first: datetime | None) -> "Recorded":
+        found = periods(store)
+        now = found[-1] if found and found[-1].until is None else None
+        since = now.since if now else None
+        always = since is not None and first is not None and since <= first
+        return cls(found[:-1] if now else found, now, always)
+
+
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the readers of the version with the number `version` (default: the newest text), or of its line `line`.
+    """Show the readers of all versions, of the one with the number `version`, or of its line `line` (default: of the
+    newest text).
 
     With the id of a `finding` of this version, show the readers of the finding's text, in all versions that have it.
     """
@@ -74,7 +96,8 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     line, no_line = _line(request.GET.get("line", ""), version)
     finding, of_value = _of_finding(memory, version, request.GET.get("finding", ""))
     followed = _followed(memory, version, line) if line and not of_value else None
-    rows, lines = (of_value.ahead.rows, of_value.lines) if of_value else _rows(memory, version, followed)
+    every = None if any(map(request.GET.get, ("version", "line", "finding"))) else _every(memory)
+    rows, lines = (of_value.ahead.rows, of_value.lines) if of_value else _rows(memory, version, followed, every)
     page = older_page(Wanted.of(store.pk, rows, lines), number_of(request, "before"))
     shows_versions(request, store, [version] if followed or of_value else [])
     return render(
@@ -90,18 +113,16 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             followed=followed,
             of_value=of_value,
             finding=finding if of_value else None,
-            to_undo=_writing(rows, followed.origin.number if followed else version.number),
+            every=every,
+            to_undo=None if every else _writing(rows, followed.origin.number if followed else version.number),
             problem=problem or no_line,
             groups=groups(by_reader(page.seen), store, person(request)),
             seen=page,
-            exports=_exports(store, rows),
-            was_copied=was_copied(store.pk, [row for row in rows if row.number in lines]),
-            is_cut=_is_cut(store, rows, followed.since if followed else version.number, max(lines, default=0)),
+            **_unknown(store, rows, lines, _first(version, followed, every)),
             is_first="before" not in request.GET,
-            **_place(store, memory),
-            is_current=version.pk == memory.head_id,
-            maker=told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number),
-            **removed_history.beside(memory, version.number),
+            **_place(store, memory, version),
+            versions=[] if followed or of_value else to_choose(memory),
+            maker=None if every else _maker(store, rows, version),
         ),
     )
 
@@ -111,6 +132,34 @@ def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Findin
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None
+
+
+def _every(memory: Memory) -> History:
+    """Return all versions of a memory; the newest of them if they are too many."""
+    return blame.up_to(memory, memory.version_count)
+
+
+def _first(version: MemoryVersion, followed: Followed | None, every: History | None) -> int:
+    """Return the number of the first version that the page is about, also if it was removed."""
+    if every is None:
+        return followed.since if followed else version.number
+    return 1 if every.whole or every.oldest_kept else every.rows[0].number
+
+
+def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> Told | None:
+    return told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number)
+
+
+def _unknown(
+    store: MemoryStore, rows: Sequence[Row], lines: Mapping[int, LineSet | None], first: int
+) -> dict[str, object]:
+    """Return what the page cannot know of the versions, the first of which is or was `first`, as template context."""
+    return {
+        "exports": _exports(store, rows),
+        "was_copied": was_copied(store.pk, [row for row in rows if row.number in lines]),
+        "is_cut": _is_cut(store, rows, first, max(lines, default=0)),
+        "recorded": Recorded.of(store, min((row.at for row in rows), default=None)),
+    }
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
@@ -128,11 +177,12 @@ def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> b
     return len(there) < last - first + 1 or any(row.seq < removed_history.first_seq(store.pk) for row in there)
 
 
-def _place(store: MemoryStore, memory: Memory) -> dict[str, object]:
-    """Return the name and the addresses of a memory, as template context."""
+def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[str, object]:
+    """Return the name and the addresses of a memory, and the place of a version in it, as template context."""
     crumbs = addresses.crumbs(store.pk, store.name, memory.path)
     here = reverse("memory", args=[store.pk, memory.pk])
-    return {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
+    of_memory = {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
+    return {**of_memory, "is_current": version.pk == memory.head_id, **removed_history.beside(memory, version.number)}
 
 
 def _quoted(version: MemoryVersion, line: int) -> Passage | None:
@@ -159,12 +209,14 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 
 
 def _rows(
-    memory: Memory, version: MemoryVersion, followed: Followed | None
+    memory: Memory, version: MemoryVersion, followed: Followed | None, every: History | None
 ) -> tuple[list[Row], dict[int, LineSet | None]]:
     """Return the versions to search for, and {version number: lines to look for (None: any line)}.
 
     A redacted version between two versions with the line is included, because it may have had the line.
     """
+    if every is not None:
+        return list(every.rows), {row.number: None for row in every.rows if not row.is_deletion}
     if followed is None:
         rows = [row for row in blame.onward(memory, version.number, most=1).rows if not row.is_deletion]
         return rows, {row.number: None for row in rows}
