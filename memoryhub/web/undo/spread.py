@@ -197,7 +197,8 @@ def spread_of(
     more = more or not known.whole or len(undone.numbers) > MOST_MEMORIES
     carrying = [row for row, _, _ in known.rows.values()]
     more = more or was_copied(store.pk, carrying)
-    more = more or any(row.seq < removed_history.first_seq(store.pk) for row in carrying)
+    oldest = removed_history.first_seq(store.pk)
+    more = more or any(row.seq < oldest for row in carrying)
     shown = Ticks(
         frozenset(each.write.seq for each in listed if each.too),
         frozenset(each.write.seq for each in listed if each.flag),

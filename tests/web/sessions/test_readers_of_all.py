@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memoryhub.actions.history import blame
@@ -58,6 +60,20 @@ def test_of_too_many_versions_the_newest_are_examined_and_the_page_says_so(
     assert "Versions before 3 are not examined here" in page and "Retention has removed" not in page
 
 
+def test_more_versions_cost_no_more_queries(caller: Caller, bob: User) -> None:
+    memory, client = caller.create("/a.md", "0\n"), signed_in(bob)
+    address = reverse("readers", args=[memory.store_id, memory.pk])
+    counts = []
+    for number in range(12):
+        caller.replace("/a.md", str(number), str(number + 1))
+        if number in (2, 11):
+            client.get(address)
+            with CaptureQueriesContext(connection) as queries:
+                client.get(address)
+            counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
 @pytest.mark.both_databases
 def test_the_page_says_since_when_people_are_recorded_and_when_they_were_before(
     caller: Caller, alice: User, bob: User
@@ -75,7 +91,7 @@ def test_the_page_says_since_when_people_are_recorded_and_when_they_were_before(
     assert "People's reading is recorded since 3 Jan 2030, 09:30." in page
     assert "No agent has seen this memory" in page, "people may have, before"
     page = switched(False, 5)
-    assert "It was recorded from 3 Jan 2030, 09:30 to 5 Jan 2030, 09:30." in page
+    assert "Earlier, it was recorded from 3 Jan 2030, 09:30 to 5 Jan 2030, 09:30." in page
     assert "is not recorded in this memory store" in page and "recorded since" not in page
     page = switched(True, 8)
     assert "recorded since 8 Jan 2030, 09:30." in page and "from 3 Jan 2030, 09:30 to 5 Jan 2030, 09:30." in page

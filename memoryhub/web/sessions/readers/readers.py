@@ -174,7 +174,10 @@ def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> b
     """Return whether retention has removed entries that may have shown one of the versions from `first` to `last`, or
     some of these versions themselves."""
     there = [row for row in rows if first <= row.number <= last]
-    return len(there) < last - first + 1 or any(row.seq < removed_history.first_seq(store.pk) for row in there)
+    if len(there) < last - first + 1:
+        return True
+    oldest = removed_history.first_seq(store.pk)
+    return any(row.seq < oldest for row in there)
 
 
 def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[str, object]:
