@@ -27,6 +27,9 @@ from memoryhub.client.folder import OWN, Busy, Folder, digest_of
 LISTED_EVERY, PROPOSALS_EVERY = 60.0, 600.0
 """Seconds after which all memories are listed although no version is new (an erasure makes none), and after which the
 hub is asked again what became of a proposal, which its audit records each time."""
+REFUSED_EVERY = 600.0
+"""Seconds after which a file that the hub did not take is sent again, although it is the same: a limit may be higher by
+then, or there is room again."""
 LONGEST_PAUSE = 60.0
 
 Say = Callable[[str], None]
@@ -40,13 +43,14 @@ class Ended(Exception):
 class State:
     """What is known since the last look. `files` is {path: digest that both sides had}. `waiting` is {path: [digest of
     what was proposed ("": a deletion), number of the proposal]}, and `refused` {path: digest of what the hub did not
-    take, which stays as it is}."""
+    take, which stays as it is}; `tried` is when it was last sent, in seconds since 1970."""
 
     store: str
     path: str
     files: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, tuple[str, int]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    tried: dict[str, float] = field(default_factory=dict)
 
 
 class Sync:
@@ -116,7 +120,7 @@ class Sync:
         elif here == both or (here is None and there != both):
             self._bring(relative, memory, here)
         elif there == both or there is None:
-            if self.state.refused.get(relative, "-") != (here or ""):
+            if not self._is_refused(relative, here):
                 self._send(relative, here, memory)
         else:
             self._keep_both(relative, here, memory)
@@ -125,6 +129,7 @@ class Sync:
         """Note that both sides are the same."""
         self.state.waiting.pop(relative, None)
         self.state.refused.pop(relative, None)
+        self.state.tried.pop(relative, None)
         if digest is None:
             self.state.files.pop(relative, None)
         else:
@@ -174,7 +179,8 @@ class Sync:
 
     def _refused(self, relative: str, here: str | None, memory: Any, error: anthropic.APIStatusError) -> None:
         """Mind a refusal. What a rule refuses is not kept in the file either: the agent would go on with it. Other
-        refusals, such as a limit, leave the file as it is, and it is sent again when it changes."""
+        refusals, such as a limit, leave the file as it is, and it is sent again when it changes, or after a while. What
+        passes by itself, as too many calls or a hub that is busy, ends this look: the next one sends the file again."""
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)
         if error.status_code == 403 and proposal:
@@ -183,8 +189,9 @@ class Sync:
         elif error.status_code == 403 or (here is None and error.status_code == 400):
             self._put_back(relative, here, memory, said)
         elif error.status_code in (400, 413) or error.type == "memory_path_conflict_error":
-            self.state.refused[relative] = here or ""
-            self._tell("not sent", relative, said)
+            self.state.refused[relative], self.state.tried[relative] = here or "", time.time()
+            again = f"It is sent again when it changes, or in {REFUSED_EVERY / 60:.0f} minutes."
+            self._tell("not sent", relative, f"{said.rstrip('.')}. {again}", once=True)
         elif error.status_code not in (404, 409):
             raise error
 
@@ -224,6 +231,11 @@ class Sync:
         else:
             self._put_back(relative, here, memory, f"proposal #{number} was {became}")
         return True
+
+    def _is_refused(self, relative: str, here: str | None) -> bool:
+        """Return whether the hub did not take what the file is, and it is too early to send it again."""
+        since = time.time() - self.state.tried.get(relative, 0.0)
+        return self.state.refused.get(relative, "-") == (here or "") and 0 <= since < REFUSED_EVERY
 
     def _state_of(self, number: int) -> str:
         at, state = self._proposals.get(number, (float("-inf"), "open"))

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpx
 import pytest
 
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.findings.rules import save_rules
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.stores.stores import StoreSettings, edit_store
 from memoryhub.client import folder as files, sync as syncing
 from memoryhub.client.folder import Busy
 from memoryhub.client.sync import Ended, Sync
@@ -227,6 +229,43 @@ def test_what_the_hub_cannot_keep_stays_as_it_is_and_is_sent_once(place: Place, 
     place.write("large.md", "A file here.\n")
     told = [line.partition(":")[0] for line in place.look()]
     assert told == ["not sent  large.md", "not here  large.md/deep.md", "not here  topics"] and place.look() == []
+
+
+@pytest.mark.both_databases
+def test_what_a_limit_refused_is_sent_again_after_a_while_though_it_is_the_same(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit_store(place.store, StoreSettings("Support", limits={"limit_memory_bytes": 10}), **BY)
+    place.write("large.md", "More than ten bytes.\n")
+    (told,) = place.look()
+    assert "It is sent again when it changes, or in 10 minutes." in told
+    calls = AuditEntry.objects.of_chain(place.store.pk).filter(command="create")
+    before = calls.count()
+    place.start()
+    assert place.look() == [] and calls.count() == before, "not yet, not even after a start"
+    monkeypatch.setattr(syncing, "REFUSED_EVERY", 0)
+    assert "not sent  large.md" in place.look()[0] and place.look() == [] and calls.count() == before + 2
+    edit_store(place.store, StoreSettings("Support"), **BY)
+    assert place.look() == ["sent      large.md"] and place.look() == []
+
+
+@pytest.mark.parametrize("status", [429, 503, 529, 0])
+def test_what_the_hub_cannot_take_now_is_sent_with_the_next_look(
+    place: Place, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    def refuse(*_given: object, **_more: object) -> None:
+        request = httpx.Request("POST", "http://hub")
+        if not status:
+            raise anthropic.APITimeoutError(request)
+        raise place.sync.client._make_status_error_from_response(httpx.Response(status, request=request))
+
+    place.write("new.md", "New\n")
+    monkeypatch.setattr(place.sync.memories, "create", refuse)
+    with pytest.raises(anthropic.APIError):
+        place.sync.look()
+    assert not place.sync.state.refused
+    monkeypatch.undo()
+    assert place.look() == ["sent      new.md"]
 
 
 def test_what_the_hub_masks_is_masked_in_the_file(place: Place) -> None:
