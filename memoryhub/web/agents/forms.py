@@ -95,6 +95,12 @@ class KeyForm(forms.Form):
         return f"{chosen:%Y-%m-%d}" if chosen else str(dict(DAYS)[self.cleaned_data["expires_in"]])
 
 
+class ReplaceKeyForm(KeyForm):
+    """A key with the access and the memory stores of another one."""
+
+    access = None  # type: ignore[assignment]
+
+
 class IssueKeyForm(KeyForm):
     """A key to some or all memory stores, for hub administrators."""
 

@@ -73,13 +73,14 @@ def _words(agent: Agent, form: IssueKeyForm) -> Words:
     return [(_("Agent"), agent.name), (_("Access"), access), (_("Expires in"), form.lasts()), *stores]
 
 
-def issued(request: Request, key: Key, secret: str) -> HttpResponse:
-    """Show a new key once, with examples that already contain it."""
+def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> HttpResponse:
+    """Show a new key once, with examples that already contain it; where it replaces another one, what to do then."""
     row = key_rows([key], person(request), timezone.now())[0]
     store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
     connect = clients(settings.MEMORYHUB_URL, store.id, secret) if store else None
     shown = {"key": key, "row": row, "secret": secret, "store": store, "snippets": copyable, "clients": connect}
+    shown |= {"old": old, "naming": rules_naming(person(request), [old.pk]) if old else None}
     return render(request, "agents/issued.html", shown)
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.agents import agents, keys
+from memoryhub.web.agents import agents, keys, replacing
 
 urlpatterns = [
     path("agents", agents.agents, name="agents"),
@@ -13,5 +13,6 @@ urlpatterns = [
     path("agents/<slug:agent_id>/keys/new", keys.issue_key, name="issue_key"),
     path("keys", keys.every_key, name="keys"),
     path("keys/<slug:key_id>/first-call", keys.first_call, name="first_call"),
+    path("keys/<slug:key_id>/replace", replacing.replace_key, name="replace_key"),
     path("keys/<slug:key_id>/revoke", keys.revoke_key, name="revoke_key"),
 ]

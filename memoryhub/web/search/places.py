@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from memoryhub.actions.claude_runs import configuration
-from memoryhub.models import MemoryStore, Role, User
+from memoryhub.models import Key, MemoryStore, Role, User
 
 OF_THE_HUB: dict[str, str | Promise] = {
     "today": gettext_lazy("Today"), "stores": gettext_lazy("Memory stores"), "review": gettext_lazy("Review"),
@@ -114,6 +114,9 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
             yield _place(route, str(name))
     if user.is_superuser:
         yield _place("people", _("People"))
+    if Key.objects.governed_by(user).exists():
+        also = _("leaked stolen lost compromised rotate rotation revoke new api token secret")
+        yield reverse("keys" if user.is_superuser else "agents"), _("Replace a key"), also
 
 
 def settings(user: User, store_id: str) -> Iterator[Place]:

@@ -133,6 +133,7 @@ def _of_agents() -> Iterator[Page]:
     for name in ("agent", "edit_agent", "issue_key"):
         yield page(name, agent_id=agent.id)
     yield page("revoke_key", key_id=Key.objects.filter(agent=agent)[0].id)
+    yield page("replace_key", key_id=Key.objects.filter(agent=agent)[0].id)
 
 
 def _of_the_audit(store: MemoryStore, memory: Memory) -> Iterator[Page]:

@@ -124,6 +124,6 @@ def pages(world: World) -> list[str]:
         *(compare, compare + "&mode=split", compare + "&context=all"),
         *(reverse(name, kwargs=first) for name in ("version", "restore_version")),
         *(reverse(name, kwargs=of_agent) for name in ("agent", "edit_agent", "issue_key")),
-        reverse("revoke_key", kwargs={"key_id": world.key.id}),
+        *(reverse(name, kwargs={"key_id": world.key.id}) for name in ("revoke_key", "replace_key")),
         *(reverse("entry", kwargs={"chain": world.store.id, "seq": seq}) for seq in entries),
     ]

@@ -1,0 +1,75 @@
+"""Replacing a key, as one that has leaked: a new key with the same rights first, which then leads to revoking the old
+one."""
+
+from datetime import datetime
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.accounts.second_person import Words
+from memoryhub.models import Access, Agent, Key, MemoryStore, User
+from memoryhub.web.agents.forms import DAYS, NEVER, ReplaceKeyForm
+from memoryhub.web.agents.keys import issued
+from memoryhub.web.agents.rows import key_rows
+from memoryhub.web.common.guards.access import by, person, signed_in
+from memoryhub.web.common.guards.second import guard
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import fresh_form, see_other, spend_form
+
+
+@never_cache
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def replace_key(request: Request, key_id: str) -> HttpResponse:
+    """Issue a key with the agent, the access and the memory stores of another one, and lead to revoking that one."""
+    user, now = person(request), timezone.now()
+    key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
+    if not Key.objects.governed_by(user).filter(pk=key.pk).exists():
+        raise PermissionDenied
+    form = ReplaceKeyForm(request.POST if request.method == "POST" else None, initial=_like(key))
+    if not _may_issue(key, user, now) or not form.is_valid():
+        row = key_rows([key], user, now)[0]
+        shown = {"form": form, "row": row, "key": key, "may_issue": _may_issue(key, user, now)}
+        return render(request, "agents/replace.html", shown | {"form_once": fresh_form()})
+    stores = list(MemoryStore.objects.filter(keys=key).by_name())
+    if key.access == Access.MANAGE or key.all_stores:
+        asks = guard(request, "issue_key", lambda: _words(key, stores, form))
+        if asks is not None:
+            return asks
+    if not spend_form(request):
+        return see_other(request, "agent", key.agent_id)
+    acting = by(request)
+    new, secret = keys_and_roles.issue_key(
+        key.agent, name=form.cleaned_data["name"], access=Access(key.access), all_stores=key.all_stores, stores=stores,
+        expires_at=form.expires_at(acting["at"]), created_by=user, **acting,
+    )  # fmt: skip
+    return issued(request, new, secret, old=key)
+
+
+def _may_issue(key: Key, user: User, at: datetime) -> bool:
+    """Return whether a person may issue a key to the agent: it acts as the agent, which may reach all stores."""
+    if user.is_superuser:
+        return True
+    return Agent.objects.filter(pk=key.agent_id).without_hub_wide_keys(at).exists()
+
+
+def _like(key: Key) -> dict[str, object]:
+    """Return the name of a key, and how long it was to work, as the form has it; a period that it has not is the usual
+    one."""
+    if key.expires_at is None:
+        return {"name": key.name, "expires_in": NEVER}
+    days = str((key.expires_at - key.created_at).days)
+    return {"name": key.name} | ({"expires_in": days} if days in dict(DAYS) else {})
+
+
+def _words(key: Key, stores: list[MemoryStore], form: ReplaceKeyForm) -> Words:
+    names = [_("all memory stores")] if key.all_stores else [store.name for store in stores]
+    reach = ((_("Memory store"), str(name)) for name in names)
+    access = str(Access(key.access).label)
+    return [(_("Agent"), key.agent.name), (_("Access"), access), (_("Expires in"), form.lasts()), *reach]

@@ -1,0 +1,82 @@
+"""A leaked key is replaced: a key with the same rights, and the way to revoke the old one."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import Access, Agent, Key, MemoryStore, User
+from memoryhub.pure.path_rules import Effect, PathRule
+from tests.support.fixtures import BY, signed_in
+from tests.web.agents.test_agents import issue, other, text
+from tests.web.path_rules.test_examples_and_questions import save
+
+pytestmark = pytest.mark.django_db
+__all__ = ["other"]
+
+
+def address(key: Key) -> str:
+    return reverse("replace_key", args=[key.pk])
+
+
+@pytest.mark.both_databases
+def test_a_replacement_has_the_rights_of_the_old_key_and_leads_to_revoking_it(
+    agent: Agent, store: MemoryStore, other: MemoryStore, superuser: User
+) -> None:
+    in_a_month = BY["at"] + timedelta(days=30)
+    cases: list[dict[str, Any]] = [
+        {"stores": [store, other], "access": Access.READ, "name": "Nightly"},
+        {"all_stores": True, "access": Access.MANAGE, "expires_at": in_a_month},
+    ]
+    for case in cases:
+        old, _ = keys_and_roles.issue_key(agent, **case, **BY)
+        client = signed_in(superuser)
+        assert f'href="{address(old)}"' in text(client.get(reverse("agent", args=[agent.pk])))
+        asked = client.get(address(old))
+        initial = asked.context["form"].initial
+        assert initial == {"name": old.name, "expires_in": "30" if old.expires_at else "never"}
+        shown = text(client.post(address(old), initial | {"form": asked.context["form_once"]}))
+        new = Key.objects.newest()[0]
+        assert new.pk != old.pk and f"…{old.hint}" not in shown and f"which ends with {old.hint}, still works" in shown
+        for name in ("agent_id", "access", "all_stores", "name"):
+            assert getattr(new, name) == getattr(old, name)
+        assert set(MemoryStore.objects.filter(keys=new)) == set(MemoryStore.objects.filter(keys=old))
+        assert (new.expires_at is None) == (old.expires_at is None)
+        assert f'href="{reverse("revoke_key", args=[old.pk])}">Revoke the old key' in shown
+        old.refresh_from_db()
+        assert old.revoked_at is None
+
+
+def test_the_path_rules_that_name_the_old_key_are_named(agent: Agent, store: MemoryStore, alice: User) -> None:
+    old = issue(agent, store)
+    save(store, PathRule(Effect.REFUSE, "/c/", who=old.pk))
+    client = signed_in(alice)
+    once = client.get(address(old)).context["form_once"]
+    shown = text(client.post(address(old), {"name": "", "expires_in": "90", "form": once}))
+    assert "These path rules name the old key" in shown and "rule 1" in shown
+
+
+def test_only_who_may_issue_such_a_key_replaces_one(
+    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User, bob: User, charlie: User
+) -> None:
+    own, wide = issue(agent, store), issue(agent, store, other)
+    given = {"name": "", "expires_in": "90"}
+    for user, key, code in [(alice, wide, 403), (bob, own, 403), (charlie, own, 404)]:
+        assert signed_in(user).get(address(key)).status_code == code
+        assert signed_in(user).post(address(key), given).status_code == code
+    issue(agent, all_stores=True)
+    assert "only an administrator of the hub" in text(signed_in(alice).post(address(own), given))
+    assert Key.objects.count() == 3
+    assert signed_in(alice).put(address(own)).status_code == 405
+
+
+@pytest.mark.parametrize("words", ["leaked key", "rotate key", "replace a key", "stolen key"])
+def test_the_palette_finds_the_way(
+    agent: Agent, store: MemoryStore, alice: User, superuser: User, bob: User, words: str
+) -> None:
+    issue(agent, store)
+    for user, place in ((superuser, "/keys"), (alice, "/agents"), (bob, "")):
+        found = text(signed_in(user).get(reverse("palette"), {"q": words}, headers={"HX-Request": "true"}))
+        assert ("Replace" in found) == bool(place) and (not place or f'href="{place}"' in found)
