@@ -8,12 +8,14 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 from django.core.management import call_command
+from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import made, runs, transcripts, work
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.stores import delete
+from memoryhub.actions.stores.stores import set_archived
 from memoryhub.actions.transfer import streaming
 from memoryhub.background.claude_runs.turns import Turns
 from memoryhub.models import (
@@ -204,6 +206,23 @@ def test_nothing_becomes_of_a_dream_whose_key_is_revoked_during_its_last_answer(
     run = ClaudeRun.objects.get()
     assert (run.state, run.problem) == ("failed", "not_allowed")
     assert not Proposal.objects.exists() and MemoryStore.objects.count() == 1
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("updates", [True, False])
+def test_nothing_becomes_of_a_dream_whose_memory_store_was_archived(
+    store: MemoryStore, alice: User, manager: Anthropic, session: str, updates: bool
+) -> None:
+    more = {"output_behavior": updating(store)} if updates else {}
+    dream = manager.beta.dreams.create(inputs=inputs(store, session), model=MODEL, **more)
+    set_archived(store, True, **BY)
+    ran(dream.id)
+    told = manager.beta.dreams.retrieve(dream.id)
+    assert told.status == "failed" and told.error is not None and told.error.type == "archived"
+    assert "was archived while Claude worked" in told.error.message and not told.outputs
+    assert not Proposal.objects.exists() and MemoryStore.objects.count() == 1
+    page = signed_in(alice).get(reverse("claude_run", args=[store.pk, dream.id])).content.decode()
+    assert "was archived while Claude worked" in page
 
 
 @pytest.mark.both_databases

@@ -29,8 +29,8 @@ _LONGEST_NAME = 200
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a dream of a worker, and make its result of its copy. If it was canceled, or if its key may not dream any
-    more, nothing becomes of it. Raises LostRun, CopyGone and NoSuchStore."""
+    """End a dream of a worker, and make its result of its copy. If it was canceled, if its key may not dream any
+    more, or if its memory store was archived, nothing becomes of it. Raises LostRun, CopyGone and NoSuchStore."""
     run = ClaudeRun.objects.get(pk=run_id)
     found, agent = made.made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.API, at, session=made.session_of(run))
@@ -41,6 +41,9 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
             return
         if not work.may_go_on(own):
             events.end(own, ClaudeRunState.FAILED, at, problem="not_allowed")
+            return
+        if store.archived:
+            events.end(own, ClaudeRunState.FAILED, at, problem="archived")
             return
         made.require_copy(own)
         if dreams.updates(own):

@@ -37,6 +37,7 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "not_proposed": gettext_lazy("What it made of the copy could not become a proposal; the run says why."),
     "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
     "no_copy": gettext_lazy("Too many runs work on copies of this memory store."),
+    "archived": gettext_lazy("The memory store was archived while Claude worked, so nothing became of it."),
     "no_room": gettext_lazy(
         "The memory store is archived or has reached a limit, so nothing could be written in a copy of it."
     ),
