@@ -8,10 +8,12 @@ import pytest
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import made
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.history import revert
 from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
-from memoryhub.models import Delivery, Door, Memory, MemoryVersion, Role, User, Webhook
+from memoryhub.actions.verification.verify import verify
+from memoryhub.models import Delivery, Door, Finding, FindingState, Memory, MemoryVersion, Role, User, Webhook
 from memoryhub.pure.webhook_rules.events import GROUPS
 from tests.api.harness import Hub
 from tests.api.path_rules.test_path_rules import set_rules
@@ -19,6 +21,7 @@ from tests.api.proposals.test_proposals import POLICIES
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import started, worked
 from tests.support.fixtures import BY, new_person
+from tests.support.write_guard import arranging
 from tests.transfer import trips
 from tests.transfer.exported import export
 from tests.webhooks.hub import World, webhook
@@ -136,3 +139,33 @@ def test_a_finding_that_a_person_justifies_while_saving_is_not_told_as_open(
     assert told(hook, world) == []
     hub.call(command="create", path="/memories/b.md", file_text=card)
     assert [one["type"] for one in told(hook, world)] == ["finding.opened"]
+
+
+@pytest.mark.parametrize("path", ["/b.md", "/4111 1111 1111 1111.md"])
+def test_findings_that_an_erasure_ends_are_told_as_resolved(hub: Hub, world: World, person: User, path: str) -> None:
+    text = "fine\n" if "4111" in path else "Card: 4111 1111 1111 1111\n"
+    hub.call(command="create", path=f"/memories{path}", file_text=text)
+    (open_one,) = Finding.objects.of_store(hub.store.pk)
+    hook = webhook(hub.store, URL, (*GROUPS["finding"], "memory_version.redacted"), at=world.now)
+    act = by(person, world)
+    found = erasure.search(hub.store.pk, ["4111 1111 1111 1111"], act.at)
+    erasure.erase(hub.store.pk, ["4111 1111 1111 1111"], found.digest, act)
+    data = told(hook, world)
+    assert [one["findings"] for one in data if one["type"] == "finding.resolved"] == [[{"id": open_one.pk}]]
+    open_one.refresh_from_db()
+    assert (open_one.state, open_one.fingerprint) == (FindingState.RESOLVED, None)
+    assert verify(hub.store.pk)[1] is None
+
+
+def test_findings_that_a_redaction_ends_are_told_as_resolved(hub: Hub, world: World, person: User) -> None:
+    hub.call(command="create", path="/memories/b.md", file_text="Card: 4111 1111 1111 1111\n")
+    (version,) = MemoryVersion.objects.filter(store=hub.store)
+    hub.call(command="str_replace", path="/memories/b.md", old_str="4111 1111 1111 1111", new_str="gone")
+    (one,) = Finding.objects.of_store(hub.store.pk)
+    with arranging():
+        Finding.objects.filter(pk=one.pk).update(state=FindingState.OPEN)  # as a scan of older versions opens it
+    hook = webhook(hub.store, URL, GROUPS["finding"], at=world.now)
+    redaction.redact_version(hub.store.pk, version.pk, by(person, world))
+    assert [(event["type"], event["findings"]) for event in told(hook, world)] == [
+        ("finding.resolved", [{"id": one.pk}])
+    ]

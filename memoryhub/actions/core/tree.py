@@ -15,7 +15,7 @@ from memoryhub.actions.core.rules.ruling import Looked, Ruling, ruling
 from memoryhub.actions.core.rules.sight import Sight, sight_of
 from memoryhub.actions.core.stored import StoredMemory, with_its_findings
 from memoryhub.actions.core.transactions import remembered, writing
-from memoryhub.models import Operation, ReviewState
+from memoryhub.models import Finding, FindingState, Operation, ReviewState
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain, ids
 from memoryhub.pure.protocol import paths, results
@@ -32,8 +32,8 @@ class Tree:
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
     text before and after its masking. `looked`, `at_hand` (a memory) and `resolved_ahead` (findings that deletions of
-    some memories resolve) were read before. If `asks`, a person who writes flagged text must give a `reason`. With a
-    `sight`, only what the actor sees is read.
+    some memories resolve) were read before. `ended` are open findings that the act itself resolves. If `asks`, a person
+    who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
     """
 
     store: str
@@ -61,6 +61,7 @@ class Tree:
     looked: Looked = field(default_factory=dict)
     at_hand: StoredMemory | None = None
     resolved_ahead: settling.Resolved | None = None
+    ended: list[Finding] = field(default_factory=list)
 
     @property
     def ruling(self) -> Ruling:
@@ -397,4 +398,7 @@ def commit(tree: Tree, record: audit.Record) -> int:
     if tree.changed:
         settling.settle(tree.head, tree.act, tree.store, tree.changed, seq, tree.resolved_ahead)
         tree.changed = []
+    if tree.ended:
+        settling.write(tree.head, tree.act, tree.store, tree.ended, FindingState.RESOLVED, {"entry": seq})
+        tree.ended = []
     return seq

@@ -12,11 +12,10 @@ from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure import places
 from memoryhub.actions.erasure.places import REDACTED, Place, Terms
-from memoryhub.actions.erasure.redaction import mark
+from memoryhub.actions.erasure.redaction import end_findings, mark
 from memoryhub.models import (
     AuditEntry,
     Finding,
-    FindingState,
     Memory,
     MemoryStore,
     MemoryText,
@@ -142,8 +141,8 @@ class Erasing:
     def _findings_in_paths(self, memories: Iterable[str]) -> None:
         """Resolve all findings in the paths of these memories, which are now masked."""
         for part in in_parts(sorted(memories)):
-            Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True).update(
-                state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
+            end_findings(
+                self.store, list(Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True))
             )
 
     def _findings(self, text: MemoryText, content: str) -> None:
@@ -158,9 +157,7 @@ class Erasing:
                     start=start, end=start + len(value)
                 )
                 continue
-            Finding.objects.of_store(text.store_id).filter(pk=finding.pk).update(
-                state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
-            )
+            end_findings(self.store, [finding])
 
     # -------------------------------------------------------------------------------------------- other rows
 

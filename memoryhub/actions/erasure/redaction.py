@@ -101,7 +101,7 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:
-            one.update(state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq)
+            end_findings(store, [finding])
             continue
         head = MemoryVersion.objects.select_related("text").get(
             store_id=store.store, memory_id=finding.memory_id, superseded_seq=None
@@ -110,6 +110,16 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
         end = start + finding.end - finding.start
         line = content.count("\n", 0, start) + 1
         one.update(version_id=head.pk, start=start, end=end, line=line)
+
+
+def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
+    """Resolve findings whose value is being removed, and forget what their value was. The open ones get an entry of
+    their own after that of the act, as others that an act resolves."""
+    store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
+    for part in in_parts([finding.pk for finding in findings]):
+        Finding.objects.of_store(store.store).filter(pk__in=part).update(
+            state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq
+        )
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, proposing: Collection[int]) -> None:
