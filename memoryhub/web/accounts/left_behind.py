@@ -1,7 +1,7 @@
-"""What waits for a person who is to be deactivated: reviews, imports, and requests for a second person."""
+"""What waits for a person who is deactivated, or leaves a store: reviews, imports, requests for a second person."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Q
@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from memoryhub.actions.review import assignments
 from memoryhub.actions.transfer import importing
-from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, ProposalState, User
+from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, ProposalState, Role, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class LeftBehind:
 
     @property
     def told(self) -> str:
-        """Return sentences on what a deactivation has done to it."""
+        """Return sentences on what became of it."""
         said = (
             (
                 ngettext(
@@ -62,16 +62,26 @@ class LeftBehind:
 
 
 def left_behind(user: User, at: datetime) -> LeftBehind:
-    """Return what waits for a person, in the memory stores of the person."""
+    """Return what waits for a person who is to be deactivated, in the memory stores of the person."""
+    requests = ActRequest.objects.open(at).filter(Q(asked_by=user) | Q(decided_by=user))
     stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
+    return replace(_left_in(stores, user), requests=requests.count())
+
+
+def left_in(store: MemoryStore, user: User, role: Role | None) -> LeftBehind:
+    """Return what waits in a memory store for a member who is to have another role there, or none."""
+    stays = user.is_superuser or (role is not None and role in assignments.ROLES)
+    return _left_in([] if stays else [store.pk], user)
+
+
+def _left_in(stores: Sequence[str], user: User) -> LeftBehind:
     memories = assignments.standing(*stores).filter(to=user).count()
     proposals = assignments.standing_of_proposals(*stores).of_state(ProposalState.OPEN).filter(assigned_to=user)
     imports = Import.objects.filter(store_id__in=stores, state__in=importing.OPEN).select_related("store")
     found = list(imports.order_by("store__name", "pk"))
-    requests = ActRequest.objects.open(at).filter(Q(asked_by=user) | Q(decided_by=user))
     return LeftBehind(
         reviews=memories + proposals.count(),
         waiting=[job for job in found if job.state != ImportState.RUNNING and job.created_by_id == user.pk],
         running=[job for job in found if job.state == ImportState.RUNNING and job.actor.get("id") == user.pk],
-        requests=requests.count(),
+        requests=0,
     )

@@ -62,3 +62,33 @@ def test_a_deactivation_says_what_the_person_leaves_behind(
     assert Import.objects.get(pk=waits.pk).state == ImportState.PREVIEW
     assert not assignments.standing(store.pk).exists() and not ActRequest.objects.open(timezone.now()).exists()
     importing.start(waits.pk, act())
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("role", [None, Role.VIEWER])
+def test_leaving_a_memory_store_says_so_too(
+    store: MemoryStore, key: str, alice: User, bob: User, superuser: User, role: Role | None
+) -> None:
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    caller, client = Caller(store, key), signed_in(alice)
+    for path in ("/a.md", "/b.md"):
+        assignments.assign(store.pk, caller.create(path, "x\n").pk, bob.pk, act())
+    finished(brought(signed_in(bob), store, name="waits.zip"))
+    route = "set_role" if role else "remove_member"
+    asked = client.post(reverse(route, args=[store.pk, bob.pk]), {"role": role or ""}, follow=True)
+    html, said = asked.content.decode(), words(asked)
+    assert f'href="{reverse("review")}?assigned=bob%40example.com&amp;store={store.pk}"' in html
+    assert "2 reviews that are assigned to them : they are assigned to no one then." in said
+    assert "The import waits.zip" in said and assignments.standing(store.pk).count() == 2
+    told = words(client.post(asked.request["PATH_INFO"] + (f"?role={role}" if role else ""), follow=True))
+    assert "2 reviews are assigned to no one now. 1 import waits for somebody else." in told
+    assert not assignments.standing(store.pk).exists()
+
+
+def test_who_goes_on_reviewing_leaves_nothing_behind(
+    store: MemoryStore, key: str, alice: User, superuser: User
+) -> None:
+    keys_and_roles.set_role(store, superuser, Role.ADMIN, **BY)
+    assignments.assign(store.pk, Caller(store, key).create("/a.md", "x\n").pk, superuser.pk, act())
+    told = words(signed_in(alice).post(reverse("remove_member", args=[store.pk, superuser.pk]), follow=True))
+    assert "no longer a member" in told and "review" not in told.partition("no longer a member")[2][:60]

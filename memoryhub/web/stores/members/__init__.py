@@ -19,6 +19,7 @@ from memoryhub.models import Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
+from memoryhub.web.accounts.left_behind import left_in
 from memoryhub.web.accounts.people import shown_link
 from memoryhub.web.common.guards.access import by, in_store, person
 from memoryhub.web.common.guards.second import guard
@@ -133,6 +134,7 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
     invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
     more = count_of(Key.objects.for_store(store), member.user) - len(keys)
     shown = {"member": member, "role": role, "keys": keys, "webhooks": webhooks, "invitations": invitations}
+    shown |= {"left": left_in(store, member.user, role)}
     return render(
         request, "stores/members/leaving.html", context(request, store, subtab="members", more_keys=more, **shown)
     )
@@ -153,10 +155,12 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role | None) -> HttpResponse:
-    """Change a role, or redirect to `leaving` if the member loses rights and has made keys or webhooks that work."""
+    """Change a role, or redirect to `leaving` if the member loses rights and has made keys or webhooks that work, or if
+    reviews or imports wait for the member."""
     loses = (role is None or not role.includes(Role(member.role))) and not member.user.is_superuser
     if loses and (
-        rows_of(Key.objects.for_store(store), member.user, person(request))
+        left_in(store, member.user, role)
+        or rows_of(Key.objects.for_store(store), member.user, person(request))
         or webhooks_of(Webhook.objects.of_place(store.id), member.user)
     ):
         query = f"?role={role.value}" if role else ""
@@ -167,6 +171,7 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role | N
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, ending: Chosen) -> HttpResponse:
     """Save a role; only a superuser may take the role from a store's last admin."""
     me = person(request)
+    behind = left_in(store, member.user, role)
     more: dict[str, Any] = {"revoke": ending.keys, "pause": ending.webhooks, **by(request)}
     try:
         keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, **more)
@@ -174,7 +179,8 @@ def _write(request: Request, store: MemoryStore, member: Member, role: Role | No
         messages.error(request, _("A memory store needs at least one admin. Give this role to another person first."))
         return see_other(request, "members", store.id)
     done = _("%(name)s now has another role.") if role else _("%(name)s is no longer a member.")
-    messages.success(request, done % {"name": isolated(str(member.user))})
+    said = done % {"name": isolated(str(member.user))}
+    messages.success(request, f"{said} {behind.told}" if behind else said)
     left = member.user == me and role != Role.ADMIN and not me.is_superuser
     return see_other(request, "stores") if left else see_other(request, "members", store.id)
 
