@@ -51,7 +51,7 @@ def asked(response: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     text = text[text.index('<form class="form"') :].partition("</form>")[0]
     for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', text):
-        if name != "csrfmiddlewaretoken":
+        if name not in ("csrfmiddlewaretoken", "came_from"):
             found.setdefault(html.unescape(name), []).append(html.unescape(value))
     return found
 

@@ -19,9 +19,10 @@ from memoryhub.models import Authenticator, AuthenticatorKind, User
 from memoryhub.web.common.forms import PasswordForm
 from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.responses import client_address, not_now
+from memoryhub.web.common.responses import client_address, not_now, own_address
 
-PROOF_FIELDS = ("csrfmiddlewaretoken", "proof")
+CAME_FROM = "came_from"
+PROOF_FIELDS = ("csrfmiddlewaretoken", "proof", CAME_FROM)
 PAGE = "common/proof.html"
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 """When somebody proved who they are whom others let in: what that sign-in was worth is not known."""
@@ -36,6 +37,14 @@ def is_fresh(request: Request) -> bool:
 def can_prove(user: User) -> bool:
     """Return whether a person has a password or a passkey of the hub, with which they can prove who they are."""
     return _by_password(user) or _by_passkey(user)
+
+
+def came_from(request: Request) -> str:
+    """Return the address of the page on which the person began the act: *Cancel* leads there.
+
+    The address of the act itself may answer only a POST.
+    """
+    return own_address(request, request.POST.get(CAME_FROM) or request.headers.get("Referer"))
 
 
 def _by_password(user: User) -> bool:
@@ -60,6 +69,7 @@ def proof(request: Request) -> HttpResponse | None:
         "by_passkey": _by_passkey(person(request)),
         "by_provider": bool(request.browser.grant),
         "by_password": _by_password(person(request)),
+        "came_from": came_from(request),
     }
     if form.is_valid():
         try:
