@@ -65,7 +65,8 @@ def _like(key: Key) -> dict[str, object]:
     if key.expires_at is None:
         return {"name": key.name, "expires_in": NEVER}
     days = str((key.expires_at - key.created_at).days)
-    return {"name": key.name} | ({"expires_in": days} if days in dict(DAYS) else {})
+    shown: dict[str, object] = {"name": key.name}
+    return shown | ({"expires_in": days} if days in dict(DAYS) else {})
 
 
 def _words(key: Key, stores: list[MemoryStore], form: ReplaceKeyForm) -> Words:

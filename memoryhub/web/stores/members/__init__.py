@@ -133,8 +133,8 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
         ending |= Q(made_by=member.user)
     invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
     more = count_of(Key.objects.for_store(store), member.user) - len(keys)
-    shown = {"member": member, "role": role, "keys": keys, "webhooks": webhooks, "invitations": invitations}
-    shown |= {"left": left_in(store, member.user, role)}
+    shown: dict[str, Any] = {"member": member, "role": role, "keys": keys, "webhooks": webhooks}
+    shown |= {"invitations": invitations, "left": left_in(store, member.user, role)}
     return render(
         request, "stores/members/leaving.html", context(request, store, subtab="members", more_keys=more, **shown)
     )
