@@ -11,6 +11,7 @@ from memoryhub.models import Hold, Memory, MemoryStore
 from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.retention import due as retention_due
 from memoryhub.web.retention.due import Kept
+from memoryhub.web.retention.holds import held
 
 register = template.Library()
 
@@ -28,9 +29,10 @@ def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
 
 
 @register.simple_tag
-def held_in(store: MemoryStore, path: str) -> list[str]:
-    """Return what legal holds keep in a directory, so that it cannot be deleted."""
-    return retention_due.held_in(store.pk, path, timezone.now())
+def hold_fixing(store: MemoryStore, path: str, memory: str = "") -> list[held.Kept]:
+    """Return the legal hold because of which a memory or a directory cannot be renamed; none if there is none."""
+    found = held.fixing(store, path, timezone.now(), memory)
+    return [found] if found else []
 
 
 @register.simple_tag(takes_context=True)

@@ -9,8 +9,8 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.findings import findings, unsettled
 from memoryhub.actions.history import apply_plan, revert
 from memoryhub.actions.history.apply_plan import Choice, Plan
-from memoryhub.actions.memories import curation, refusals, selection
-from memoryhub.actions.memories.selection import Chosen, moves, restore as selection_restore
+from memoryhub.actions.memories import curation, refusals
+from memoryhub.actions.memories.selection import Chosen, deletion, moves, restore as selection_restore
 from memoryhub.actions.retention import housekeeping, runs
 from memoryhub.actions.review import decisions
 from memoryhub.actions.search import saved_views
@@ -122,12 +122,12 @@ def _chosen(walk: Walk) -> Chosen:
 
 def _delete_many(walk: Walk) -> None:
     chosen = _chosen(walk)
-    selection.delete(walk.store.pk, chosen, selection.selected(walk.store.pk, chosen).digest, walk.act())
+    deletion.delete(walk.store.pk, chosen, deletion.deletion(walk.store.pk, chosen, walk.at).digest, walk.act())
 
 
 def _move(walk: Walk) -> None:
     chosen, into = _chosen(walk), walk.random.choice(("", "/notes", "/notes/deep", "/new/place"))
-    plan = moves.move_plan(walk.store.pk, chosen, into)
+    plan = moves.move_plan(walk.store.pk, chosen, into, walk.at)
     moves.move(walk.store.pk, chosen, into, plan.digest, walk.act())
 
 
@@ -135,7 +135,7 @@ def _restore_many(walk: Walk) -> None:
     trash = sorted(Memory.objects.in_trash().filter(store=walk.store).values_list("pk", flat=True))
     ids = walk.random.sample(trash, min(len(trash), walk.random.randint(1, 4)))
     thrown = selection_restore.Thrown(tuple(ids))
-    plan = selection_restore.return_plan(walk.store.pk, thrown)
+    plan = selection_restore.return_plan(walk.store.pk, thrown, walk.at)
     selection_restore.restore(walk.store.pk, thrown, {}, plan.digest, walk.act())
 
 

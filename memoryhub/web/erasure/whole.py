@@ -21,6 +21,7 @@ from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.guards.second import counted, guard, note_of
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.retention.holds.held import by_hold
 
 MOST = 200
 """The most memories that are removed at once: the trash lists fewer on a page."""
@@ -60,8 +61,8 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
     if not memories:
         return redirect("trash", store.pk)
     kept = holds.holds_of(store.pk, timezone.now())
-    held = [memory for memory in memories if kept.stops_removal(memory.pk, memory.path)]
-    going = [memory for memory in memories if memory not in held]
+    held = {memory.pk: hold for memory in memories if (hold := kept.stops_removal(memory.pk, memory.path))}
+    going = [memory for memory in memories if memory.pk not in held]
     name = memories[0].name if len(memories) == 1 else store.name
     is_confirmed = request.method == "POST" and "name" in request.POST
     form = RemoveForm(name, request.POST if is_confirmed else None)
@@ -73,7 +74,7 @@ def remove(request: Request, store: MemoryStore) -> HttpResponse:
         return see_other("store" if any(memory.is_live for memory in going) else "trash", store.pk)
     shown = {
         "going": going,
-        "held": held,
+        "kept": by_hold((held[memory.pk], memory.path) for memory in memories if memory.pk in held),
         "form": form,
         "name": name,
         "versions": sum(memory.version_count - memory.removed_versions for memory in going),

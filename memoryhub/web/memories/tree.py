@@ -3,11 +3,13 @@
 from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.findings.findings import NeedsReason
 from memoryhub.actions.memories import curation
+from memoryhub.actions.memories.selection import deletion
 from memoryhub.models import Directory, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.errors import ToolError
@@ -19,7 +21,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.versions.undo_banner import tell_done
-from memoryhub.web.memories import branches, facts, listing as tree_pages
+from memoryhub.web.memories import branches, facts, listing as tree_pages, selection
 from memoryhub.web.memories.forms import RenameForm
 from memoryhub.web.memories.overrides import ask_reason
 
@@ -105,6 +107,8 @@ def delete(request: Request, store: MemoryStore, path: str) -> HttpResponse:
             _tell_deleted(request, store, directory, done)
             place = branches.nearest(store, paths.parent(directory.path)).path
             return see_other(addresses.of_directory(store.id, place))
+    if directory.path and deletion.is_held(store.id, directory.path, timezone.now()):
+        return selection.ask_to_delete_directory(request, store, directory)
     return render(request, "memories/tree/delete.html", _context(request, store, directory, form))
 
 

@@ -4,19 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
-
 from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.rules.holds import Holds
 from memoryhub.actions.retention import policies, rehearsal
-from memoryhub.models import Directory, Hold, HoldKind, Memory
+from memoryhub.models import Hold, HoldKind, Memory
 from memoryhub.pure import retention_rules
-from memoryhub.pure.protocol import paths
 from memoryhub.pure.retention_rules import Due, Facts, Policy
 from memoryhub.web.retention import sentences
-
-MOST = 6
-"""How many held paths are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +100,6 @@ def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
     If several legal holds apply, one that freezes the text is preferred.
     """
     return _over(holds.holds_of(store_id, now), memory_id, path)
-
-
-def held_in(store_id: str, path: str, now: datetime) -> list[str]:
-    """Return what in a directory a legal hold keeps: the directory itself, if one is on it or above it, or else the
-    paths of some directories and memories in it."""
-    if holds.holds_of(store_id, now).stops_removal("", path):
-        return [path]
-    legal = Hold.objects.of_store(store_id).active(now).legal()
-    memories, places = legal.exclude(memory=None).values("memory"), legal.exclude(path=None).values("path")
-    low, high = paths.subtree(path)
-    within = Directory.objects.filter(store_id=store_id, path__gte=low, path__lt=high, path__in=places)
-    held = Memory.objects.filter(store_id=store_id).under(path).filter(Q(path__in=places) | Q(pk__in=memories))
-    return sorted([*within.values_list("path", flat=True)[:MOST], *held.values_list("path", flat=True)[:MOST]])[:MOST]
 
 
 def _over(found: Holds, memory_id: str, path: str) -> list[Hold]:

@@ -217,7 +217,7 @@ def test_a_selection_does_not_move_to_a_path_that_the_rules_keep_out() -> None:
     for action, moves in (("block", False), ("mask", False), ("flag", True), ("off", True)):
         hub, memory = prepared(card=action)
         chosen = selection.Chosen((memory.pk,))
-        digest = selection_moves.move_plan(hub.store.id, chosen, f"/{OTHER_CARD}").digest
+        digest = selection_moves.move_plan(hub.store.id, chosen, f"/{OTHER_CARD}", AT).digest
         with nullcontext() if moves else pytest.raises(ToolError, match="this path would hold a payment card number"):
             selection_moves.move(hub.store.id, chosen, f"/{OTHER_CARD}", digest, ACT)
         assert (f"/memories/{OTHER_CARD}/a.md" in contents(hub.store)) == moves, action

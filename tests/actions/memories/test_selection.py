@@ -12,6 +12,7 @@ from memoryhub.actions.memories.selection import (
     Chosen,
     Done,
     NotDone,
+    deletion,
     moves as selection_moves,
     restore as selection_restore,
 )
@@ -22,6 +23,7 @@ from memoryhub.actions.transfer.exporting import Wanted
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import AuditEntry, Directory, Memory, MemoryStore, MemoryVersion
 from memoryhub.pure.protocol.errors import ToolError
+from tests.support.fixtures import AT
 from tests.support.write_guard import tampering
 from tests.web.memories.pages import act, newest, text_of, write
 
@@ -47,15 +49,15 @@ def directory(store: MemoryStore, path: str) -> str:
 
 def moved(store: MemoryStore, into: str, *ids: str) -> Done:
     chosen = Chosen(ids)
-    return selection_moves.move(store.id, chosen, into, move_plan(store.id, chosen, into).digest, act())
+    return selection_moves.move(store.id, chosen, into, move_plan(store.id, chosen, into, AT).digest, act())
 
 
 def deleted(store: MemoryStore, chosen: Chosen) -> Done:
-    return selection.delete(store.id, chosen, selection.selected(store.id, chosen).digest, act())
+    return deletion.delete(store.id, chosen, selection.selected(store.id, chosen).digest, act())
 
 
 def restored(store: MemoryStore, thrown: Thrown, **places: str) -> Done:
-    return selection_restore.restore(store.id, thrown, places, return_plan(store.id, thrown).digest, act())
+    return selection_restore.restore(store.id, thrown, places, return_plan(store.id, thrown, AT).digest, act())
 
 
 def refused(do: Callable[[], object], store: MemoryStore) -> NotDone:
@@ -99,7 +101,7 @@ class TestMove:
         for path in ("/a/1.md", "/a/2.md", "/a/b/3.md"):
             write(store, path)
         chosen = Chosen(everything_in="/a")
-        plan = move_plan(store.id, chosen, "/a/old")
+        plan = move_plan(store.id, chosen, "/a/old", AT)
         selection_moves.move(store.id, chosen, "/a/old", plan.digest, act())
         assert set(tree_of(store)) == {"/a/old/1.md", "/a/old/2.md", "/a/old/b/3.md"}
 
@@ -147,7 +149,7 @@ class TestMove:
     def test_somebody_faster_is_told_and_nothing_moves(self, store: MemoryStore) -> None:
         one, other = write(store, "/a/1.md"), write(store, "/a/2.md")
         chosen = Chosen((one.id, other.id))
-        digest = move_plan(store.id, chosen, "/b").digest
+        digest = move_plan(store.id, chosen, "/b", AT).digest
         write(store, "/b/2.md")
         error = refused(lambda: selection_moves.move(store.id, chosen, "/b", digest, act()), store)
         assert error.changed and [one.to for one in error.plan.blocked] == ["/b/2.md"]
@@ -155,7 +157,7 @@ class TestMove:
     def test_ids_that_are_gone_or_of_another_store_are_counted(self, store: MemoryStore) -> None:
         one, gone = write(store, "/a/1.md"), write(store, "/a/2.md")
         curation.delete(store.id, gone.path, act())
-        plan = move_plan(store.id, Chosen((one.id, gone.id, "mem_" + "0" * 26, "?1", "x' or 1=1")), "/b")
+        plan = move_plan(store.id, Chosen((one.id, gone.id, "mem_" + "0" * 26, "?1", "x' or 1=1")), "/b", AT)
         assert (plan.selected.vanished, plan.count) == (4, 1)
 
     def test_an_archived_store_keeps_its_tree(self, store: MemoryStore) -> None:
@@ -193,7 +195,7 @@ class TestDelete:
             curation.delete(store.id, one.path, act())
         else:
             write(store, "/a/3.md")
-        assert refused(lambda: selection.delete(store.id, chosen, digest, act()), store).changed
+        assert refused(lambda: deletion.delete(store.id, chosen, digest, act()), store).changed
 
     def test_more_than_one_act_may_change_is_refused(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         made = [write(store, f"/a/{number}.md") for number in range(4)]
@@ -225,14 +227,14 @@ class TestRestore:
         done = curation.delete(store.id, "/a", act())
         assert selection_restore.restore(store.id, Thrown(entry=done.seq), {}, None, act()).count == 2
         assert set(tree_of(store)) == {"/a/1.md", "/a/b/2.md"}
-        assert not return_plan(store.id, Thrown(entry=done.seq)).returns
+        assert not return_plan(store.id, Thrown(entry=done.seq), AT).returns
 
     def test_a_taken_path_is_said_and_another_one_offered(self, store: MemoryStore) -> None:
         one = write(store, "/a/1.md", "old")
         curation.delete(store.id, one.path, act())
         write(store, "/a/1.md", "new")
         refused(lambda: selection_restore.restore(store.id, Thrown((one.id,)), {}, None, act()), store)
-        (blocked,) = return_plan(store.id, Thrown((one.id,))).blocked
+        (blocked,) = return_plan(store.id, Thrown((one.id,)), AT).blocked
         assert (blocked.obstacle, blocked.offer) == (selection_restore.Obstacle.TAKEN, "/a/1-restored.md")
         restored(store, Thrown((one.id,)))
         assert tree_of(store)["/a/1-restored.md"] == one.id
@@ -262,7 +264,7 @@ class TestRestore:
         one = write(store, "/a/b/c.md")
         curation.delete(store.id, "/a", act())
         write(store, "/a")
-        (blocked,) = return_plan(store.id, Thrown((one.id,))).blocked
+        (blocked,) = return_plan(store.id, Thrown((one.id,)), AT).blocked
         assert (blocked.obstacle, blocked.offer) == (selection_restore.Obstacle.ABOVE, "/a-restored/b/c.md")
 
     def test_an_offered_name_is_never_too_long(self, store: MemoryStore) -> None:
@@ -299,7 +301,7 @@ class TestRestore:
         one, other = write(store, "/a/1.md"), write(store, "/a/2.md")
         curation.delete(store.id, "/a", act())
         thrown = Thrown((one.id, other.id))
-        digest = return_plan(store.id, thrown).digest
+        digest = return_plan(store.id, thrown, AT).digest
         restored(store, Thrown((other.id,)))
         assert refused(lambda: selection_restore.restore(store.id, thrown, {}, None, act()), store).plan.vanished == 1
         assert refused(lambda: selection_restore.restore(store.id, thrown, {}, digest, act()), store).changed
@@ -314,7 +316,7 @@ def test_a_directory_in_which_somebody_wrote_meanwhile_is_not_deleted(store: Mem
     chosen = Chosen((directory(store, "/notes"),))
     shown = selection.selected(store.id, chosen).digest
     curation.edit(store.id, memory.pk, text, memory.sha256, act()._replace(at=act().at + timedelta(seconds=1)))
-    assert refused(lambda: selection.delete(store.id, chosen, shown, act()), store).changed
+    assert refused(lambda: deletion.delete(store.id, chosen, shown, act()), store).changed
 
 
 def test_what_is_exported_is_told_before_it_leaves(store: MemoryStore) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from memoryhub.actions.memories import selection
-from memoryhub.actions.memories.selection import Chosen, NotDone, moves, restore as selection_restore
+from memoryhub.actions.memories.selection import Chosen, NotDone, deletion, moves, restore as selection_restore
 from memoryhub.actions.memories.selection.moves import move_plan
 from memoryhub.actions.memories.selection.restore import Thrown
 from memoryhub.actions.search import saved_views
@@ -15,7 +15,7 @@ from tests.actions.memories.test_selection import tree_of
 from tests.actions.test_two_at_once import tried
 from tests.api.harness import new_store
 from tests.api.test_concurrency import together
-from tests.support.fixtures import new_person
+from tests.support.fixtures import AT, new_person
 from tests.web.memories.pages import act, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,8 +34,8 @@ def test_of_several_who_delete_or_move_the_same_one_is_first() -> None:
     store = new_store()
     chosen = Chosen(tuple(write(store, f"/a/{number}.md").id for number in range(5)))
     shown = selection.selected(store.id, chosen).digest
-    plans = {into: move_plan(store.id, chosen, into).digest for into in ("/b", "/c")}
-    works: list[Callable[[], object]] = [lambda: selection.delete(store.id, chosen, shown, act()) for _ in range(2)]
+    plans = {into: move_plan(store.id, chosen, into, AT).digest for into in ("/b", "/c")}
+    works: list[Callable[[], object]] = [lambda: deletion.delete(store.id, chosen, shown, act()) for _ in range(2)]
     works += [
         lambda into=into: moves.move(store.id, chosen, into, plans[into], act())  # type: ignore[misc]
         for into in plans
@@ -48,7 +48,7 @@ def test_of_several_who_delete_or_move_the_same_one_is_first() -> None:
 def test_of_several_who_restore_the_same_one_is_first() -> None:
     store = new_store()
     ids = tuple(write(store, f"/a/{number}.md").id for number in range(5))
-    selection.delete(store.id, Chosen(ids), selection.selected(store.id, Chosen(ids)).digest, act())
+    deletion.delete(store.id, Chosen(ids), selection.selected(store.id, Chosen(ids)).digest, act())
     works: list[Callable[[], object]] = [
         lambda: selection_restore.restore(store.id, Thrown(ids), {}, None, act()) for _ in range(4)
     ]

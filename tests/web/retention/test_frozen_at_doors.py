@@ -51,7 +51,7 @@ def by_a_selection(store: MemoryStore, memory: Memory, browser: Client) -> None:
     for way in ({"act": "delete"}, {"act": "move", "into": "/elsewhere"}):
         asked = ask(browser, store, id=memory.pk, **way)
         shown = confirm(browser, store, asked) if "digest" in asked else asked
-        assert "under a legal hold" in shown and "Case 17" in shown, way
+        assert "Legal hold" in shown and "its text is frozen" in shown and "Case 17" in shown, way
 
 
 DOORS: list[Callable[[MemoryStore, Memory, Client], None]] = [at_the_api, at_mcp, by_an_import, by_a_selection]

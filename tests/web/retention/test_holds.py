@@ -174,12 +174,12 @@ def test_a_hold_refuses_to_delete_and_says_so_with_a_link(client: Client, store:
     assert "Case 17" in page(client, directory) and "Case 17" in page(client, url("directory", store.pk, "notes"))
     assert url("holds", store.pk) in client.post(directory).content.decode()
     assert Memory.objects.live().count() == 1
-    assert "go to the trash" not in page(client, directory) and "Back to the directory" in page(client, directory)
+    assert "go to the trash" not in page(client, directory) and "Back to the list" in page(client, directory)
     assert f'href="{directory}"' not in page(client, url("directory", store.pk, "notes"))
 
 
 @pytest.mark.parametrize("held", ["/notes/a.md", "/notes/deep", "/notes/deep/b.md"])
-def test_a_directory_with_something_held_in_it_names_it_and_offers_no_deletion(
+def test_a_directory_with_something_held_in_it_names_it_and_offers_to_delete_the_rest(
     client: Client, store: MemoryStore, held: str
 ) -> None:
     write(store, "/notes/a.md")
@@ -187,7 +187,8 @@ def test_a_directory_with_something_held_in_it_names_it_and_offers_no_deletion(
     write(store, "/notes/c.md")
     place(client, store, held, "hold")
     html = page(client, url("delete_directory", store.pk, "notes"))
-    assert f">{held}</bdi>" in html and "/notes/c.md</bdi>" not in html and "button-danger" not in html
+    kept = "/notes/deep/b.md" if held == "/notes/deep" else held
+    assert f">{kept}</bdi>" in html and "/notes/c.md</bdi>" not in html and "Delete the other 2" in html
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,20 @@ class Holds:
         """Return the freezing hold on a memory, its path, a directory above it or the store, or None."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
+    def fixes(self, memory_id: str, path: str) -> Hold | None:
+        """Return the legal hold with which a memory or a directory keeps its path, or None: one that freezes it, or
+        that is on its path or on one under it."""
+        frozen = self.stops_changes(memory_id, path)
+        return frozen or next(
+            (self.legal_places[place] for place in sorted(self.legal_places) if covers(path, place)), None
+        )
+
+    def stops_move(self, memory_id: str, path: str, new_path: str) -> Hold | None:
+        """Return the legal hold that forbids a move, or None: it fixes the path, or a directory that is left has it."""
+        stays = {*paths.ancestors(new_path), new_path}
+        left = (place for place in paths.ancestors(path) if place in self.legal_places and place not in stays)
+        return self.fixes(memory_id, path) or next((self.legal_places[place] for place in left), None)
+
     def end(self, memory_id: str, path: str) -> datetime | None:
         """Return when the last of the holds and pins over a memory ends by itself; None if one of them has no last day,
         or if there is none."""

@@ -1,4 +1,4 @@
-"""Acts on a selection from a list, each in one transaction with one audit entry. Only the deletion is here.
+"""Acts on a selection from a list, each in one transaction with one audit entry. The acts have modules of their own.
 
 A person sees the selection first. Its digest must still be the same when the act runs.
 """
@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.actions.core import audit, plans, tree
-from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.plans import TooMuch
-from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Directory, Memory
@@ -21,7 +20,7 @@ from memoryhub.models.memories import DirectoryQuerySet, MemoryQuerySet
 from memoryhub.pure.ids import DIRECTORY, MEMORY
 from memoryhub.pure.protocol import paths
 
-__all__ = ["Chosen", "Done", "Item", "NotDone", "Selected", "TooMuch", "delete", "selected"]
+__all__ = ["Chosen", "Done", "Item", "NotDone", "Selected", "TooMuch", "selected"]
 
 MOST_TOLD = 100
 """The most paths in an entry's input; the entry's versions name all memories."""
@@ -114,22 +113,6 @@ def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) ->
     if most is not None and found.count > most:
         raise TooMuch(found.count, most)
     return found
-
-
-def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Move a selection to the trash, if its digest is unchanged.
-
-    Raises NotDone, TooMuch, and ToolError for a legal hold.
-    """
-    with tree.locked(store_id, act) as store:
-        found = selected(store_id, chosen)
-        if found.digest != digest or not found.items:
-            raise NotDone(found, changed=found.digest != digest)
-        for item in found.items:
-            memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
-            holds.require_free(store, [(memory.id, memory.path) for memory in memories])
-            tree.delete_memories(store, item.path, memories)
-        return commit(store, "delete", found.items)
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -3,22 +3,25 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from memoryhub.actions.core import plans, tree
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.rules import holds
+from memoryhub.actions.core.rules.holds import Holds
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import selection
 from memoryhub.actions.memories.selection import Chosen, Done, Item, NotDone, Selected
-from memoryhub.models import Directory, Memory
+from memoryhub.models import Directory, Hold, Memory
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.errors import ToolError
 
 
 class Obstacle(StrEnum):
-    """Why an item cannot move to its target. STAYS is no obstacle: the item is already there.
+    """Why an item cannot move to its target. STAYS and HELD are no obstacles for others: the item is already there, or
+    a legal hold keeps it where it is.
 
     TAKEN: something is at the target. TWICE: another selected item has the same name. INSIDE: the directory would be
     inside itself. LONG: a path would be too long or too deep, or in a directory in which no memory can be, as `/a..`.
@@ -30,19 +33,21 @@ class Obstacle(StrEnum):
     TWICE = "twice"
     INSIDE = "inside"
     LONG = "long"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One selected memory or directory, its target path, and what prevents the move."""
+    """One selected memory or directory, its target path, and what prevents the move: with HELD, the hold."""
 
     item: Item
     to: str
     obstacle: Obstacle
+    hold: Hold | None = None
 
     @property
     def is_blocked(self) -> bool:
-        return self.obstacle not in (Obstacle.NONE, Obstacle.STAYS)
+        return self.obstacle not in (Obstacle.NONE, Obstacle.STAYS, Obstacle.HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,10 @@ class MovePlan:
         return [move for move in self.moves if move.obstacle == Obstacle.STAYS]
 
     @property
+    def held(self) -> list[Move]:
+        return [move for move in self.moves if move.obstacle == Obstacle.HELD]
+
+    @property
     def count(self) -> int:
         """Return how many memories get a new path."""
         return sum(move.item.count for move in self.moving)
@@ -85,28 +94,45 @@ class MovePlan:
         return selection.digest_of([seen, self.into, self.above, self.selected.vanished])
 
 
-def move_plan(store_id: str, chosen: Chosen, into: str) -> MovePlan:
-    """Return the plan that moves a selection into a directory. Raises TooMuch."""
+def move_plan(store_id: str, chosen: Chosen, into: str, at: datetime) -> MovePlan:
+    """Return the plan that moves a selection into a directory at a moment. Raises TooMuch."""
     found = selection.selected(store_id, chosen)
     is_new = not Directory.objects.filter(store_id=store_id).at(into).exists()
     above = _memory_at(store_id, [*paths.ancestors(into), into][1:]) if is_new else None
     wanted = {item.id: f"{into}/{item.name}" for item in found.items}
     taken = _taken(store_id, wanted.values())
-    times = Counter(wanted.values())
-    moves = tuple(
-        Move(item, wanted[item.id], _obstacle(store_id, item, wanted[item.id], taken, times)) for item in found.items
-    )
-    return MovePlan(found, into, is_new, above, moves)
+    in_force = holds.holds_of(store_id, at)
+    held = {item.id: _hold(store_id, item, wanted[item.id], in_force) for item in found.items}
+    times = Counter(to for id, to in wanted.items() if not held[id])
+    moves = []
+    for item in found.items:
+        to, hold = wanted[item.id], held[item.id]
+        obstacle = Obstacle.HELD if hold else _obstacle(store_id, item, to, taken, times)
+        moves.append(Move(item, to, obstacle, hold))
+    return MovePlan(found, into, is_new, above, tuple(moves))
+
+
+def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
+    """Return the legal hold that keeps a selected item where it is, or None."""
+    if to == item.path:
+        return None
+    memory = item.memory.id if item.memory else ""
+    hold = in_force.stops_move(memory, item.path, to)
+    if hold or not item.is_directory or not in_force.freezing_memories:
+        return hold
+    frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(item.path)
+    first = frozen.order_by("path").values_list("pk", flat=True).first()
+    return in_force.freezing_memories[first] if first else None
 
 
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
     """Apply the plan with this digest, all or nothing.
 
-    Raises NotDone, TooMuch, and ToolError (for an archived store or a hold).
+    What a legal hold keeps stays. Raises NotDone, TooMuch, and ToolError (for an archived store).
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
-        plan = move_plan(store_id, chosen, into)
+        plan = move_plan(store_id, chosen, into, store.at)
         if plan.digest != digest or not plan.can_be_done:
             raise NotDone(plan, changed=plan.digest != digest)
         holds.require_may_move(store, [(one.item.path, one.to) for one in plan.moving])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from itertools import count as numbers
 
@@ -14,7 +15,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import selection
 from memoryhub.actions.memories.selection import Done, Item, NotDone
-from memoryhub.models import Directory, Memory, MemoryVersion, Operation
+from memoryhub.models import Directory, Hold, Memory, MemoryVersion, Operation
 from memoryhub.pure.protocol import paths
 
 
@@ -30,7 +31,8 @@ class Obstacle(StrEnum):
     """Why a memory cannot be restored to its path.
 
     TAKEN: something is at the path. ABOVE: a memory is where a directory above it would be. TWICE: another restored
-    memory gets the same path. GONE: its text was redacted, so it stays in the trash.
+    memory gets the same path. GONE: its text was redacted, so it stays in the trash. HELD: a legal hold freezes it
+    there.
     """
 
     NONE = ""
@@ -38,6 +40,10 @@ class Obstacle(StrEnum):
     ABOVE = "above"
     TWICE = "twice"
     GONE = "gone"
+    HELD = "held"
+
+
+_STAYS = (Obstacle.GONE, Obstacle.HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,11 @@ class Return:
     to: str
     obstacle: Obstacle = Obstacle.NONE
     offer: str = ""
+    hold: Hold | None = None
 
     @property
     def is_blocked(self) -> bool:
-        return self.obstacle not in (Obstacle.NONE, Obstacle.GONE)
+        return self.obstacle not in (Obstacle.NONE, *_STAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,12 @@ class ReturnPlan:
         return [one for one in self.returns if one.obstacle == Obstacle.GONE]
 
     @property
+    def held(self) -> list[Return]:
+        return [one for one in self.returns if one.obstacle == Obstacle.HELD]
+
+    @property
     def going(self) -> list[Return]:
-        return [one for one in self.returns if one.obstacle != Obstacle.GONE]
+        return [one for one in self.returns if one.obstacle not in _STAYS]
 
     @property
     def free(self) -> list[Return]:
@@ -88,8 +99,8 @@ class ReturnPlan:
         return selection.digest_of([seen, self.vanished])
 
 
-def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None = None) -> ReturnPlan:
-    """Return the plan that restores memories from the trash.
+def return_plan(store_id: str, thrown: Thrown, at: datetime, places: Mapping[str, str] | None = None) -> ReturnPlan:
+    """Return the plan that restores memories from the trash at a moment.
 
     `places` has other target paths by memory id. Raises TooMuch.
     """
@@ -97,23 +108,30 @@ def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None 
     wanted = {memory.id: (places or {}).get(memory.id) or memory.path for memory in found}
     occupied = _occupied(store_id, wanted.values())
     given = _Given(set(), set())
+    in_force = holds.holds_of(store_id, at)
     returns = []
     for memory in found:
+        if hold := in_force.stops_changes(memory.id, memory.path):
+            returns.append(Return(memory, memory.path, Obstacle.HELD, hold=hold))
+            continue
         returns.append(_return(store_id, memory, wanted[memory.id], occupied, given))
         if returns[-1].obstacle != Obstacle.GONE:
             given.add(returns[-1].offer or returns[-1].to)
     return ReturnPlan(tuple(returns), vanished)
 
 
-def obstacles(store_id: str, ids: tuple[str, ...]) -> list[tuple[str, Obstacle]]:
+def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[str, Obstacle]]:
     """Return the former path of each of these memories that is in the trash, and what keeps it from going back there.
 
     Raises TooMuch.
     """
     found, _ = _in_trash(store_id, Thrown(ids))
     occupied, given, told = _occupied(store_id, [memory.path for memory in found]), _Given(set(), set()), []
+    in_force = holds.holds_of(store_id, at)
     for memory in found:
         obstacle = _obstacle(memory.path, occupied, given) if memory.text else Obstacle.GONE
+        if in_force.stops_changes(memory.id, memory.path):
+            obstacle = Obstacle.HELD
         if not obstacle:
             given.add(memory.path)
         told.append((memory.path, obstacle))
@@ -128,10 +146,10 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
-        shown = return_plan(store_id, thrown)
+        shown = return_plan(store_id, thrown, store.at)
         if shown.digest != digest and not (digest is None and shown.is_plain):
             raise NotDone(shown, changed=digest is not None)
-        plan = return_plan(store_id, thrown, _places(shown, places)) if shown.blocked else shown
+        plan = return_plan(store_id, thrown, store.at, _places(shown, places)) if shown.blocked else shown
         if plan.blocked or not plan.going:
             raise NotDone(plan, changed=False)
         holds.require_may_return(store, [(one.memory.id, one.memory.path, one.to) for one in plan.going])

@@ -56,7 +56,7 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
         ids = tuple(there.values_list("pk", flat=True))
         if not ids:
             return 0
-        plan = selection_restore.return_plan(store_id, Thrown(ids))
+        plan = selection_restore.return_plan(store_id, Thrown(ids), store.at)
         for one in plan.free:
             selection_restore.put_back(store, one.memory, one.to)
         _tell(store, run, plan.free, [one for one in plan.returns if one.obstacle])
@@ -66,7 +66,8 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
 def _tell(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
     """Write one entry.
 
-    It names the restored memories, and those that stay because their path is taken or their text redacted.
+    It names the restored memories, and those that stay because their path is taken, their text redacted, or
+    a legal hold freezes them.
     """
     single = back[0] if len(back) == 1 else None
     details = {

@@ -1,22 +1,24 @@
 """Actions on several memories and directories at once: a preview first, then all of them or none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.core.plans import TooMuch
 from memoryhub.actions.memories import selection
-from memoryhub.actions.memories.selection import NotDone, Selected
+from memoryhub.actions.memories.selection import Item, NotDone, Selected, deletion
 from memoryhub.actions.memories.selection.moves import MovePlan, move, move_plan
 from memoryhub.actions.transfer import exporting
 from memoryhub.models import Directory, MemoryStore, Role
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import addresses, pages
+from memoryhub.web.common.forms import NoteForm
 from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
@@ -25,6 +27,7 @@ from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.memories import branches
 from memoryhub.web.memories.selection import holds, restore
 from memoryhub.web.memories.selection.forms import DeleteForm, MoveForm, Posted
+from memoryhub.web.retention.holds.held import by_hold
 from memoryhub.web.transfer import exports as web_exporting
 
 SHOWN = 200
@@ -57,7 +60,7 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
     problem = ""
     if form.is_valid():
         try:
-            done = selection.delete(store.pk, posted.chosen, posted.digest, act(request, form.cleaned_data["note"]))
+            done = deletion.delete(store.pk, posted.chosen, posted.digest, act(request, form.cleaned_data["note"]))
         except NotDone as error:
             problem = _faster() if error.changed else _nothing_left()
         except ToolError as error:
@@ -68,10 +71,37 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
             )
             tell_done(request, store.id, said % {"count": done.count}, done.seq)
             return see_other(_place_of(store, posted.place))
-    found = selection.selected(store.pk, posted.chosen)
+    return ask_to_delete(request, store, posted, form, problem)
+
+
+def ask_to_delete(
+    request: Request, store: MemoryStore, posted: Posted, form: NoteForm, problem: str = ""
+) -> HttpResponse:
+    """Return the page that asks before a deletion, with what legal holds keep. Raises TooMuch."""
+    plan = deletion.deletion(store.pk, posted.chosen, timezone.now())
+    found = plan.selected
     if not found.items:
         return _page(request, store, posted, "memories/selection/empty.html", vanished=found.vanished)
-    return _page(request, store, posted, "memories/selection/delete.html", form=form, problem=problem, **_shown(found))
+    return _page(
+        request,
+        store,
+        posted,
+        "memories/selection/delete.html",
+        form=form,
+        problem=problem,
+        plan=plan,
+        kept=by_hold((one.hold, one.path) for one in plan.held),
+        **_shown(found, plan.going),
+    )
+
+
+def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Directory) -> HttpResponse:
+    """Return the page that asks before the deletion of a directory, in which legal holds keep something."""
+    posted = Posted("delete", (directory.pk,), False, directory.path, "", "", None)
+    try:
+        return ask_to_delete(request, store, posted, DeleteForm())
+    except TooMuch as error:
+        return _page(request, store, posted, "memories/selection/too_large.html", most=error.most)
 
 
 def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
@@ -88,7 +118,7 @@ def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
                 problem = _faster() if error.changed else ""
             except ToolError as error:
                 problem = in_words(error)
-        plan = move_plan(store.pk, posted.chosen, into)
+        plan = move_plan(store.pk, posted.chosen, into, timezone.now())
     found = plan.selected if plan else selection.selected(store.pk, posted.chosen)
     if not found.items:
         return _page(request, store, posted, "memories/selection/empty.html", vanished=found.vanished)
@@ -104,6 +134,7 @@ def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
         directories=_suggested(store),
         moving=plan.moving[:SHOWN] if plan else (),
         blocked=plan.blocked[:SHOWN] if plan else (),
+        kept=by_hold((one.hold, one.item.path) for one in plan.held if one.hold) if plan else (),
         rest=max(0, len(plan.moving) - SHOWN) if plan else 0,
     )
 
@@ -154,8 +185,9 @@ def _place_of(store: MemoryStore, path: str) -> str:
     return addresses.of_directory(store.pk, branches.nearest(store, path).path)
 
 
-def _shown(found: Selected) -> dict[str, object]:
-    return {"found": found, "items": found.items[:SHOWN], "unlisted": max(0, len(found.items) - SHOWN)}
+def _shown(found: Selected, listed: Sequence[Item] | None = None) -> dict[str, object]:
+    items = found.items if listed is None else listed
+    return {"found": found, "items": items[:SHOWN], "unlisted": max(0, len(items) - SHOWN)}
 
 
 def _suggested(store: MemoryStore) -> list[str]:

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 
@@ -26,6 +27,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.memories.selection.forms import Posted
+from memoryhub.web.retention.holds.held import by_hold
 
 ASKED = 200
 """The most memories for which another path can be typed; the rest use the suggested path."""
@@ -63,7 +65,7 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
         else:
             tell_done(request, store.id, _said(store, done), done.seq)
             return see_other("trash", store.pk)
-    shown = return_plan(store.pk, posted.thrown)
+    shown = return_plan(store.pk, posted.thrown, timezone.now())
     return _page(request, store, posted, shown, _rows(shown, final, places, errors), problem)
 
 
@@ -90,6 +92,7 @@ def _page(
             store,
             posted=posted,
             plan=plan,
+            kept=by_hold((one.hold, one.memory.path) for one in plan.held if one.hold),
             rows=rows[:ASKED],
             offered=rows[ASKED:],
             problem=problem,

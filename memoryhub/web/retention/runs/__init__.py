@@ -127,6 +127,12 @@ def undo(request: Request, run: Run) -> HttpResponse:
             "%(count)s stay in the trash, because their texts were redacted.",
             back.gone,
         ) % {"count": back.gone}
+    if back.held:
+        said += " " + ngettext(
+            "%(count)s stays in the trash, because a legal hold freezes it.",
+            "%(count)s stay in the trash, because legal holds freeze them.",
+            back.held,
+        ) % {"count": back.held}
     (messages.success if count else messages.info)(request, said)
     return see_other("run", run.pk)
 

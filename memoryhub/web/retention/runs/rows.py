@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.history.undone import undoing
@@ -81,7 +82,7 @@ class Lines:
 @dataclass(frozen=True, slots=True)
 class WayBack:
     """`count` memories of a run are still in the trash. `taken` are the paths of these memories to which they cannot go
-    back, and `gone` is how many have no text any more.
+    back, `gone` is how many have no text any more, and `held` how many a legal hold freezes.
 
     `is_cut` means that not all memories were checked.
     """
@@ -90,11 +91,12 @@ class WayBack:
     is_cut: bool
     taken: Sequence[str]
     gone: int
+    held: int = 0
 
     @property
     def coming(self) -> int:
         """Return how many memories an undo brings back."""
-        return self.count - len(self.taken) - self.gone
+        return self.count - len(self.taken) - self.gone - self.held
 
 
 def summary(run: Run) -> Summary:
@@ -193,7 +195,9 @@ def way_back(run: Run) -> WayBack:
     found: list[tuple[str, Obstacle]] = []
     for part in rows.parts(expired.values_list("memory", flat=True)[:MOST_BACK], _PART):
         trash = Memory.objects.among(run.store_id, part).in_trash().filter(expired_by=run.pk)
-        found += obstacles(run.store_id, tuple(trash.values_list("pk", flat=True)))
+        found += obstacles(run.store_id, tuple(trash.values_list("pk", flat=True)), timezone.now())
     gone = sum(obstacle == Obstacle.GONE for _, obstacle in found)
-    taken = sorted(path for path, obstacle in found if obstacle not in (Obstacle.NONE, Obstacle.GONE))
-    return WayBack(len(found), run.expired > MOST_BACK, taken, gone)
+    held = sum(obstacle == Obstacle.HELD for _, obstacle in found)
+    others = (Obstacle.NONE, Obstacle.GONE, Obstacle.HELD)
+    taken = sorted(path for path, obstacle in found if obstacle not in others)
+    return WayBack(len(found), run.expired > MOST_BACK, taken, gone, held)

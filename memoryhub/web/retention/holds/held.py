@@ -1,0 +1,42 @@
+"""What legal holds keep, for the pages that ask before an act: each hold once, with the paths that it keeps."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub.actions.core.rules import holds
+from memoryhub.models import Hold, Memory, MemoryStore
+
+MOST = 20
+"""The most paths named for one hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A legal hold, the first paths that it keeps, and how many more there are."""
+
+    hold: Hold
+    paths: tuple[str, ...]
+    rest: int
+
+
+def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
+    """Return the holds of (hold, path) pairs, in the order of their first paths."""
+    paths: dict[str, list[str]] = {}
+    found: dict[str, Hold] = {}
+    for hold, path in kept:
+        found.setdefault(hold.pk, hold)
+        paths.setdefault(hold.pk, []).append(path)
+    return [Kept(hold, tuple(paths[pk][:MOST]), max(0, len(paths[pk]) - MOST)) for pk, hold in found.items()]
+
+
+def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
+    """Return the legal hold with which a memory or a directory keeps its path, and where it is; None without one."""
+    in_force = holds.holds_of(store.pk, now)
+    hold = in_force.fixes(memory, path)
+    if hold is None and not memory and in_force.freezing_memories:
+        frozen = (
+            Memory.objects.filter(store=store, pk__in=in_force.freezing_memories).under(path).order_by("path").first()
+        )
+        return Kept(in_force.freezing_memories[frozen.pk], (frozen.path,), 0) if frozen else None
+    return Kept(hold, (path if hold.path is None or holds.covers(hold.path, path) else hold.path,), 0) if hold else None
