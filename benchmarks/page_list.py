@@ -31,6 +31,7 @@ HUB = (
     Line("edit_agent", "edit_agent", {"agent_id": "agent"}, who=ADA),
     Line("issue_key", "issue_key", {"agent_id": "agent"}, who=ADA),
     Line("revoke_key", "revoke_key", {"key_id": "key"}, who=ADA),
+    Line("replace_key", "replace_key", {"key_id": "key"}, who=ADA),
 )  # fmt: skip
 
 STORE = (

@@ -32,8 +32,8 @@ class Tree:
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
     text before and after its masking. `looked`, `at_hand` (a memory) and `resolved_ahead` (findings that deletions of
-    some memories resolve) were read before. `ended` are open findings that the act itself resolves. If `asks`, a person
-    who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
+    some memories resolve) were read before. The act itself resolves the open findings `ended`. If `asks`, a person who
+    writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
     """
 
     store: str
@@ -178,10 +178,8 @@ def require_not_frozen(tree: Tree, *memories: StoredMemory) -> None:
 
 def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
     """Raise ToolError for the first limit that a write would exceed. See `limits.check` for the parameters."""
-    limits.check(
-        tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
-        total_bytes=tree.total_bytes, versions=versions,
-    )  # fmt: skip
+    limits.check(tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
+                 total_bytes=tree.total_bytes, versions=versions)  # fmt: skip
 
 
 def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
@@ -397,8 +395,6 @@ def commit(tree: Tree, record: audit.Record) -> int:
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:
         settling.settle(tree.head, tree.act, tree.store, tree.changed, seq, tree.resolved_ahead)
-        tree.changed = []
-    if tree.ended:
-        settling.write(tree.head, tree.act, tree.store, tree.ended, FindingState.RESOLVED, {"entry": seq})
-        tree.ended = []
+    settling.write(tree.head, tree.act, tree.store, tree.ended, FindingState.RESOLVED, {"entry": seq})
+    tree.changed, tree.ended = [], []
     return seq
