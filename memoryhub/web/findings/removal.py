@@ -180,7 +180,7 @@ def _labels(number: int, lines: int, changes: int, flags: int) -> Labels:
         "Save version %(number)s without this line", "Save version %(number)s without these %(count)s lines", lines
     )
     none = words % {"number": number, "count": lines}
-    undo = [_("undo 1 change"), _("undo # changes")]
+    undo = [_("undo changes in 1 memory"), _("undo changes in # memories")]
     undo.append(undo[changes > 1].replace("#", str(changes)))
     one, many, now = (_("%(act)s, and %(also)s") % {"act": none, "also": words} for words in undo)
     if flags:

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub.actions.comments import addressee, comments
+from memoryhub.actions.comments import addressee
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
@@ -21,8 +21,9 @@ from memoryhub.models import Agent, MemoryStore, MemoryVersion, Proposal
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.findings import open_findings
-from memoryhub.templatetags.visible import isolated, visible
-from memoryhub.web.comments.refusals import REFUSALS, why
+from memoryhub.templatetags.visible import visible
+from memoryhub.web.comments import telling
+from memoryhub.web.common import pages
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import next_of, see_other
@@ -82,7 +83,7 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
         try:
             return _done(request, version, given, _decided(request, version, given))
         except revert.NeedsChoice:
-            return _choose(request, store, version, given.note)
+            return _choose(request, store, version, given)
         except (decisions.Decided, decisions.Changed, ToolError) as error:
             if _is_done_already(request, given, error):
                 return _done_already(request, version)
@@ -134,7 +135,7 @@ def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpRespons
     try:
         undone = revert.take_back(store.pk, seq, act(request), only=request.POST.get("only", "").replace("\0", ""))
     except revert.NeedsChoice:
-        return see_other("undo_entry", store.pk, str(seq))
+        return see_other(reverse("undo_entry", args=[store.pk, seq], query={"next": next_of(request, "review")}))
     except ToolError as error:
         messages.error(request, for_people(error))
         return see_other(next_of(request, "review"))
@@ -170,8 +171,8 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
     """Return the reason to refuse a decision before it is carried out, or None."""
     if len(given.note) > LONGEST_NOTE:
         return Refusal(_("The note is too long. Use at most 1,000 characters."))
-    if given.tell and not (given.note and comments.can_be_note(given.note)):
-        return Refusal(why(comments.NotANote()) if given.note else _("Write in the note what you tell the agent."))
+    if problem := telling.problem(given.note, given.tell):
+        return Refusal(problem)
     if given.verb.needs_note and not given.note:
         return Refusal(_("Say in the note what is wrong."))
     if given.verb.is_answer and version.awaits_review:
@@ -234,7 +235,7 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     said = words_of(given.verb, version, done)
     if request.htmx:
         item = item_of(request, version)
-        more: dict[str, Any] = {"told": _tell(request, item, given)} if done and given.tell else {}
+        more: dict[str, Any] = {"told": _tell(request, version, given)} if done and given.tell else {}
         if done and given.note and not given.tell:
             more = {"untold": _untold(item)}
         answer = answer_of(request, item, said=said, done=done, **more)
@@ -255,26 +256,15 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     else:
         back, memory = next_of(request, "review"), version.memory
         is_flagged = given.verb.is_answer and memory.flagged
-        said = f"{said} {_tell(request, item_of(request, version), given)}" if given.tell else said
+        said = f"{said} {_tell(request, version, given)}" if given.tell else said
         said = f"{said} {_('The memory is still flagged.')}" if is_flagged else said
         told = with_links(version.store_id, said, done.seq, given.verb, back, memory.pk, is_flagged=is_flagged)
         messages.success(request, told)
     return see_other(next_of(request, "review"))
 
 
-def _tell(request: Request, item: Item, given: Given) -> str:
-    """Tell an agent the note of a decision, and return a sentence on when it will read it, or why it will not."""
-    try:
-        comments.write(item.store.pk, item.memory.pk, item.version.pk, None, given.note, act(request), tell=given.tell)
-    except REFUSALS as error:
-        return why(error)
-    agent = addressee.agent_of(item.memory, item.version.number, None)
-    name = {"name": isolated(agent.name if agent else "")}
-    if item.memory.is_live:
-        return _("%(name)s reads the note when it next views the memory.") % name
-    return _(
-        "The memory is in the trash: %(name)s reads the note only if it views the memory after it is restored."
-    ) % (name)
+def _tell(request: Request, version: MemoryVersion, given: Given) -> str:
+    return telling.tell_note(version, given.note, given.tell, act(request))
 
 
 def _untold(item: Item) -> Agent | None:
@@ -315,10 +305,12 @@ def with_links(
     return format_html('{} <a class="button button-small banner-undo" href="{}">{}</a>', entry, undo, _("Undo"))
 
 
-def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: str) -> HttpResponse:
-    """Redirect to the page on which the person resolves conflicts with later edits."""
+def _choose(request: Request, store: MemoryStore, version: MemoryVersion, given: Given) -> HttpResponse:
+    """Redirect to the page on which the person resolves conflicts with later edits, with what is filled in."""
     messages.warning(request, _("Nothing was done, because later edits overlap this one. Choose what to keep."))
-    address = reverse("undo_version", args=[store.pk, version.pk], query={"note": note} if note else None)
+    filled_in = {"note": given.note, "tell": given.tell, "next": pages.came_from(request)}
+    query = {name: value for name, value in filled_in.items() if value}
+    address = reverse("undo_version", args=[store.pk, version.pk], query=query or None)
     if request.htmx:
         return HttpResponse(headers={"HX-Redirect": address})
     return see_other(address)

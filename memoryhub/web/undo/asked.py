@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.history.apply_plan import Plan
 from memoryhub.models import MemoryStore, User
+from memoryhub.web.comments import telling
 from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
@@ -44,6 +45,8 @@ class Asked:
         """Return why a posted form cannot be applied yet, whatever its plan is; "" if it can."""
         if len(self.given.note) > MOST_NOTE:
             return _("The note is too long. Use at most 1,000 characters.")
+        if problem := telling.problem(self.given.note, self.given.tell):
+            return problem
         if self.spread and (self.sent != self.ticks or request.POST.get("shown", "") != self.ticks.shown):
             return _(
                 "Nothing was done yet: here is what changes with what you ticked. Check it and press the button again."
@@ -63,10 +66,11 @@ def flagged_words(count: int) -> str:
 
 
 def undone_words(count: int, path: str = "") -> str:
-    """Return how many changes were undone; with `path`, that the only one was of this memory."""
+    """Return in how many memories changes were undone; with `path`, that the only one was of this memory."""
     if path and count == 1:
         return _("Undid the change of %(path)s.") % {"path": path}
-    return ngettext("Undid %(count)s change.", "Undid %(count)s changes.", count) % {"count": count}
+    message = ngettext("Undid changes in %(count)s memory.", "Undid changes in %(count)s memories.", count)
+    return message % {"count": count}
 
 
 def to_flag_words(count: int) -> str:

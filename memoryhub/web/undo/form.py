@@ -23,13 +23,15 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 class Given:
     """The posted form: `choices` by memory id, and one choice for all problems without their own buttons (`rest`).
 
-    `note` is the person's note, and `digest` the digest of the previewed plan.
+    `note` is the person's note, `tell` the id of the agent that is to read it, too, and `digest` the digest of the
+    previewed plan.
     """
 
     choices: Mapping[str, Choice] = field(default_factory=dict)
     rest: Choice | None = None
     note: str = ""
     digest: str = ""
+    tell: str = ""
 
     @classmethod
     def of(cls, post: QueryDict) -> "Given":
@@ -39,7 +41,8 @@ class Given:
             choice = _choice(str(value))
             if name.startswith(CHOICE) and choice is not None:
                 choices[name.removeprefix(CHOICE)] = choice
-        return cls(choices, _choice(post.get(REST, "")), post.get("note", "").strip(), post.get("digest", ""))
+        note, digest, tell = post.get("note", "").strip(), post.get("digest", ""), post.get("tell", "")
+        return cls(choices, _choice(post.get(REST, "")), note, digest, tell)
 
     def choice(self, change: Change) -> Choice:
         """Return the choice for a change.

@@ -1,7 +1,7 @@
 """Everything that can be restored or undone: its plan, the function that applies it, and the words of its page."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.http import Http404
@@ -13,7 +13,7 @@ from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Done, Plan
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.transfer.importing.preview import AFTER_MEMORIES
-from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, Session, User
+from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Session, User
 from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.versions import memory_of, version_of
@@ -30,7 +30,8 @@ class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
     An undo has a `spread`; the writes that are ticked there are undone too. `lost` returns what retention has removed
-    of what is to be undone, and `lacks` whether it has removed memories of the moment to restore.
+    of what is to be undone, and `lacks` whether it has removed memories of the moment to restore. `version` is the only
+    version that is undone.
     """
 
     verb: Literal["restore", "undo"]
@@ -45,6 +46,7 @@ class Task:
     spread: Callable[[User, Ticks], Spread] | None = None
     lost: Callable[[], Lost] = Lost
     lacks: bool = False
+    version: MemoryVersion | None = None
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
@@ -137,7 +139,7 @@ def of_version(store: MemoryStore, version_id: str) -> Task:
     """Return the task that undoes one version of a memory; later versions stay."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
-    return _undo(
+    task = _undo(
         store,
         lambda: [version.pk],
         {"version": version.pk},
@@ -146,6 +148,7 @@ def of_version(store: MemoryStore, version_id: str) -> Task:
         reverse("version", args=[store.id, version.pk]),
         _("Version %(number)s") % {"number": version.number},
     )
+    return replace(task, version=version)
 
 
 def _undo(

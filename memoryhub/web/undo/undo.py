@@ -10,11 +10,14 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.comments import addressee
+from memoryhub.actions.comments.comments import LONGEST_NOTE
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done, Plan, PlanChanged, TooMuch
 from memoryhub.actions.review import decisions
-from memoryhub.models import Directory, MemoryStore, Role
+from memoryhub.models import Agent, Directory, MemoryStore, Role
 from memoryhub.pure.protocol.errors import ToolError
+from memoryhub.web.comments import telling
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.moment_addresses import Scope, of_restore
@@ -88,10 +91,13 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
         return _page(request, store, task, changed.plan, asked, since_opened())
     except ToolError as error:
         return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
+    said = _said(task, done)
+    if task.version and given.tell:
+        said = f"{said} {telling.tell_note(task.version, given.note, given.tell, act(request))}"
     undo_banner.tell_done(
         request,
         store.id,
-        _said(task, done),
+        said,
         done.seq,
         pages.came_from(request) or task.back_url,
         has_flagged=done.flagged > 0,
@@ -138,8 +144,14 @@ def _page(
     flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
     words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty)
     more = {"task": task, "lost": task.lost(), "plan": plan, "problem": problem, "button": words, "tab": "moments"}
-    more["next"] = pages.came_from(request)
+    more |= {"next": pages.came_from(request), "agent": _agent(task), "longest_note": LONGEST_NOTE}
     return render(request, "undo/page.html", pages.context(request, store, **changes, **more))
+
+
+def _agent(task: Task) -> Agent | None:
+    """Return the agent that can be told the note, because it wrote the version that is undone."""
+    version = task.version
+    return addressee.agent_of(version.memory, version.number, None) if version else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +173,8 @@ def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:
         text = ngettext("Restore %(count)s memory", "Restore %(count)s memories", count) % {"count": count}
         none = _("Choose what to restore")
         return Labels(text if count else none, none, _("Restore 1 memory"), _("Restore # memories"), True)
-    text = ngettext("Undo %(count)s change", "Undo %(count)s changes", count) % {"count": count}
-    none, one, many = _("Choose what to undo"), _("Undo 1 change"), _("Undo # changes")
+    text = ngettext("Undo changes in %(count)s memory", "Undo changes in %(count)s memories", count) % {"count": count}
+    none, one, many = _("Choose what to undo"), _("Undo changes in 1 memory"), _("Undo changes in # memories")
     if flags:
         flag = to_flag_words(flags)
         text, one, many = (_("%(undo)s and %(flag)s") % {"undo": undo, "flag": flag} for undo in (text, one, many))

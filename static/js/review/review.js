@@ -126,6 +126,12 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-review-all], [data-review-select]")) count();
 });
 
+// The note of a decision says for whom it is, as the tick beside it has it.
+document.addEventListener("change", ({ target }) => {
+  const note = target.matches(".tell-agent input") && target.form?.querySelector("[data-for-agent]");
+  if (note) note.placeholder = target.checked ? note.dataset.forAgent : note.dataset.forColleagues;
+});
+
 // What is already written in the note of a decision is the first text of the flag's note.
 document.addEventListener("toggle", ({ target }) => {
   if (!target.matches?.(".review-flagging") || !target.open) return;

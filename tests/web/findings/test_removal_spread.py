@@ -99,7 +99,10 @@ def test_one_press_takes_the_line_out_and_undoes_and_flags_what_is_ticked(
     before, first = texts(store), AuditEntry.objects.of_chain(store.id).newest()[0].seq
     url, ticked = address(store), {"too": [seq_of("/refund.md")], "flag": [seq_of("/note.md")]}
     page = curator.get(url, {"shown": "", **ticked}).content.decode()
-    assert "Save version 3 without this line, undo 1 change and flag 1 memory" in page and texts(store) == before
+    assert (
+        "Save version 3 without this line, undo changes in 1 memory and flag 1 memory" in page
+        and texts(store) == before
+    )
     done = press(curator, url, **ticked)
     said = " ".join(map(str, done.context["messages"]))
     assert "1 line was taken out of" in said and "Flagged 1 memory." in said

@@ -55,11 +55,11 @@ def test_two_are_selected_moved_and_taken_back_by_keys_alone(desk: Page, store: 
         if undo.evaluate("element => element === document.activeElement"):
             break
     press(desk, "Enter")
-    button = desk.get_by_role("button", name=re.compile("^Undo 2 changes"))
+    button = desk.get_by_role("button", name=re.compile("^Undo changes in 2 memories"))
     expect(button).to_be_visible()
     button.focus()
     press(desk, "Enter")
-    expect(desk.get_by_role("status").filter(has_text="Undid 2 changes.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="Undid changes in 2 memories.")).to_be_visible()
     assert live(store) == {"/1.md", "/2.md", "/3.md", "/dir/4.md"}
 
 

@@ -107,7 +107,7 @@ def test_an_undo_says_that_the_first_entries_of_a_session_are_gone(caller: Calle
     assert ran(store).entries
     caller.create("/b.md", "later\n")
     html = shown(client, "undo_session", store.pk, Session.objects.get(name="writer").pk)
-    assert "Retention has removed audit entries of that time" in html and "Undo 1 change" in html
+    assert "Retention has removed audit entries of that time" in html and "Undo changes in 1 memory" in html
 
 
 def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client: Client, alice: User) -> None:

@@ -6,6 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import Comment, Memory, MemoryStore, Review, User
 from tests.support.browser import axe, press, sign_in_as
+from tests.support.write_guard import arranging
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser
@@ -148,3 +149,31 @@ def test_a_tick_beside_the_note_tells_the_agent_with_the_decision(
     line = inbox.locator(".review-decided")
     expect(line).to_contain_text("Support bot reads the note when it next views the memory.")
     assert Comment.objects.get().waits
+
+
+def test_the_words_of_the_note_follow_the_tick_that_tells_the_agent(
+    page: Page, live_server: LiveServer, made: list[Memory], alice: User
+) -> None:
+    inbox = opened(page, live_server, alice)
+    first = inbox.locator("[data-review-item]").first
+    note, tick = first.get_by_label("Note"), first.locator(".tell-agent input")
+    expect(note).to_have_attribute("placeholder", "Note (optional)")
+    tick.check()
+    expect(note).to_have_attribute("placeholder", "Note for colleagues and the agent")
+    tick.uncheck()
+    expect(note).to_have_attribute("placeholder", "Note for colleagues (optional)")
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_the_keys_of_the_inbox_are_named_on_it_but_not_on_a_touch_screen(
+    browser: Browser, live_server: LiveServer, made: list[Memory], alice: User, touch: bool
+) -> None:
+    context = browser.new_context(has_touch=touch, is_mobile=touch)
+    inbox = opened(context.new_page(), live_server, alice)
+    keys = inbox.get_by_text("next, previous")
+    expect(keys).to_be_visible(visible=not touch)
+    with arranging():
+        User.objects.filter(pk=alice.pk).update(single_keys=False)
+    inbox.reload()
+    expect(keys).to_be_hidden()
+    context.close()

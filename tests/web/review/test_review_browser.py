@@ -159,7 +159,7 @@ def test_enter_opens_the_version_and_undo_brings_an_item_back(inbox: Page, made:
 
 @pytest.mark.long
 def test_single_keys_do_nothing_where_they_are_off_or_in_a_field(inbox: Page, made: list[Memory]) -> None:
-    inbox.get_by_placeholder("Note for colleagues (optional)").first.focus()
+    inbox.get_by_placeholder("Note (optional)").first.focus()
     inbox.keyboard.type("arefx")
     expect(inbox.locator(".review-decided")).to_have_count(0)
     inbox.evaluate("document.body.dataset.singleKeys = 'off'")
@@ -239,7 +239,7 @@ def test_two_people_at_one_inbox_lose_no_decision(
     beside.get_by_role("button", name="Approve anyway").press("Enter")
     settled(beside, "Approved version 1 of /notes/a.md.")
 
-    inbox.get_by_placeholder("Note for colleagues (optional)").first.fill("Not like this")
+    inbox.get_by_placeholder("Note (optional)").first.fill("Not like this")
     inbox.locator(".review-form").first.get_by_role("button", name="Revert").press("Enter")
     refusal = inbox.get_by_role("alert").filter(has_text="Bob approved this version")
     expect(refusal).to_be_visible()

@@ -184,7 +184,7 @@ def undoes_the_session(desk: Page, service: MemoryStore) -> AuditEntry:
     press(desk, "Enter")
     entry = before + 1
     see(desk, f"Entry {entry}")
-    banner = desk.locator(".banner", has_text="Undid 2 changes.")
+    banner = desk.locator(".banner", has_text="Undid changes in 2 memories.")
     expect(banner).to_be_visible()
     skip_to_content(desk)
     press_until(desk, "Tab", banner.get_by_role("link", name="Audit entry"))
@@ -254,8 +254,8 @@ def test_without_script_tab_and_enter_are_enough(plain: Page, service: MemorySto
     arrive(plain, re.compile("^Undo .*ticket-4498"))
     expect(plain.locator(".undo-change")).to_have_count(2)
     skip_to_content(plain)
-    follow(plain, plain.get_by_role("button", name="Undo 2 changes"), 30)
-    expect(plain.get_by_role("status")).to_contain_text("Undid 2 changes.")
+    follow(plain, plain.get_by_role("button", name="Undo changes in 2 memories"), 30)
+    expect(plain.get_by_role("status")).to_contain_text("Undid changes in 2 memories.")
     arrive(plain, f"Entry {newest_of(service, 'undo').seq}")
     assert POISON not in text_of(memory)
     assert waiting("ticket-4498") == []

@@ -79,3 +79,31 @@ def test_what_is_approved_anyway_still_tells_the_agent(caller: Caller, alice: Us
     client, agent = signed_in(alice), Agent.objects.get().pk
     refused = decide(client, versions(memory)[0], "approve", htmx=True, note="Good", tell=agent).content.decode()
     assert f'name="tell" value="{agent}"><input type="hidden" name="next"' in refused
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("htmx", [False, True])
+def test_nothing_filled_in_is_lost_where_a_revert_asks_what_to_keep(caller: Caller, alice: User, htmx: bool) -> None:
+    memory = caller.create("/a.md", "one\n")
+    caller.replace("/a.md", "one", "two")
+    caller.replace("/a.md", "two", "three")
+    client, wrong, agent = signed_in(alice), versions(memory)[1], Agent.objects.get().pk
+    given = {"note": "One is right", "tell": agent, "next": "/review?order=oldest"}
+    answer = decide(client, wrong, "revert", htmx=htmx, **given)
+    page = client.get(answer.headers["HX-Redirect"] if htmx else answer.url)
+    html = page.content.decode()
+    assert 'value="One is right"' in html and f'name="tell" value="{agent}" checked' in html
+    assert 'name="next" value="/review?order=oldest"' in html
+    sent = given | {"digest": page.context["plan"].digest, f"choice-{memory.pk}": "before"}
+    for note, why in (("", "Write in the note"), ("x" * 501, "one line of at most 500 characters")):
+        refused = client.post(page.request["PATH_INFO"], sent | {"note": note}).content.decode()
+        assert why in refused and f'name="tell" value="{agent}" checked' in refused and state(wrong) == "unreviewed"
+    done = client.post(page.request["PATH_INFO"], sent, follow=True).content.decode()
+    assert "reads the note when it next views the memory." in done
+    assert "One is right" in caller.call("view", path="/memories/a.md").content
+
+
+def test_the_note_of_a_decision_says_for_whom_it_is(caller: Caller, alice: User) -> None:
+    caller.create("/a.md", "one\n")
+    html = inbox(signed_in(alice)).content.decode()
+    assert 'placeholder="Note (optional)" ' in html and 'data-for-agent="Note for colleagues and the agent"' in html

@@ -169,11 +169,11 @@ def test_a_tick_shows_what_it_adds_and_one_press_undoes_it_all(
 ) -> None:
     before, too = texts(store), [seq_of("/refund.md"), seq_of("/plan.md", 2)]
     page = curator.get(url_of(store, bad), {"too": too})
-    assert b"Undo 3 changes" in page.content and texts(store) == before
+    assert b"Undo changes in 3 memories" in page.content and texts(store) == before
     chosen = curator.get(url_of(store, bad), {f"then-{too[0]}": "too", f"then-{too[1]}": "too", "shown": ""})
-    assert b"Undo 3 changes" in chosen.content
+    assert b"Undo changes in 3 memories" in chosen.content
     left = curator.get(url_of(store, bad), {f"then-{too[0]}": "flag", f"then-{too[1]}": "leave", "shown": ""})
-    assert b"Undo 1 change and flag 1 memory" in left.content
+    assert b"Undo changes in 1 memory and flag 1 memory" in left.content
     assert re.search(rf'id="leave-{too[1]}"[^>]* checked', left.content.decode())
     seq = newest(store).seq
     response = send(curator, url_of(store, bad), too=too)
@@ -204,7 +204,7 @@ def test_what_is_only_ticked_for_review_is_flagged_by_the_same_entry(
     bad: Session, store: MemoryStore, curator: Client
 ) -> None:
     refund = seq_of("/refund.md")
-    assert b"Undo 1 change and flag 1 memory" in curator.get(url_of(store, bad), {"flag": [refund]}).content
+    assert b"Undo changes in 1 memory and flag 1 memory" in curator.get(url_of(store, bad), {"flag": [refund]}).content
     seq = newest(store).seq
     send(curator, url_of(store, bad), flag=[refund])
     assert newest(store).seq == seq + 1
@@ -238,7 +238,7 @@ def test_ticks_that_the_preview_did_not_show_are_shown_first(bad: Session, store
     url, seq = url_of(store, bad), newest(store).seq
     fields = form_with(curator.get(url).content.decode(), "digest")
     page = curator.post(url, fields | {"too": [seq_of("/refund.md")]})
-    assert b"Nothing was done yet" in page.content and b"Undo 2 changes" in page.content
+    assert b"Nothing was done yet" in page.content and b"Undo changes in 2 memories" in page.content
     assert newest(store).seq == seq
     curator.post(url, form_with(page.content.decode(), "digest") | {"too": [seq_of("/refund.md")]})
     assert "/refund.md" not in texts(store)
@@ -353,7 +353,7 @@ def test_the_button_counts_the_memories_that_it_flags(
         caller.create(f"/many/{name}.md", "of the order\n")
     assert not caller.call("rename", old_path="/memories/many", new_path="/memories/all").is_error
     ticked = {"flag": [str(newest(store).seq)]}
-    assert "Undo 1 change and flag 3 memories" in curator.get(url_of(store, bad), ticked).content.decode()
+    assert "Undo changes in 1 memory and flag 3 memories" in curator.get(url_of(store, bad), ticked).content.decode()
     send(curator, url_of(store, bad), **ticked)
     assert len(json.loads(newest(store).input or "")["flagged"]) == 3
 

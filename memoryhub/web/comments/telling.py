@@ -1,0 +1,32 @@
+"""The note of an act on a version, which a person lets the agent that wrote the version read, too."""
+
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.comments import addressee, comments
+from memoryhub.actions.core.audit import Act
+from memoryhub.models import MemoryVersion
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.comments.refusals import REFUSALS, why
+
+
+def problem(note: str, tell: str) -> str:
+    """Return why a note cannot be told to the agent `tell`, as a sentence; "" if it can, or if none is to be told."""
+    if not tell or (note and comments.can_be_note(note)):
+        return ""
+    return why(comments.NotANote()) if note else _("Write in the note what you tell the agent.")
+
+
+def tell_note(version: MemoryVersion, note: str, tell: str, act: Act) -> str:
+    """Tell an agent a note, and return a sentence on when it will read it, or why it will not."""
+    try:
+        comments.write(version.store_id, version.memory_id, version.pk, None, note, act, tell=tell)
+    except REFUSALS as error:
+        return why(error)
+    memory = type(version.memory).objects.get(pk=version.memory_id)
+    agent = addressee.agent_of(memory, version.number, None)
+    name = {"name": isolated(agent.name if agent else "")}
+    if memory.is_live:
+        return _("%(name)s reads the note when it next views the memory.") % name
+    return _(
+        "The memory is in the trash: %(name)s reads the note only if it views the memory after it is restored."
+    ) % (name)
