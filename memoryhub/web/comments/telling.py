@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.comments import addressee, comments
 from memoryhub.actions.core.audit import Act
-from memoryhub.models import MemoryVersion
+from memoryhub.models import Memory, MemoryVersion
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.comments.refusals import REFUSALS, why
 
@@ -22,7 +22,7 @@ def tell_note(version: MemoryVersion, note: str, tell: str, act: Act) -> str:
         comments.write(version.store_id, version.memory_id, version.pk, None, note, act, tell=tell)
     except REFUSALS as error:
         return why(error)
-    memory = type(version.memory).objects.get(pk=version.memory_id)
+    memory = Memory.objects.get(store_id=version.store_id, pk=version.memory_id)
     agent = addressee.agent_of(memory, version.number, None)
     name = {"name": isolated(agent.name if agent else "")}
     if memory.is_live:
