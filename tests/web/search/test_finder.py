@@ -3,12 +3,15 @@
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.erasure import whole
 from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import removal
 from memoryhub.database.watch import TookTooMuch
 from memoryhub.models import HUB, AuditChain, Memory, MemoryStore, User
 from memoryhub.pure.protocol.errors import ToolError
@@ -67,7 +70,7 @@ def _do_something(store: MemoryStore, chance: random.Random, names: list[str]) -
     gone = list(Memory.objects.in_trash().filter(store=store).values_list("id", flat=True))
     one = chance.choice(live) if live else None
     what = chance.choice(
-        ["create", "create", "edit", "rename", "rename directory", "delete", "delete directory", "restore"]
+        ["create", "create", "edit", "rename", "rename directory", "delete", "delete directory", "restore", "remove"]
     )
     try:
         if what == "create":
@@ -75,6 +78,8 @@ def _do_something(store: MemoryStore, chance: random.Random, names: list[str]) -
         elif what == "restore" and gone:
             versions = store.versions.filter(memory_id=chance.choice(gone), text__isnull=False)
             curation.restore(store.id, versions.order_by("-number")[0].id, act())
+        elif one and what == "remove":
+            whole.remove_memories(store.id, [one[0]], act())
         elif one and what == "edit":
             curation.edit(store.id, one[0], f"text {chance.random()}", one[2], act())
         elif one and what.startswith("rename"):
@@ -84,6 +89,24 @@ def _do_something(store: MemoryStore, chance: random.Random, names: list[str]) -
             curation.delete(store.id, one[1] if what == "delete" else "/" + one[1].split("/")[1], act())
     except ToolError:
         pass
+
+
+def test_a_memory_that_was_removed_permanently_is_found_no_more(store: MemoryStore) -> None:
+    """Its versions are gone, also the one that says it was deleted: only what took their place names it."""
+    kept, gone = (write(store, f"/notes/{name}.md", "text") for name in ("kept", "gone"))
+    assert find(store, "notes") == ["/notes/gone.md", "/notes/kept.md"]
+    whole.remove_memories(store.id, [gone.pk], act())
+    assert find(store, "notes") == [kept.path]
+
+
+def test_a_removal_whose_entries_were_removed_is_noticed_too(store: MemoryStore) -> None:
+    gone = write(store, "/notes/gone.md", "text")
+    assert find(store, "notes") == [gone.path]
+    whole.remove_memories(store.id, [gone.pk], act())
+    write(store, "/notes/new.md", "text")
+    late = act()._replace(at=act().at + timedelta(days=400))
+    assert removal.remove_entries(store.id, AuditChain.objects.get(pk=store.id).last_seq, late)
+    assert find(store, "notes") == ["/notes/new.md"]
 
 
 def test_many_changes_at_once_are_read_anew(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """The paths of stores, cached in each process for the path finder and updated with the changes since the last use.
 
-Whatever creates, moves or deletes a memory makes a version with the seq of its entry. So the cache is valid as of a
-seq, and a keystroke only needs a query for the versions after it.
+Whatever creates, moves or deletes a memory makes a version with the seq of its entry; where versions are removed for
+good, rows with the seq of that entry take their place. So the cache is valid as of a seq, and a keystroke only needs
+queries for what came after it.
 """
 
 import threading
@@ -9,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memoryhub.models import HUB, AuditChain, Member, Memory, MemoryVersion, User
+from memoryhub.models import HUB, AuditChain, Member, Memory, MemoryVersion, Redaction, User
 from memoryhub.pure.text.path_index import Entry, Found, PathIndex, words_of
 
 MOST_PATHS = 500_000
@@ -158,10 +159,14 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """Return the memories that have versions after a seq; None if there are too many versions."""
+    """Return the memories that have, or had, versions after a seq; None if there are too many versions, or if the
+    audit begins later: what is removed with its entries leaves nothing."""
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
+    removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
     found = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])
-    return None if len(found) > MOST_CHANGES else set(found)
+    found += list(removed.values_list("memory", flat=True)[: MOST_CHANGES + 1])
+    begins_later = AuditChain.objects.filter(pk=store_id, start_seq__gt=seq).exists()
+    return None if begins_later or len(found) > MOST_CHANGES else set(found)
 
 
 def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
