@@ -57,6 +57,8 @@ def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, 
             ["refund"],
             {"agent": "Support bot", "when": "last-week", "path": "/customers", "is": "pinned"},
         ),
+        ('by "Support bot", in /notes, refund', ["refund"], {"agent": "Support bot", "path": "/notes"}),
+        ('"a phrase", pinned', ['"a phrase"'], {"is": "pinned"}),
         ("refund, yesterday, 3", ["refund,", "3"], {"when": "yesterday"}),
         (
             "since 2026-01-31, not by bot, older than a week,",
@@ -128,3 +130,8 @@ def test_each_word_is_understood_by_a_few_words_after_it() -> None:
     understood(list(words_in("by a b c d e f " * 3_000)), KEYS, name)
     assert max(looked_at) == 4
     assert read("not written by Ada Byron King Lovelace x")[1] == read("not written by Ada")[1]
+
+
+def test_a_comma_after_a_value_in_quotes_is_no_word() -> None:
+    words = [(word.key, word.text) for word in words_in('agent:"Support bot", path:/notes, "a,b",c')]
+    assert words == [("agent", "Support bot"), ("path", "/notes"), (None, "a,b"), (None, ",c")]

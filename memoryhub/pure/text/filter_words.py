@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from memoryhub.pure.text.periods import is_date
 
-_WORD = re.compile(r'(?:(-?)(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+_WORD = re.compile(r'(?:(-?)(\w+):)?(?:"((?:[^"\\]|\\.)*)"(?:,(?!\S))?|(\S+))')
 _TIME = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d", re.ASCII)
 _MOMENT = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}T{_TIME.pattern}", re.ASCII)
 _COUNT = re.compile(r"[1-9]\d{0,5}", re.ASCII)
@@ -84,13 +84,15 @@ Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
 
 
 def words_in(typed: str) -> Iterator[Word]:
-    """Yield the words of a filter, in order. A comma that follows `key:value` is not of its value."""
+    """Yield the words of a filter, in order. A comma that follows `key:value`, or a word in quotes, is not of it."""
     for match in _WORD.finditer(typed):
         negation, key, quoted, plain = match.groups()
+        written = match[0]
         if key and plain and len(plain) > 1:
             plain = plain.removesuffix(",")
-        text = re.sub(r'\\(["\\])', r"\1", quoted) if quoted is not None else plain
-        yield Word(match[0], text, f"{negation}{key}" if key else None, quoted is not None)
+        if quoted is not None:
+            plain, written = re.sub(r'\\(["\\])', r"\1", quoted), written.removesuffix(",")
+        yield Word(written, plain, f"{negation}{key}" if key else None, quoted is not None)
 
 
 def quoted(text: str) -> str:
