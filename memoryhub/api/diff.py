@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub.actions.core.rules.sight import sees, sight_in
+from memoryhub.actions.core.rules.sight import sight_in
 from memoryhub.actions.memories import reading
 from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.api.frame import Json, call_of, needs
@@ -62,9 +62,8 @@ def _before(version: MemoryVersion, asked: Asked) -> MemoryVersion | None:
     Raises Problem (400) if the previous version is redacted.
     """
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
-    earlier = earlier.filter(number__lt=version.number).newest()
     sight = sight_in(version.store_id, asked.caller.actor, asked.at)
-    found = earlier.first() if sight is None else next((one for one in earlier if sees(sight, one.path)), None)
+    (found,) = reading.newest_seen(earlier.filter(number__lt=version.number), sight, 1) or (None,)
     if found is not None and found.redacted_at is not None:
         raise Problem.invalid(f"The memory version {found.pk} before it is redacted: name another in `against`.")
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from memoryhub.actions.core import audit, tree
@@ -12,8 +13,12 @@ from memoryhub.actions.memories import api, input_masking
 from memoryhub.actions.memories.api import requests as asked_actions
 from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.pure import ids
 from memoryhub.pure.protocol.commands import View
+
+AT_ONCE = 200
+"""How many paths of versions are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,22 @@ def history(
 
 
 def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | None) -> History:
-    versions = MemoryVersion.objects.of_memory(memory).newest()
+    versions = MemoryVersion.objects.of_memory(memory)
     if before is not None:
         versions = versions.filter(number__lt=before)
-    rows = list(versions[: limit + 1]) if sight is None else [one for one in versions if sees(sight, one.path)]
+    rows = newest_seen(versions, sight, limit + 1)
     shown = rows[:limit]
     return History(memory, shown, entries_of(shown), shown[-1].number if len(rows) > limit else None)
+
+
+def newest_seen(versions: MemoryVersionQuerySet, sight: Sight | None, most: int) -> list[MemoryVersion]:
+    """Return the newest of a memory's versions at paths that an actor sees, at most `most`. Of those at other paths,
+    only these are read: a memory can have thousands, and other calls wait for it."""
+    newest = versions.newest()
+    if sight is None:
+        return list(newest[:most])
+    places = newest.values_list("pk", "path").iterator(AT_ONCE)
+    return list(newest.filter(pk__in=list(islice((pk for pk, path in places if sees(sight, path)), most))))
 
 
 def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:

@@ -153,3 +153,30 @@ def test_every_door_answers_as_if_there_were_nothing_hidden(
             left = {path: text for path, text in texts(full.store).items() if not is_hidden_here(path)}
             assert left == texts(twin.store), (seed, step)
         assert_audit_is_right(full.store)
+
+
+@pytest.mark.django_db
+def test_where_memories_are_hidden_a_long_history_is_read_as_far_as_it_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A memory can have ten thousand versions, and calls of others wait while a page of them is read."""
+    hub = new_hub()
+    set_rules(hub.store, PathRule(Effect.HIDE, "/secret/"))
+    hub.call(command="create", path="/memories/a.md", file_text="0\n")
+    for number in range(9):
+        hub.call(command="str_replace", path="/memories/a.md", old_str=f"{number}\n", new_str=f"{number + 1}\n")
+    newest, read, from_db = Memory.objects.get(store=hub.store).head_id, list[str](), MemoryVersion.from_db.__func__
+
+    def noted(model: type[MemoryVersion], *arguments: Any) -> MemoryVersion:
+        row: MemoryVersion = from_db(model, *arguments)
+        read.append(row.pk)
+        return row
+
+    monkeypatch.setattr(MemoryVersion, "from_db", classmethod(noted))
+    arguments = {"path": "/memories/a.md", "limit": 2}
+    page = send(hub, message("tools/call", {"name": "history", "arguments": arguments})).value["result"]
+    assert [one["number"] for one in page["structuredContent"]["data"]] == [10, 9]
+    assert len(set(read)) == 3, "the next one, too: so there is a next page"
+    read.clear()
+    assert Api(hub).good("GET", f"/memory_versions/{newest}/diff")["added_lines"] == 1
+    assert len(set(read)) == 2
