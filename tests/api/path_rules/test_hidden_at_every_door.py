@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.sql import Row, lists
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.search import search
 from memoryhub.models import Access, Door, Memory, MemoryStore, MemoryVersion
@@ -180,3 +181,23 @@ def test_where_memories_are_hidden_a_long_history_is_read_as_far_as_it_is_shown(
     read.clear()
     assert Api(hub).good("GET", f"/memory_versions/{newest}/diff")["added_lines"] == 1
     assert len(set(read)) == 2
+
+
+@pytest.mark.django_db
+def test_where_versions_are_hidden_only_the_texts_of_a_page_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many hidden versions may be newer than those of the page: their texts would be read while the store is locked."""
+    hub = new_hub()
+    hub.call(command="create", path="/memories/a.md", file_text="seen\n")
+    for number in range(5):
+        hub.call(command="create", path=f"/memories/secret/{number}.md", file_text="hidden\n")
+    set_rules(hub.store, PathRule(Effect.HIDE, "/secret/"))
+    whole, select = list[bool](), lists.select_versions
+
+    def noted(*arguments: Any, full: bool) -> list[Row]:
+        whole.append(full)
+        return select(*arguments, full=full)
+
+    monkeypatch.setattr(lists, "select_versions", noted)
+    asked = {"view": "full", "limit": 2}
+    assert [one["content"] for one in Api(hub).all("memory_versions", **asked)] == ["seen\n"]
+    assert whole.count(True) == 1, "the one of the page"

@@ -13,6 +13,7 @@ from memoryhub.actions.core import sql
 from memoryhub.actions.core.rules.sight import Sight, sees, sight_in
 from memoryhub.actions.core.sql import lists
 from memoryhub.actions.core.sql.lists import BY_NUMBER, BY_SEQ, Condition
+from memoryhub.actions.core.transactions import let_others
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories.api import note_call
 from memoryhub.actions.memories.api.listing import Read, reading
@@ -124,11 +125,26 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """Return a page of versions. Each text on it is recorded as a read, with an entry."""
-    if wanted.full:
+    """Return a page of versions. Each text on it is recorded as a read, with an entry.
+
+    Where versions are hidden from the agent, many may be read to find those of the page: so the store is not locked
+    for that, and only the texts of the page are read.
+    """
+    sight = sight_in(store_id, asked.caller.actor, asked.at)
+    if not wanted.full:
+        note_call(store_id, asked)
+        return _page_for(sight, store_id, wanted)
+    if sight is None:
         return reading(store_id, asked, lambda store: _with_reads(_page_for(store.sight, store_id, wanted)))
-    note_call(store_id, asked)
-    return _page_for(sight_in(store_id, asked.caller.actor, asked.at), store_id, wanted)
+    let_others()
+    page = _page_for(sight, store_id, replace(wanted, full=False))
+    return reading(store_id, asked, lambda store: _with_reads(page._replace(versions=_whole(store, page.versions))))
+
+
+def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
+    """Return versions with their texts, without those that were removed or hidden since they were found."""
+    rows = [lists.version(store.store, version.id, full=True) for version in versions]
+    return seen(store.store, store.sight, [VersionTold(*row) for row in rows if row is not None])
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:

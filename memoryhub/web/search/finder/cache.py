@@ -163,10 +163,10 @@ def _changed_since(store_id: str, seq: int) -> set[str] | None:
     audit begins later: what is removed with its entries leaves nothing."""
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
-    found = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])
+    found: list[str | None] = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])
     found += list(removed.values_list("memory", flat=True)[: MOST_CHANGES + 1])
     begins_later = AuditChain.objects.filter(pk=store_id, start_seq__gt=seq).exists()
-    return None if begins_later or len(found) > MOST_CHANGES else set(found)
+    return None if begins_later or len(found) > MOST_CHANGES else set(filter(None, found))
 
 
 def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
