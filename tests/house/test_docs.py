@@ -115,6 +115,13 @@ def test_each_test_that_a_document_links_is_in_the_file_of_its_link() -> None:
     assert not missing
 
 
+def test_the_architecture_says_what_each_stylesheet_of_several_rooms_styles() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = text.split("**Where is the style of a class?**")[1].split("\n\n")[1]
+    listed = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()))
+    assert sorted(listed) == sorted(sheet.stem for sheet in (ROOT / "static/css/common").glob("*.css"))
+
+
 def test_every_make_target_that_is_named_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", TEXT, flags=re.MULTILINE))

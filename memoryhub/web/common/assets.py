@@ -22,15 +22,17 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ign
 STYLES, SCRIPTS = "css/hub.css", "js/hub.js"
 JOINED = {
     STYLES: (
-        "css/common/tokens.css", "css/common/base.css", "css/common/layout.css", "css/common/shapes.css",
-        "css/common/controls.css", "css/common/menus.css", "css/common/dialogs.css", "css/common/lists.css",
-        "css/common/timeline.css", "css/common/marks.css", "css/common/filters.css", "css/common/strip.css",
-        "css/memories/memory.css", "css/comments/comments.css",
+        "css/common/tokens.css", "css/common/base.css", "css/common/layout.css", "css/common/page_layouts.css",
+        "css/common/controls.css", "css/common/tabs.css", "css/common/menus.css", "css/common/cards.css",
+        "css/common/dialogs.css", "css/common/banners.css", "css/common/snippets.css", "css/common/progress.css",
+        "css/common/lists.css", "css/common/timeline.css", "css/common/badges.css", "css/common/avatars.css",
+        "css/common/filters.css", "css/common/strip.css", "css/memories/tree.css", "css/common/lines.css",
+        "css/common/editor.css", "css/comments/comments.css",
         "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
         "css/sessions/sessions.css", "css/tried/tried.css", "css/claude_runs/claude_runs.css",
         "css/history/moments.css", "css/history/changes.css", "css/undo/undo.css", "css/search/search.css",
         "css/common/selection.css", "css/common/letter.css",
-        "css/common/saved_views.css", "css/memories/editing.css", "css/memories/life_line.css", "css/audit/tail.css",
+        "css/search/saved_views.css", "css/memories/editing.css", "css/memories/life_line.css", "css/audit/tail.css",
         "css/common/charts.css", "css/common/tiles.css", "css/dashboards/dashboards.css", "css/dashboards/tree_map.css",
         "css/stores/limits.css", "css/erasure/erasure.css", "css/findings/scans.css", "css/findings/findings.css",
         "css/retention/retention.css", "css/path_rules/path_rules.css", "css/proposals/proposals.css",

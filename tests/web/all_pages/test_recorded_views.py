@@ -193,14 +193,15 @@ def test_what_replaces_an_item_of_the_inbox_is_recorded_also_without_its_page(me
     version = str(memory.head_id)
     forms = [
         ("claim", f"{where}/claim", {"refresh": "1"}), ("assign", f"{where}/assign", {"who": "me"}),
-        ("decide", where, {"decision": "flag", "note": "Is it true?"}), ("decide", where, {"decision": "unflag"}),
+        ("decide", f"{where}/decide", {"decision": "flag", "note": "Is it true?"}),
+        ("decide", f"{where}/decide", {"decision": "unflag"}),
     ]  # fmt: skip
     for number, (name, address, form) in enumerate(forms):
         assert "Quellenberg" in text(client.post(address, form | {"version": version}, headers=htmx)), form
         entries = recorded(memory.store_id)
         assert told(entries[-1])["page"] == name and version in told(entries[-1])["versions"]
         assert len(entries) == min(number, 2) + 1
-    done = client.post(where, {"version": version, "decision": "approve", "earlier": "1"}, headers=htmx)
+    done = client.post(f"{where}/decide", {"version": version, "decision": "approve", "earlier": "1"}, headers=htmx)
     assert "Quellenberg" not in text(done) and len(recorded(memory.store_id)) == 3
     seq = AuditEntry.objects.of_chain(memory.store_id).of_command("approve").get().seq
     assert "Quellenberg" in text(client.post(f"{where}/{seq}/undo", {"version": version}, headers=htmx))

@@ -316,7 +316,7 @@ def test_a_decision_has_its_undo_where_the_answer_to_a_claim_came_before_it(
     claims: list[Route] = []
     decisions: list[tuple[Route, APIResponse]] = []
     inbox.route("**/review/claim", lambda route: claims.append(route) if not claims else route.continue_())
-    inbox.route("**/stores/*/review", lambda route: decisions.append((route, route.fetch())))
+    inbox.route("**/stores/*/review/decide", lambda route: decisions.append((route, route.fetch())))
     first = inbox.locator("[data-review-item]", has_text="version 1").first
     first.get_by_role("button", name="Approve").click()  # the click gives the focus, and the focus claims
     wait_until(lambda: bool(decisions) or inbox.wait_for_timeout(20) or False)
