@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub.actions.core import transactions
-from memoryhub.actions.webhooks import deliveries, send
+from memoryhub.actions.webhooks import gather, send
 from memoryhub.background.runner import Report
 from memoryhub.pure.outgoing import Answer, Sender
 
@@ -104,7 +104,7 @@ class Dispatcher:
         read."""
         at = self.clock()
         self.steps += 1
-        done = deliveries.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
+        done = gather.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
         self.late = 0 if done else self.late + 1
         for webhook, failing in send.due(at):
             if self._take(webhook, failing):

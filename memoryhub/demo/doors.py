@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.transfer.importing import sources
-from memoryhub.actions.webhooks import deliveries, manage, send
+from memoryhub.actions.webhooks import gather, manage, send
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.demo import texts
 from memoryhub.models import Door, Import, MemoryStore, User, Webhook
@@ -83,7 +83,7 @@ def subscribe(store: MemoryStore, webhook: WebhookSettings, mina: User, at: date
 def tell(service: MemoryStore, mina: User, at: datetime) -> None:
     """Record deliveries of the new events to the webhook: one attempt that fails, then successful ones."""
     webhook = Webhook.objects.get(store=service)
-    while not deliveries.gather(at):
+    while not gather.gather(at):
         pass
     _send(webhook, DOWN, at, most=1)
     _send(webhook, Rehearsed(), at + timedelta(minutes=10), most=100)
@@ -91,7 +91,7 @@ def tell(service: MemoryStore, mina: User, at: datetime) -> None:
 
 def lose(workshop: MemoryStore, at: datetime) -> None:
     """Let the receiver of the reports say that it no longer exists, so that the hub pauses the webhook."""
-    while not deliveries.gather(at):
+    while not gather.gather(at):
         pass
     _send(Webhook.objects.get(store=workshop), GONE, at, most=1)
 

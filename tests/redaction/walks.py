@@ -24,7 +24,7 @@ from memoryhub.actions.search import saved_views
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
-from memoryhub.actions.webhooks import manage
+from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import (
     HUB,
@@ -63,7 +63,7 @@ REFUSED = (
     ObjectDoesNotExist, ToolError, ValidationError, tree.NoSuchStore, holds.Released, findings.NeedsReason,
     runs.NothingDue,
     runs.AlreadyOpen, runs.NotOpen, scans.ScanRuns, scans.Nothing, erasure.FoundChanged, erasure.Held,
-    manage.IsPaused, manage.TooManyWebhooks, manage.NoSuchWebhook, people.EmailTaken, people.InvitationSpent,
+    deliveries.IsPaused, manage.TooManyWebhooks, manage.NoSuchWebhook, people.EmailTaken, people.InvitationSpent,
     people.LastAdministrator, keys_and_roles.NameTaken, outgoing.Refused, saved_views.NameTaken, IndexError,
     curation.Conflict, decisions.Decided, decisions.Changed, revert.NeedsChoice,
     selection.NotDone, importing.NotOpen, Refused,
@@ -343,7 +343,7 @@ def _webhook(walk: Walk) -> None:
 def _change_webhook(walk: Walk) -> None:
     hook = walk.any(Webhook.objects.all()).pk
     do: Callable[..., object] = walk.random.choice(
-        (manage.pause, manage.resume, manage.rotate, manage.delete_webhook, manage.send_test)
+        (manage.pause, manage.resume, manage.rotate, manage.delete_webhook, deliveries.send_test)
     )
     do(hook, walk.act())
 

@@ -18,7 +18,7 @@ from memoryhub.actions.transfer import exporting, importing
 from memoryhub.actions.transfer.exporting import entries
 from memoryhub.actions.transfer.importing import Brought, forgetting
 from memoryhub.actions.verification import rotation
-from memoryhub.actions.webhooks import deliveries, manage
+from memoryhub.actions.webhooks import deliveries, gather, manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import (
     Agent,
@@ -251,10 +251,10 @@ def _edit_webhook(walk: Walk) -> None:
 
 
 def _replay(walk: Walk) -> None:
-    manage.send_test(walk.any(Webhook.objects.filter(deleted_at=None)).pk, walk.act())
+    deliveries.send_test(walk.any(Webhook.objects.filter(deleted_at=None)).pk, walk.act())
     delivery = walk.any(Delivery.objects.filter(webhook__deleted_at=None))
-    manage.replay(delivery.webhook_id, delivery.pk, walk.act())
-    manage.replay_failed(delivery.webhook_id, walk.at - timedelta(days=1), walk.act())
+    deliveries.replay(delivery.webhook_id, delivery.pk, walk.act())
+    deliveries.replay_failed(delivery.webhook_id, walk.at - timedelta(days=1), walk.act())
 
 
 def _undo_run(walk: Walk) -> None:
@@ -272,7 +272,7 @@ def _background(walk: Walk) -> None:
     """What the hub does by itself; none of it may look like tampering."""
     choice = walk.random.randrange(5)
     if choice == 0:
-        deliveries.gather(walk.at)
+        gather.gather(walk.at)
     elif choice == 1:
         figures.catch_up()
         figures.make_lists(walk.at)

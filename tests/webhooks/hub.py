@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.webhooks import deliveries, manage, send
+from memoryhub.actions.webhooks import gather, manage, send
 from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import Delivery, Door, MemoryStore, Webhook
 from memoryhub.pure.outgoing import Limits, Sender
@@ -39,7 +39,7 @@ class World:
         self.now += timedelta(**span)
 
     def gather(self) -> None:
-        while not deliveries.gather(self.now):
+        while not gather.gather(self.now):
             pass
 
     def deliver(self, most: int = 1_000) -> int:

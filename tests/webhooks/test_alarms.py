@@ -8,7 +8,7 @@ import pytest
 
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.mail import alarms
-from memoryhub.actions.webhooks import deliveries, manage
+from memoryhub.actions.webhooks import gather, manage
 from memoryhub.models import Alarm, Delivery, Door, MemoryStore, User, Webhook
 from memoryhub.pure.webhook_rules import chat
 from memoryhub.pure.webhook_rules.events import EVENTS
@@ -33,7 +33,7 @@ def made(store: MemoryStore | None, *events: str) -> Webhook:
 def pass_(minutes: int) -> None:
     at = AT + timedelta(minutes=minutes)
     alarms.look(at)
-    while not deliveries.gather(at):
+    while not gather.gather(at):
         pass
 
 

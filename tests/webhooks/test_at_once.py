@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memoryhub.actions.webhooks import deliveries, send
+from memoryhub.actions.webhooks import gather, send
 from memoryhub.models import Delivery, Webhook, WebhookCursor
 from tests.api.harness import Hub, new_hub
 from tests.webhooks.hub import World, states, webhook, write
@@ -50,14 +50,14 @@ def test_a_delivery_that_is_made_while_another_one_is_settled_is_due(
     write(hub, "/one.md")
     world.gather()
     write(hub, "/two.md")
-    beside, usual = Beside(world.gather), deliveries.next_of
+    beside, usual = Beside(world.gather), gather.next_of
 
     def next_of(webhook_id: str) -> Any:
         found = usual(webhook_id)
         beside.begin()
         return found
 
-    monkeypatch.setattr(deliveries, "next_of", next_of)
+    monkeypatch.setattr(gather, "next_of", next_of)
     assert send.work(hook.pk, world.sender, lambda: world.now, 1) == 1
     beside.end()
     assert states(hook) == ["delivered", "waiting"]
@@ -96,14 +96,14 @@ def test_two_that_read_a_new_chain_at_once_make_its_deliveries_once(
 ) -> None:
     hook = webhook(None, there.url, ["memory.created"], at=world.now)
     write(new_hub(), "/one.md")
-    beside, usual = Beside(lambda: deliveries.gather(world.now)), deliveries._deliver
+    beside, usual = Beside(lambda: gather.gather(world.now)), gather._deliver
 
     def deliver(*args: Any) -> None:
         beside.begin()
         usual(*args)
 
-    monkeypatch.setattr(deliveries, "_deliver", deliver)
-    deliveries.gather(world.now)
+    monkeypatch.setattr(gather, "_deliver", deliver)
+    gather.gather(world.now)
     beside.end()
     world.gather()
     assert len(states(hook)) == 1

@@ -16,7 +16,7 @@ from memoryhub.actions.history import apply_plan
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import delete, stores
-from memoryhub.actions.webhooks import deliveries as webhooks_reading, manage, send as webhooks_sending
+from memoryhub.actions.webhooks import deliveries, gather, manage, send as webhooks_sending
 from memoryhub.models import (
     Attempt,
     AuditEntry,
@@ -70,14 +70,14 @@ def test_both_secrets_sign_for_a_day_after_a_rotation(hub: Hub, there: Receiver,
     (old,) = manage.secrets_of(hook, world.now)
     hook = manage.rotate(hook.pk, act(world.now))
     new = manage.secrets_of(hook, world.now)[0]
-    manage.send_test(hook.pk, act(world.now))
+    deliveries.send_test(hook.pk, act(world.now))
     world.deliver()
     (one,) = there.arrived
     assert old != new and one.headers["webhook-signature"].count("v1,") == 2
     for secret in (old, new):
         standardwebhooks.Webhook(secret).verify(one.body, one.headers)
     world.later(hours=24)
-    manage.send_test(hook.pk, act(world.now))
+    deliveries.send_test(hook.pk, act(world.now))
     world.deliver()
     assert there.arrived[1].headers["webhook-signature"].count("v1,") == 1
     assert manage.secrets_of(hook, world.now) == [new]
@@ -194,7 +194,7 @@ def test_a_process_that_is_killed_at_any_moment_loses_nothing(
                 world.deliver()
 
     hook = webhook(hub.store, there.url, ["memory.created"], at=world.now)
-    steps = [(webhooks_reading, "_deliver"), (webhooks_sending, "claim"), (webhooks_sending, "settle")]
+    steps = [(gather, "_deliver"), (webhooks_sending, "claim"), (webhooks_sending, "settle")]
     number = 0
     for place, name in (*steps, (webhooks_sending, "send")):
         for before in (True, False):
@@ -230,7 +230,7 @@ def test_one_delivery_or_all_that_failed_are_sent_again_with_the_same_id(
     world.now = timezone.now()
     world.deliver()
     first = Delivery.objects.filter(webhook=hook).order_by("id")[0]
-    assert manage.replay(hook.pk, first.pk, act(world.now))
+    assert deliveries.replay(hook.pk, first.pk, act(world.now))
     world.deliver()
     *before, again = there.arrived  # the first three came at once, in any order
     [same] = [one for one in before if one.headers["webhook-id"] == again.headers["webhook-id"]]
@@ -238,11 +238,11 @@ def test_one_delivery_or_all_that_failed_are_sent_again_with_the_same_id(
     assert list(Attempt.objects.filter(delivery=first).order_by("id").values_list("number", flat=True)) == [1, 2]
     with writing():
         Delivery.objects.filter(webhook=hook).update(state=DeliveryState.FAILED)
-    assert manage.replay_failed(hook.pk, world.now + timedelta(days=1), act(world.now)) == 0
-    assert manage.replay_failed(hook.pk, datetime(2020, 1, 1, tzinfo=UTC), act(world.now)) == 3
+    assert deliveries.replay_failed(hook.pk, world.now + timedelta(days=1), act(world.now)) == 0
+    assert deliveries.replay_failed(hook.pk, datetime(2020, 1, 1, tzinfo=UTC), act(world.now)) == 3
     world.deliver()
     assert states(hook) == ["delivered"] * 3 and sorted(entries_told(there)[4:]) == sorted(entries_told(there)[:3])
-    assert not manage.replay(hook.pk, "delivery_nowhere", act(world.now))
+    assert not deliveries.replay(hook.pk, "delivery_nowhere", act(world.now))
 
 
 def test_the_log_is_kept_for_thirty_days_and_goes_with_its_webhook(hub: Hub, there: Receiver, world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from memoryhub.actions.webhooks import manage
+from memoryhub.actions.webhooks import deliveries, manage
 from memoryhub.models import Attempt, AuditEntry, MemoryStore, User, Webhook
 from memoryhub.pure.webhook_rules import chat
 from memoryhub.pure.webhook_rules.events import EVENTS
@@ -37,7 +37,7 @@ def test_a_chat_gets_a_sentence_with_a_link_and_neither_a_text_nor_a_path(
 ) -> None:
     made = hook(hub.store, there.url, world.now)
     write(hub, "/notes/secret-name.md")
-    manage.send_test(made.pk, act(at=world.now))
+    deliveries.send_test(made.pk, act(at=world.now))
     assert world.deliver() >= 2
     bodies = [json.loads(one.body) for one in there.arrived]
     assert all(set(body) == {"text"} for body in bodies)

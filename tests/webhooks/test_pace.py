@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from memoryhub.actions.webhooks import deliveries, send
+from memoryhub.actions.webhooks import gather, send
 from memoryhub.background import webhooks
 from memoryhub.background.webhooks import Dispatcher
 from memoryhub.models import AuditChain, Delivery, WebhookCursor
@@ -15,7 +15,7 @@ from tests.webhooks.receivers import Receiver
 def steps(hurry: bool) -> int:
     """How many transactions it takes to read everything."""
     count = 1
-    while not deliveries.gather(timezone.now(), most=1, turn=count, hurry=hurry):
+    while not gather.gather(timezone.now(), most=1, turn=count, hurry=hurry):
         count += 1
     return count
 
@@ -38,7 +38,7 @@ def test_a_busy_store_holds_up_no_other(hub: Hub, there: Receiver, world: World)
     write(busy, *(f"/{number}.md" for number in range(60)))
     write(quiet, "/a.md")
     for turn in range(3):
-        deliveries.gather(timezone.now(), most=1, turn=turn)
+        gather.gather(timezone.now(), most=1, turn=turn)
         write(busy, *(f"/{turn}-{number}.md" for number in range(12)))
     read = WebhookCursor.objects.get(pk=quiet.store.pk).seq
     assert read == AuditChain.objects.get(pk=quiet.store.pk).last_seq

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from memoryhub.actions.core.hub import clock
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.webhooks import manage, send as webhooks_sending
-from memoryhub.actions.webhooks.manage import IsPaused
+from memoryhub.actions.webhooks import deliveries, manage, send as webhooks_sending
+from memoryhub.actions.webhooks.deliveries import IsPaused
 from memoryhub.background import webhooks
 from memoryhub.background.webhooks import Dispatcher
 from memoryhub.models import (
@@ -129,7 +129,7 @@ def test_a_receiver_that_is_gone_pauses_its_webhook_at_once(hub: Hub, there: Rec
     hook.refresh_from_db()
     assert hook.paused_for == "gone" and states(hook) == ["waiting", "waiting"] and len(there.arrived) == 1
     with pytest.raises(IsPaused):
-        manage.send_test(hook.pk, act(world.now))
+        deliveries.send_test(hook.pk, act(world.now))
     there.answer = status(200)
     manage.resume(hook.pk, act(world.now))
     world.deliver()

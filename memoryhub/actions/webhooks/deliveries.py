@@ -1,299 +1,72 @@
-"""Makes webhook deliveries from committed audit entries, in the background, in short transactions.
+"""What people do with the deliveries of a webhook: they send a test event, or send events again."""
 
-No act writes anything for a webhook: deliveries are made from the audit. Each chain has a cursor with the last entry
-that was read. The cursor moves in the transaction that creates the deliveries, so that none is lost or created twice.
-"""
-
-import os
-from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
 
-from django.db.models import F, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
-
-from memoryhub.actions.core.audit import keys, lock_hub
-from memoryhub.actions.core.transactions import my_turn, together, writing
-from memoryhub.actions.webhooks import facts
-from memoryhub.models import (
-    HUB,
-    Alarm,
-    AuditChain,
-    Delivery,
-    Import,
-    MemoryStore,
-    Run,
-    Webhook,
-    WebhookCursor,
-)
-from memoryhub.pure import ids
+from memoryhub.actions.core.audit import Act, keys
+from memoryhub.actions.webhooks import gather
+from memoryhub.actions.webhooks.manage import change, locked, tell_of
+from memoryhub.models import HUB, Delivery, DeliveryState, Webhook
+from memoryhub.models.webhooks import DeliveryQuerySet
 from memoryhub.pure.webhook_rules import events as webhook_events
-from memoryhub.pure.webhook_rules.events import Event
 
-ENTRIES = 250
-"""The most entries that are read for one transaction."""
-
-ROWS = 12
-"""About the most deliveries of one transaction, unless a single entry needs more: tool calls wait for it."""
-
-ROWS_IN_A_HURRY = 96
-"""The limit ROWS for a large backlog: eight times as many deliveries take about three times as long."""
+MOST_REPLAYED = 10_000
 
 
-class Wants(NamedTuple):
-    """An active webhook and its events. `store` is None for a webhook of all stores."""
-
-    id: str
-    store: str | None
-    events: tuple[str, ...]
-    created_at: datetime
+class IsPaused(Exception):
+    """Nothing is sent to a paused webhook."""
 
 
-def begin(store_id: str | None) -> None:
-    """Let a webhook get only newer events: skip the current entries, runs and imports.
+def send_test(webhook_id: str, act: Act) -> Delivery:
+    """Create a delivery of a test event and return it. Raises IsPaused."""
+    with locked(webhook_id, act) as (webhook, tell):
+        _require_active(webhook)
+        seq = tell_of(tell, "test_webhook", webhook, {})
+        event = webhook_events.test_event(webhook.pk, webhook.store_id or HUB, seq, act.at, keys.first())
+        made = gather.add(webhook, event, act.at)
+        change(webhook, next_at=act.at)
+    return made
 
-    They are not skipped if another webhook still has to read them. Call it in the transaction that creates or resumes
-    the webhook. The lock of the hub's chain lets only one begin at a time: each sees the webhooks of the others.
+
+def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
+    """Send a delivery again now, whatever its state, with the same event id. Raises IsPaused.
+
+    Returns False if the webhook has no such delivery.
     """
-    lock_hub()
-    active = Webhook.objects.active()
-    if active.filter(store=None).exists():
-        return
-    heads = AuditChain.objects.exclude(pk=HUB).exclude(pk__in=MemoryStore.every.exclude(copy_of=None).values("pk"))
-    listened = Q(store_id=store_id)
-    if store_id is None:
-        read = list(active.values_list("store_id", flat=True).distinct())
-        heads, listened = heads.exclude(pk__in=read), Q(store=None) | ~Q(store_id__in=read)
-    elif active.filter(store_id=store_id).exists():
-        return
-    else:
-        heads = heads.filter(pk=store_id)
-    cursors = [WebhookCursor(chain=chain, seq=seq) for chain, seq in heads.values_list("pk", "last_seq")]
-    WebhookCursor.objects.bulk_create(
-        cursors, batch_size=400, update_conflicts=True, update_fields=["seq"], unique_fields=["chain"]
-    )
-    if store_id is None:
-        Alarm.objects.exclude(told=F("state")).update(told=F("state"))
-    for jobs in (Run.objects, Import.objects):
-        jobs.filter(listened).exclude(told=F("state")).update(told=F("state"))
-
-
-def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
-    """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
-
-    `turn` selects the chain to start with, so that a busy chain does not delay the others. With `hurry`, each
-    transaction creates more deliveries.
-    """
-    wanting = _wanting()
-    if not wanting:
-        return True
-    rows, behind = ROWS_IN_A_HURRY if hurry else ROWS, _behind(wanting)
-    first = turn % max(1, len(behind))
-    for chain, read, last in behind[first:] + behind[:first]:
-        seq = read
-        while seq < last:
-            if most <= 0:
-                return False
-            most -= 1
-            with my_turn():
-                before, seq = seq, _read(chain, seq, last, wanting, at, rows)
-            if seq == before:
-                return False  # another process read it, or a webhook changed: next time
-    _tell_of_alarms([wants for wants in wanting if wants.store is None], at)
-    return _tell_of_jobs(wanting, at)
-
-
-def _wanting() -> list[Wants]:
-    rows = Webhook.objects.active().order_by("id").values_list("id", "store_id", "events", "created_at")
-    return [Wants(id, store, tuple(events), created_at) for id, store, events, created_at in rows]
-
-
-def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
-    """Return (chain, last entry that was read, last entry) of chains that have a webhook and unread entries."""
-    read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
-    chains = AuditChain.objects.exclude(pk=HUB)
-    if all(wants.store is not None for wants in wanting):
-        chains = chains.filter(pk__in={wants.store for wants in wanting})
-    chains = chains.annotate(read=Coalesce(Subquery(read[:1]), 0)).filter(last_seq__gt=F("read")).order_by("pk")
-    return [(chain, seq, last) for chain, seq, last in chains.values_list("pk", "read", "last_seq")]
-
-
-def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
-    """Read the next entries of a chain, and create their deliveries; return the last entry that was read.
-
-    Returns `seq` if another process was first, or if a webhook has changed. Everything is read, and the events are
-    made, before any lock.
-    """
-    mine = [wants for wants in wanting if wants.store in (None, chain)]
-    end = facts.end_of_part(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
-    names = {name for wants in mine for name in wants.events}
-    key = keys.first()
-    found = [
-        (wants.id, event)
-        for entry in (facts.entries(chain, seq, end, names) if names else ())
-        for event in webhook_events.of_entry(entry, key)
-        for wants in mine
-        if event.type in wants.events and _is_since(entry.at, wants, at)
-    ]
-
-    rows = _rows(found, at)
-
-    def write() -> bool:
-        with writing():
-            if _wanting() != list(wanting) or not _moved(chain, seq, end):
-                return False
-            _deliver(rows, at)
-            return True
-
-    return end if together(write) else seq
-
-
-def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
-    """Return whether an entry was written after a webhook was made.
-
-    A webhook that seems to be made in the future was made while the clock was ahead: it gets every unread entry,
-    because it would miss all events until then.
-    """
-    return moment >= wants.created_at or wants.created_at > at
-
-
-def _moved(chain: str, seq: int, end: int) -> bool:
-    """Move the cursor to `end`. Return False if it is no longer at `seq`."""
-    if WebhookCursor.objects.filter(chain=chain, seq=seq).update(seq=end):
-        return True
-    return not seq and WebhookCursor.objects.get_or_create(chain=chain, defaults={"seq": end})[1]
-
-
-# ------------------------------------------------------------------------------------------------ deliveries
-
-
-def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
-    """Add a delivery that is sent without waiting for other deliveries; return it. Call it in a transaction."""
-    (row,) = _rows([(webhook.pk, event)], at)
-    row.aside = True
-    row.save(force_insert=True)
-    return row
-
-
-def _rows(events: Sequence[tuple[str, Event]], at: datetime) -> list[Delivery]:
-    """Return unsaved deliveries to webhooks.
-
-    Their ids are in the order of the events, even if the clock is set back.
-    """
-    newest = {webhook: _newest(webhook, at) for webhook in {webhook for webhook, _ in events}}
-    rows = []
-    for position, (webhook, event) in enumerate(events):
-        place = event.seq.to_bytes(5, "big") + (position % 65_536).to_bytes(2, "big") + os.urandom(3)
-        rows.append(
-            Delivery(
-                id=ids.derived_id(ids.DELIVERY, newest[webhook], place),
-                webhook_id=webhook,
-                chain=event.chain,
-                seq=event.seq,
-                event=event.type,
-                payload=event.payload,
-                created_at=newest[webhook],
-                next_at=at,
-            )
-        )
-    return rows
-
-
-def _newest(webhook: str, at: datetime) -> datetime:
-    found = Delivery.objects.filter(webhook_id=webhook).newest().values_list("created_at", flat=True).first()
-    return at if found is None else max(at, found)
-
-
-def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
-    """Save the deliveries. A webhook that has no other delivery to send in order is due now."""
-    if not rows:
-        return
-    webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
-    held = Delivery.objects.waiting().filter(aside=False)
-    locked = list(webhooks.select_for_update(no_key=True).order_by("pk").values_list("pk", "next_at"))
-    idle = [
-        pk for pk, next_at in locked if next_at is None or (next_at > at and not held.filter(webhook_id=pk).exists())
-    ]
-    Delivery.objects.bulk_create(rows, batch_size=ROWS)
-    webhooks.filter(pk__in=idle).update(next_at=at)
-
-
-def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due: the first delivery in order, or one that is `aside`. None if no
-    delivery waits.
-
-    The webhook is locked first: otherwise deliveries that commit between this and the saving of the answer would wait
-    until the next ones.
-    """
-    list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
-    waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
-    first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
-    aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()
-    return min((moment for moment in (first, aside) if moment is not None), default=None)
-
-
-# ------------------------------------------------------------------------------------------------ alarms of the hub
-
-
-def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
-    """Create the deliveries to webhooks of the hub for alarms whose state has changed since the last check. A webhook
-    is not told of its own alarm."""
-    if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
-        return
-    key = keys.first()
-    for alarm in list(Alarm.objects.exclude(told=F("state")).order_by("pk")[:100]):
-        moment = alarm.changed_at or at
-        found = [
-            (wants.id, event)
-            for event in webhook_events.of_alarm(alarm.key, alarm.since, alarm.told, alarm.state, moment, key)
-            for wants in wanting
-            if event.type in wants.events and not alarm.key.endswith(f" {wants.id}")
-        ]
-        together(lambda alarm=alarm, found=found: _write_alarm(alarm, found, at))  # type: ignore[misc]
-
-
-def _write_alarm(alarm: Alarm, found: Sequence[tuple[str, Event]], at: datetime) -> None:
-    with writing():
-        if Alarm.objects.filter(pk=alarm.pk, told=alarm.told, state=alarm.state).update(told=alarm.state):
-            _deliver_to_active(found, at)
-
-
-# ------------------------------------------------------------------------------------------------ jobs: runs, imports
-
-
-def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Create the deliveries for retention runs and imports whose state has changed since the last check. Return
-    True."""
-    key = keys.first()
-    for jobs in (Run.objects, Import.objects):
-        stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})
-        changed: Any = jobs.filter(stores).exclude(told=F("state")).order_by("pk")
-        for job in list(changed[:100]):
-            events = list(_of_job(job, at, key))
-            found = [
-                (wants.id, event)
-                for event in events
-                for wants in wanting
-                if wants.store in (None, job.store_id) and event.type in wants.events
-            ]
-            together(lambda job=job, found=found: _write_job(job, found, at))  # type: ignore[misc]
+    with locked(webhook_id, act) as (webhook, tell):
+        _require_active(webhook)
+        found = Delivery.objects.filter(webhook=webhook, pk=delivery_id)
+        delivery = found.first()
+        if delivery is None:
+            return False
+        _send_again(webhook, found, act.at)
+        tell_of(tell, "replay_webhook", webhook, {"delivery": delivery.pk, "state": [delivery.state, "waiting"]})
     return True
 
 
-def _of_job(job: Run | Import, at: datetime, key: bytes) -> Iterable[Event]:
-    moment = job.ended_at or job.started_at or at
-    if isinstance(job, Run):
-        return webhook_events.of_run(job.store_id, job.pk, job.told, job.state, moment, key)
-    return webhook_events.of_import(job.store_id, job.pk, job.state, job.done_count, moment, key)
+def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
+    """Send again the deliveries that were created since a moment and failed, oldest first; return how many.
+
+    At most MOST_REPLAYED are sent. Raises IsPaused.
+    """
+    with locked(webhook_id, act) as (webhook, tell):
+        _require_active(webhook)
+        failed = Delivery.objects.failed().filter(webhook=webhook, created_at__gte=since).order_by("id")
+        found = list(failed.values_list("pk", flat=True)[:MOST_REPLAYED])
+        if not found:
+            return 0
+        _send_again(
+            webhook, Delivery.objects.failed().filter(webhook=webhook, pk__gte=found[0], pk__lte=found[-1]), act.at
+        )
+        details = {"since": since.isoformat(), "deliveries": len(found), "state": ["failed", "waiting"]}
+        tell_of(tell, "replay_webhook", webhook, details)
+    return len(found)
 
 
-def _write_job(job: Run | Import, found: Sequence[tuple[str, Event]], at: datetime) -> None:
-    with writing():
-        there = type(job)._default_manager.filter(pk=job.pk, told=job.told)
-        if there.update(told=job.state):
-            _deliver_to_active(found, at)
+def _send_again(webhook: Webhook, deliveries: DeliveryQuerySet, at: datetime) -> None:
+    deliveries.update(state=DeliveryState.WAITING, attempts=0, aside=True, next_at=at, ended_at=None)
+    change(webhook, next_at=at)
 
 
-def _deliver_to_active(found: Sequence[tuple[str, Event]], at: datetime) -> None:
-    active = set(Webhook.objects.active().filter(pk__in={id for id, _ in found}).values_list("pk", flat=True))
-    _deliver(_rows([(webhook, event) for webhook, event in found if webhook in active], at), at)
+def _require_active(webhook: Webhook) -> None:
+    if webhook.paused_at is not None:
+        raise IsPaused

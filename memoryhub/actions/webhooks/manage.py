@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record, keys
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.webhooks import deliveries as webhooks_reading
-from memoryhub.models import HUB, Delivery, DeliveryState, Pause, Webhook
+from memoryhub.actions.webhooks import gather
+from memoryhub.models import Delivery, Pause, Webhook
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain, ids, outgoing
 from memoryhub.pure.webhook_rules import chat, events as webhook_events, schedule, signing
@@ -20,8 +20,6 @@ Tell = Callable[[Record], int]
 
 MOST = 20
 """The most webhooks of a memory store, and of the hub."""
-
-MOST_REPLAYED = 10_000
 
 
 class TooManyWebhooks(Exception):
@@ -34,10 +32,6 @@ class UnknownEvent(Exception):
 
 class NoSuchWebhook(Exception):
     """The webhook does not exist, or was deleted in the meantime."""
-
-
-class IsPaused(Exception):
-    """Nothing is sent to a paused webhook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +92,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
     with place(store_id, act) as tell:
         if Webhook.objects.of_place(store_id).count() >= MOST:
             raise TooManyWebhooks
-        webhooks_reading.begin(store_id)
+        gather.begin(store_id)
         webhook = Webhook(
             id=ids.new_id(ids.WEBHOOK, act.at),
             store_id=store_id,
@@ -112,7 +106,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
         )
         webhook.keys = _keys_from(webhook, webhook.generation)
         webhook.save(force_insert=True)
-        _tell(tell, "create_webhook", webhook, {"state": [None, wanted.as_json()]})
+        tell_of(tell, "create_webhook", webhook, {"state": [None, wanted.as_json()]})
     return webhook
 
 
@@ -122,12 +116,12 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
     Raises outgoing.Refused, UnknownEvent and NoSuchWebhook.
     """
     _check(wanted)
-    with _of(webhook_id, act) as (webhook, tell):
+    with locked(webhook_id, act) as (webhook, tell):
         before, after = WebhookSettings.of(webhook).as_json(), wanted.as_json()
         changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
         if not changes and webhook.url == wanted.url:
             return False
-        _change(
+        change(
             webhook,
             name=wanted.name,
             url=wanted.url,
@@ -135,7 +129,7 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
             may_be_private=wanted.may_be_private,
             is_chat=wanted.is_chat,
         )
-        _tell(tell, "edit_webhook", webhook, changes or {"url": [before["url"], after["url"]]})
+        tell_of(tell, "edit_webhook", webhook, changes or {"url": [before["url"], after["url"]]})
     return True
 
 
@@ -144,7 +138,7 @@ def pause(webhook_id: str, act: Act) -> bool:
 
     Its deliveries keep waiting. Later events are never sent to it; nor, perhaps, those before that were not yet read.
     """
-    with _of(webhook_id, act) as (webhook, tell):
+    with locked(webhook_id, act) as (webhook, tell):
         return pause_in(webhook, tell, act.at)
 
 
@@ -152,20 +146,20 @@ def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
     """Pause a webhook, as `pause` does, in a transaction that has locked its place. `tell` writes the entry."""
     if webhook.paused_at is not None:
         return False
-    _change(webhook, paused_at=at, paused_for=Pause.PERSON)
-    _tell(tell, "pause_webhook", webhook, {"state": ["active", "paused"]})
+    change(webhook, paused_at=at, paused_for=Pause.PERSON)
+    tell_of(tell, "pause_webhook", webhook, {"state": ["active", "paused"]})
     return True
 
 
 def resume(webhook_id: str, act: Act) -> bool:
     """Resume a webhook: what waits is sent at once, and events from now on are sent. Return whether it was paused."""
-    with _of(webhook_id, act) as (webhook, tell):
+    with locked(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False
-        webhooks_reading.begin(webhook.store_id)
+        gather.begin(webhook.store_id)
         waiting = Delivery.objects.waiting().filter(webhook=webhook)
         waiting.update(next_at=act.at, attempts=0)
-        _change(
+        change(
             webhook,
             paused_at=None,
             paused_for="",
@@ -173,25 +167,25 @@ def resume(webhook_id: str, act: Act) -> bool:
             leased_until=None,
             next_at=act.at if waiting.exists() else None,
         )
-        _tell(tell, "resume_webhook", webhook, {"state": ["paused", "active"]})
+        tell_of(tell, "resume_webhook", webhook, {"state": ["paused", "active"]})
     return True
 
 
 def rotate(webhook_id: str, act: Act) -> Webhook:
     """Give a webhook a new secret and return the webhook. For a day, both secrets sign."""
-    with _of(webhook_id, act) as (webhook, tell):
+    with locked(webhook_id, act) as (webhook, tell):
         before = webhook.generation
         made = {"generation": before + 1, "keys": _keys_from(webhook, before + 1)}
-        _change(webhook, previous_until=act.at + schedule.ROTATION, **made)
-        _tell(tell, "rotate_webhook", webhook, {"generation": [before, before + 1]})
+        change(webhook, previous_until=act.at + schedule.ROTATION, **made)
+        tell_of(tell, "rotate_webhook", webhook, {"generation": [before, before + 1]})
     return webhook
 
 
 def delete_webhook(webhook_id: str, act: Act) -> None:
     """Delete a webhook. The background then deletes its deliveries, even those that wait."""
-    with _of(webhook_id, act) as (webhook, tell):
-        _change(webhook, deleted_at=act.at)
-        _tell(tell, "delete_webhook", webhook, {"state": [WebhookSettings.of(webhook).as_json(), None]})
+    with locked(webhook_id, act) as (webhook, tell):
+        change(webhook, deleted_at=act.at)
+        tell_of(tell, "delete_webhook", webhook, {"state": [WebhookSettings.of(webhook).as_json(), None]})
 
 
 # ------------------------------------------------------------------------------------------------ secrets
@@ -221,68 +215,16 @@ def _keys_from(webhook: Webhook, generation: int) -> list[list[Any]]:
 
 def reveal(webhook_id: str, act: Act) -> str:
     """Return the webhook's current secret, and record who saw it."""
-    with _of(webhook_id, act) as (webhook, tell):
-        _tell(tell, "reveal_webhook", webhook, {"generation": webhook.generation})
+    with locked(webhook_id, act) as (webhook, tell):
+        tell_of(tell, "reveal_webhook", webhook, {"generation": webhook.generation})
     return secrets_of(webhook, act.at)[0]
-
-
-# ------------------------------------------------------------------------------------------------ sending again
-
-
-def send_test(webhook_id: str, act: Act) -> Delivery:
-    """Create a delivery of a test event and return it. Raises IsPaused."""
-    with _of(webhook_id, act) as (webhook, tell):
-        _require_active(webhook)
-        seq = _tell(tell, "test_webhook", webhook, {})
-        event = webhook_events.test_event(webhook.pk, webhook.store_id or HUB, seq, act.at, keys.first())
-        made = webhooks_reading.add(webhook, event, act.at)
-        _change(webhook, next_at=act.at)
-    return made
-
-
-def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
-    """Send a delivery again now, whatever its state, with the same event id. Raises IsPaused.
-
-    Returns False if the webhook has no such delivery.
-    """
-    with _of(webhook_id, act) as (webhook, tell):
-        _require_active(webhook)
-        found = Delivery.objects.filter(webhook=webhook, pk=delivery_id)
-        delivery = found.first()
-        if delivery is None:
-            return False
-        _again(webhook, found, act.at)
-        _tell(tell, "replay_webhook", webhook, {"delivery": delivery.pk, "state": [delivery.state, "waiting"]})
-    return True
-
-
-def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Send again the deliveries that were created since a moment and failed, oldest first; return how many.
-
-    At most MOST_REPLAYED are sent. Raises IsPaused.
-    """
-    with _of(webhook_id, act) as (webhook, tell):
-        _require_active(webhook)
-        failed = Delivery.objects.failed().filter(webhook=webhook, created_at__gte=since).order_by("id")
-        found = list(failed.values_list("pk", flat=True)[:MOST_REPLAYED])
-        if not found:
-            return 0
-        _again(webhook, Delivery.objects.failed().filter(webhook=webhook, pk__gte=found[0], pk__lte=found[-1]), act.at)
-        details = {"since": since.isoformat(), "deliveries": len(found), "state": ["failed", "waiting"]}
-        _tell(tell, "replay_webhook", webhook, details)
-    return len(found)
-
-
-def _again(webhook: Webhook, deliveries: Any, at: datetime) -> None:
-    deliveries.update(state=DeliveryState.WAITING, attempts=0, aside=True, next_at=at, ended_at=None)
-    _change(webhook, next_at=at)
 
 
 # ------------------------------------------------------------------------------------------------ internals
 
 
 @contextmanager
-def _of(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
+def locked(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
     """Lock a webhook's store or the hub; yield the current webhook and a function that writes the entry.
 
     Raises NoSuchWebhook.
@@ -300,11 +242,6 @@ def _of(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
         raise NoSuchWebhook from None
 
 
-def _require_active(webhook: Webhook) -> None:
-    if webhook.paused_at is not None:
-        raise IsPaused
-
-
 def _check(wanted: WebhookSettings) -> None:
     outgoing.parse(wanted.url, private=wanted.may_be_private)
     for event in wanted.events:
@@ -312,11 +249,11 @@ def _check(wanted: WebhookSettings) -> None:
             raise UnknownEvent(event)
 
 
-def _change(webhook: Webhook, **values: Any) -> None:
+def change(webhook: Webhook, **values: Any) -> None:
     for name, value in values.items():
         setattr(webhook, name, value)
     webhook.save(update_fields=[*values])
 
 
-def _tell(tell: Tell, command: str, webhook: Webhook, details: dict[str, Any]) -> int:
+def tell_of(tell: Tell, command: str, webhook: Webhook, details: dict[str, Any]) -> int:
     return tell(Record(command, input=audit.to_json({"webhook": webhook.pk, "name": webhook.name} | details)))

@@ -14,7 +14,7 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record, to_json
 from memoryhub.actions.core.hub import clock as hub_clock
 from memoryhub.actions.core.transactions import is_open, my_turn, together, writing
-from memoryhub.actions.webhooks import deliveries, manage
+from memoryhub.actions.webhooks import gather, manage
 from memoryhub.models import Attempt, Delivery, DeliveryState, Door, MemoryStore, Pause, Webhook
 from memoryhub.pure import sensitive
 from memoryhub.pure.outgoing import Answer, Sender
@@ -108,7 +108,7 @@ def _messages(webhook_id: str, at: datetime, most: int) -> list[Message]:
 
 
 def body_of(webhook: Webhook, payload: str) -> str:
-    """Return what is sent to a webhook for an event: the event, or a sentence for a chat."""
+    """Return the body that is sent to a webhook: the event or, for a chat, a sentence."""
     if not webhook.is_chat:
         return payload
     data = json.loads(payload)["data"]
@@ -125,7 +125,7 @@ def _lease(webhook_id: str, at: datetime) -> bool:
 
 def _give_back(webhook_id: str) -> None:
     with writing():
-        next_at = deliveries.next_of(webhook_id)
+        next_at = gather.next_of(webhook_id)
         Webhook.objects.filter(pk=webhook_id).update(leased_until=None, next_at=next_at)
 
 
@@ -223,7 +223,7 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
             webhook.delivered_at, webhook.failing_since = at, None
         else:
             webhook.failing_since = min(webhook.failing_since or at, at)
-    webhook.next_at, webhook.leased_until = deliveries.next_of(webhook.pk), None
+    webhook.next_at, webhook.leased_until = gather.next_of(webhook.pk), None
     webhook.save(update_fields=["delivered_at", "failing_since", "problem", "status", "next_at", "leased_until"])
 
 

@@ -1,17 +1,21 @@
 """Access to the pages of a webhook: for admins of its store, or for superusers if it is the hub's."""
 
+from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
+from memoryhub.actions.webhooks.manage import NoSuchWebhook
 from memoryhub.models import MemoryStore, Role, Webhook
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import View, person
 from memoryhub.web.common.request import Request
+
+T = TypeVar("T")
 
 
 def of_webhook(view: View) -> View:
@@ -50,3 +54,11 @@ def context(request: Request, store: MemoryStore | None, **more: Any) -> dict[st
 
 def list_url(store: MemoryStore | None) -> str:
     return reverse("store_webhooks", args=[store.pk]) if store else reverse("webhooks")
+
+
+def done(verb: Callable[[], T]) -> T:
+    """Run an action on a webhook; raise Http404 if the webhook has been deleted in the meantime."""
+    try:
+        return verb()
+    except NoSuchWebhook:
+        raise Http404 from None

@@ -1,20 +1,16 @@
-"""Creating, editing, pausing and deleting webhooks, sending events again, and showing or rotating the secret."""
-
-from collections.abc import Callable
-from datetime import timedelta
-from typing import TypeVar
+"""Creating, editing, pausing and deleting webhooks, and showing or rotating the secret."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.core import tree
 from memoryhub.actions.webhooks import manage
-from memoryhub.actions.webhooks.manage import IsPaused, NoSuchWebhook, TooManyWebhooks
+from memoryhub.actions.webhooks.manage import NoSuchWebhook, TooManyWebhooks
 from memoryhub.models import MemoryStore, Role, Webhook
 from memoryhub.pure.outgoing import Refused
 from memoryhub.templatetags.visible import isolated
@@ -23,15 +19,11 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form, spend_form
 from memoryhub.web.webhooks import sentences
-from memoryhub.web.webhooks.access import context, list_url, of_webhook
+from memoryhub.web.webhooks.access import context, done, list_url, of_webhook
 from memoryhub.web.webhooks.forms import WebhookForm
 from memoryhub.web.webhooks.snippets import SNIPPETS
 
-T = TypeVar("T")
-
 METHODS = ["GET", "HEAD", "POST"]
-SINCE = {"1": 1, "7": 7, "30": 30}
-"""The choices for the age of failed deliveries to send again, in days."""
 
 
 @never_cache
@@ -93,7 +85,7 @@ def delete(request: Request, webhook: Webhook) -> HttpResponse:
     """Ask for confirmation, and delete the webhook on POST."""
     if request.method != "POST":
         return render(request, "webhooks/delete.html", context(request, webhook.store, webhook=webhook))
-    _do(lambda: manage.delete_webhook(webhook.pk, act(request)))
+    done(lambda: manage.delete_webhook(webhook.pk, act(request)))
     messages.success(request, _("The webhook “%(name)s” was deleted.") % {"name": isolated(webhook.name)})
     return see_other(list_url(webhook.store))
 
@@ -101,7 +93,7 @@ def delete(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def pause(request: Request, webhook: Webhook) -> HttpResponse:
-    if _do(lambda: manage.pause(webhook.pk, act(request))):
+    if done(lambda: manage.pause(webhook.pk, act(request))):
         messages.success(
             request,
             _("The webhook is paused. Waiting deliveries are kept. Events that happen from now on are not sent."),
@@ -112,7 +104,7 @@ def pause(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def resume(request: Request, webhook: Webhook) -> HttpResponse:
-    if _do(lambda: manage.resume(webhook.pk, act(request))):
+    if done(lambda: manage.resume(webhook.pk, act(request))):
         messages.success(request, _("The webhook is resumed. Waiting deliveries are sent first."))
     return see_other("webhook", webhook.pk)
 
@@ -124,7 +116,7 @@ def rotate(request: Request, webhook: Webhook) -> HttpResponse:
     """Create a new secret and show it; for a day, both secrets sign."""
     if not spend_form(request):
         return see_other("webhook", webhook.pk)
-    rotated: Webhook = _do(lambda: manage.rotate(webhook.pk, act(request)))
+    rotated: Webhook = done(lambda: manage.rotate(webhook.pk, act(request)))
     return _secret(request, rotated, _("The new secret"))
 
 
@@ -133,61 +125,11 @@ def rotate(request: Request, webhook: Webhook) -> HttpResponse:
 @of_webhook
 def reveal(request: Request, webhook: Webhook) -> HttpResponse:
     """Show the secret again, which is audited."""
-    _do(lambda: manage.reveal(webhook.pk, act(request)))
+    done(lambda: manage.reveal(webhook.pk, act(request)))
     return _secret(request, webhook, _("The secret"))
 
 
-@require_POST
-@of_webhook
-def test(request: Request, webhook: Webhook) -> HttpResponse:
-    try:
-        made = _do(lambda: manage.send_test(webhook.pk, act(request)))
-    except IsPaused:
-        return _paused(request, webhook)
-    messages.info(request, _("The hub is sending a test event. The result is shown below."))
-    return see_other("delivery", webhook.pk, made.pk)
-
-
-@require_POST
-@of_webhook
-def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
-    """Send one delivery again, whatever its state."""
-    try:
-        found = _do(lambda: manage.replay(webhook.pk, delivery_id, act(request)))
-    except IsPaused:
-        return _paused(request, webhook)
-    if not found:
-        raise Http404
-    messages.success(request, _("The hub is sending it again: the same event, with the same id."))
-    return see_other("delivery", webhook.pk, delivery_id)
-
-
-@require_POST
-@of_webhook
-def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
-    """Send all deliveries again that failed in the last `days` days."""
-    since = timezone.now() - timedelta(days=SINCE.get(request.POST.get("days", ""), 1))
-    try:
-        count = _do(lambda: manage.replay_failed(webhook.pk, since, act(request)))
-    except IsPaused:
-        return _paused(request, webhook)
-    if count:
-        said = ngettext("%(count)s delivery is sent again.", "%(count)s deliveries are sent again.", count)
-        messages.success(request, said % {"count": f"{count:,}"})
-    else:
-        messages.info(request, _("Nothing has failed in that time."))
-    return see_other("webhook", webhook.pk)
-
-
 # ------------------------------------------------------------------------------------------------ answers
-
-
-def _do(verb: Callable[[], T]) -> T:
-    """Run an action on a webhook; raise Http404 if the webhook has been deleted in the meantime."""
-    try:
-        return verb()
-    except NoSuchWebhook:
-        raise Http404 from None
 
 
 def _form(request: Request, store: MemoryStore | None, webhook: Webhook | None) -> WebhookForm:
@@ -215,8 +157,3 @@ def _secret(request: Request, webhook: Webhook, heading: str) -> HttpResponse:
         "snippets": SNIPPETS,
     }
     return render(request, "webhooks/secret.html", context(request, webhook.store, **shown))
-
-
-def _paused(request: Request, webhook: Webhook) -> HttpResponse:
-    messages.info(request, _("The webhook is paused. Resume it to send anything."))
-    return see_other("webhook", webhook.pk)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.webhooks import manage, webhooks
+from memoryhub.web.webhooks import deliveries, manage, webhooks
 
 urlpatterns = [
     path("stores/<slug:store_id>/webhooks", webhooks.of_store, name="store_webhooks"),
@@ -16,8 +16,8 @@ urlpatterns = [
     path("webhooks/<slug:webhook_id>/resume", manage.resume, name="resume_webhook"),
     path("webhooks/<slug:webhook_id>/rotate", manage.rotate, name="rotate_webhook"),
     path("webhooks/<slug:webhook_id>/reveal", manage.reveal, name="reveal_webhook"),
-    path("webhooks/<slug:webhook_id>/test", manage.test, name="test_webhook"),
-    path("webhooks/<slug:webhook_id>/replay", manage.replay_failed, name="replay_failed"),
-    path("webhooks/<slug:webhook_id>/deliveries/<slug:delivery_id>", webhooks.delivery, name="delivery"),
-    path("webhooks/<slug:webhook_id>/deliveries/<slug:delivery_id>/replay", manage.replay, name="replay_delivery"),
+    path("webhooks/<slug:webhook_id>/test", deliveries.test, name="test_webhook"),
+    path("webhooks/<slug:webhook_id>/replay", deliveries.replay_failed, name="replay_failed"),
+    path("webhooks/<slug:webhook_id>/deliveries/<slug:delivery_id>", deliveries.delivery, name="delivery"),
+    path("webhooks/<slug:webhook_id>/deliveries/<slug:delivery_id>/replay", deliveries.replay, name="replay_delivery"),
 ]

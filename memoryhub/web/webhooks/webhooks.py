@@ -1,9 +1,8 @@
-"""The pages of webhooks: the webhooks of a memory store or of the hub, one webhook with its deliveries, and one
-delivery."""
+"""The pages of webhooks: the webhooks of a memory store or of the hub, and one webhook with its deliveries."""
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -73,29 +72,3 @@ def page(request: Request, webhook: Webhook) -> HttpResponse:
         "events": [(name, sentences.event(name)) for name in EVENTS if name in webhook.events],
     }
     return render(request, "webhooks/page.html", context(request, webhook.store, **shown))
-
-
-@require_safe
-@of_webhook
-def delivery(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
-    """Show a delivery; htmx polls its attempts as a fragment."""
-    found = Delivery.objects.filter(webhook=webhook, pk=delivery_id).first()
-    if found is None:
-        raise Http404
-    is_moving = found.state == DeliveryState.WAITING and webhook.paused_at is None
-    shown: dict[str, Any] = {
-        "webhook": webhook,
-        "delivery": found,
-        "tries": webhooks_rows.tries(found),
-        "is_moving": is_moving,
-    }
-    if request.htmx and request.GET.get("part") == "tries":
-        return render(request, "webhooks/_tries.html", context(request, webhook.store, **shown))
-    shown |= {
-        "event": sentences.event(found.event),
-        "pretty": webhooks_rows.pretty(found),
-        "event_id": webhooks_rows.event_id(found),
-        "entry": webhooks_rows.entry_of(found),
-        "about": next(iter(webhooks_rows.paths_of([found]).values()), ""),
-    }
-    return render(request, "webhooks/delivery.html", context(request, webhook.store, **shown))

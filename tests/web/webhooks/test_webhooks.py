@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.core.audit.commands import COMMANDS
-from memoryhub.actions.webhooks import deliveries, manage, send
+from memoryhub.actions.webhooks import deliveries, gather, manage, send
 from memoryhub.actions.webhooks.manage import MOST
 from memoryhub.models import AuditEntry, Delivery, DeliveryState, MemoryStore, User, Webhook
 from memoryhub.pure.outgoing import Answer
@@ -54,7 +54,7 @@ def told(store: MemoryStore) -> dict[str, Any]:
 def tried(hook: Webhook, answer: Answer) -> Delivery:
     """A test event, and what came back."""
     at = timezone.now()
-    made = manage.send_test(hook.pk, act(at))
+    made = deliveries.send_test(hook.pk, act(at))
     (message,) = send.claim(hook.pk, at)
     assert message.delivery == made.pk
     send.settle([(message, answer, at)])
@@ -241,7 +241,7 @@ def test_a_page_says_how_it_is_doing_and_what_came_back(client: Client, store: M
 def test_a_delivery_says_which_memory_it_is_about(client: Client, store: MemoryStore) -> None:
     hook = webhook(store, "http://127.0.0.1:9/hook")
     write(store, "/plans/a.md", "text")
-    while not deliveries.gather(timezone.now()):
+    while not gather.gather(timezone.now()):
         pass
     made = Delivery.objects.get(webhook=hook, event="memory.created")
     assert "/plans/a.md" in page(client, url("webhook", hook.pk))
@@ -249,7 +249,7 @@ def test_a_delivery_says_which_memory_it_is_about(client: Client, store: MemoryS
 
 
 def test_the_list_asks_again_while_something_waits(client: Client, hook: Webhook, store: MemoryStore) -> None:
-    made = manage.send_test(hook.pk, act(timezone.now()))
+    made = deliveries.send_test(hook.pk, act(timezone.now()))
     asked: Any = {"headers": {"hx-request": "true"}}
     for address, part in ((url("webhook", hook.pk), "deliveries"), (url("delivery", hook.pk, made.pk), "tries")):
         html = client.get(f"{address}?part={part}", **asked).content.decode()
@@ -267,7 +267,7 @@ def test_deliveries_are_paged_and_filtered(client: Client, store: MemoryStore, k
     hub = Hub(store, key)
     for number in range(30):
         hub.call(command="create", path=f"/memories/{number}.md", file_text="x")
-    deliveries.gather(timezone.now())
+    gather.gather(timezone.now())
     html = page(client, url("webhook", hook.pk))
     assert html.count("data-list-item") == 25 and "Older" in html
     twenty_fifth = Delivery.objects.filter(webhook=hook).newest()[24].pk
