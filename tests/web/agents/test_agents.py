@@ -1,9 +1,6 @@
-"""Agents and their keys: what each person sees of them, and keys that are shown once and work."""
+"""Agents: their list, their pages, and what each person sees of them and their keys."""
 
-import json
-import re
 from datetime import timedelta
-from html import unescape
 from typing import Any
 
 import pytest
@@ -11,47 +8,14 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.memories import calls
-from memoryhub.actions.stores import stores
-from memoryhub.models import HUB, Access, Agent, AuditEntry, Key, MemoryStore, Role, Session, User
+from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, Session, User
 from memoryhub.web.agents.urls import urlpatterns
 from tests.support.fixtures import BY, signed_in
-from tests.support.in_turn import in_turn
+from tests.web.agents.pages import call, issue, newest, text
 
 HOSTILE = "<script>alert(1)</script>"
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audit_stays_whole")]
-
-
-@pytest.fixture
-def other(db: None) -> MemoryStore:
-    """A store in which none of the people has a role."""
-    return stores.create_store(stores.StoreSettings(name="Salaries"), **BY)
-
-
-def text(response: Any) -> str:
-    return unescape(str(response.content.decode()))
-
-
-def newest(command: str) -> AuditEntry:
-    return AuditEntry.objects.of_chain(HUB).filter(command=command).newest()[0]
-
-
-def issue(agent: Agent, *reach: MemoryStore, **options: Any) -> Key:
-    return keys_and_roles.issue_key(agent, stores=reach, **(BY | options))[0]
-
-
-def call(store: MemoryStore, secret: str, **headers: str) -> int:
-    block = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": {"command": "view", "path": "/memories"}}
-    url = f"/v1/memory_stores/{store.id}/tool_calls"
-    given = {"authorization": f"Bearer {secret}", **headers}
-    return Client().post(url, json.dumps(block), "application/json", headers=given).status_code
-
-
-def secret_in(response: Any) -> str:
-    found = re.search(r'<code id="key"[^>]*>(mh_[\w-]+)</code>', response.content.decode())
-    assert found is not None
-    return found[1]
 
 
 def addresses(agent: Agent, key: Key) -> list[str]:
@@ -167,11 +131,6 @@ def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemorySt
     assert f'href="/overview?agent={agent.id}"' in text(signed_in(bob).get(f"/agents/{agent.id}"))
 
 
-def test_who_revokes_a_key_gets_to_what_the_agent_did(agent: Agent, store: MemoryStore, superuser: User) -> None:
-    key, _ = keys_and_roles.issue_key(agent, stores=[store], **BY)
-    assert f'href="/audit?key={key.id}"' in text(signed_in(superuser).get(f"/keys/{key.id}/revoke"))
-
-
 @pytest.mark.both_databases
 def test_the_list_is_found_by_name_and_goes_on(superuser: User) -> None:
     for number in range(105):
@@ -247,115 +206,6 @@ def test_an_agent_whose_name_another_one_has_keeps_it_with_another_description(
     assert signed_in(superuser).post(f"/agents/{twin.id}/edit", given).status_code == 303
     twin.refresh_from_db()
     assert twin.description == "The second one."
-
-
-def test_a_key_is_shown_once_and_works(agent: Agent, store: MemoryStore, superuser: User) -> None:
-    client, address = signed_in(superuser), f"/agents/{agent.id}/keys/new"
-    given = {"name": "prod", "access": "write", "scope": "some", "stores": [store.id], "expires_in": "30", "form": "f"}
-    response = client.post(address, given)
-    secret, key = secret_in(response), Key.objects.get()
-    assert "no-store" in response.headers["Cache-Control"]
-    assert call(store, secret) == 200
-    assert (key.access, key.created_by, key.name) == (Access.WRITE, superuser, "prod")
-    assert key.expires_at is not None
-    assert abs(key.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
-    told = newest("issue_key")
-    assert told.actor_id == superuser.id and secret not in str(told.input)
-    assert secret not in text(client.get(f"/agents/{agent.id}"))
-    assert calls.digest_of_key(secret) == key.digest
-
-
-def test_sending_the_form_again_issues_no_other_key(agent: Agent, store: MemoryStore, superuser: User) -> None:
-    client, address = signed_in(superuser), f"/agents/{agent.id}/keys/new"
-    given = {"access": "read", "scope": "some", "stores": [store.id], "expires_in": "7", "form": "f"}
-    assert client.post(address, given).status_code == 200
-    assert client.post(address, given).status_code == 303
-    assert Key.objects.count() == 1
-    assert "cannot be shown again" in text(client.get(f"/agents/{agent.id}"))
-
-
-def test_a_key_may_reach_all_stores(agent: Agent, store: MemoryStore, other: MemoryStore, superuser: User) -> None:
-    given = {"access": "read", "scope": "all", "stores": [store.id], "expires_in": "never"}
-    secret = secret_in(signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given))
-    key = Key.objects.get()
-    assert key.all_stores and not key.stores.exists() and key.expires_at is None
-    assert call(other, secret) == 200
-
-
-def test_a_key_ends_after_a_day_of_the_persons_own(agent: Agent, store: MemoryStore, superuser: User) -> None:
-    day = (timezone.now() + timedelta(days=3)).date()
-    given = {"access": "read", "scope": "some", "stores": [store.id], "expires_in": "7", "expires_on": day.isoformat()}
-    signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given)
-    end = Key.objects.get().expires_at
-    assert end is not None and end.isoformat() == f"{day + timedelta(days=1)}T00:00:00+00:00"
-
-
-@in_turn(
-    ("field", "value"),
-    [
-        ("access", "root"), ("access", ""), ("scope", ""), ("scope", "every"), ("stores", []),
-        ("stores", ["memstore_x"]), ("stores", ["\x00"]), ("expires_in", "13"), ("expires_in", "-1"),
-        ("expires_on", "2001-01-01"), ("expires_on", "9999-12-31"), ("expires_on", "soon"),
-        ("name", "x" * 101), ("name", "a\nb"), ("name", "\u202e"),
-    ],
-)  # fmt: skip
-def test_a_malformed_key_is_none(agent: Agent, store: MemoryStore, superuser: User, field: str, value: Any) -> None:
-    given = {"access": "read", "scope": "some", "stores": [store.id], "expires_in": "7"}
-    response = signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given | {field: value})
-    assert response.status_code == 200 and "errorlist" in text(response)
-    assert not Key.objects.exists()
-
-
-def test_nobody_else_issues_keys_here(agent: Agent, store: MemoryStore, alice: User, bob: User) -> None:
-    issue(agent, store)
-    for user in (alice, bob):
-        given = {"access": "read", "scope": "all"}
-        assert signed_in(user).post(f"/agents/{agent.id}/keys/new", given).status_code == 403
-    assert Key.objects.count() == 1
-
-
-def test_a_key_is_revoked_when_the_agents_name_is_typed(agent: Agent, store: MemoryStore, alice: User) -> None:
-    key, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
-    client, address = signed_in(alice), f"/keys/{key.id}/revoke"
-    assert "without a name, of Support bot" in text(client.get(address)) and "Made" in text(client.get(address))
-    assert "not the agent's name" in text(client.post(address, {"name": "Sales bot"}))
-    assert "errorlist" in text(client.post(address, {"name": ""}))
-    assert call(store, secret) == 200
-    assert client.post(address, {"name": "support BOT"}).status_code == 303
-    assert call(store, secret) == 401
-    assert newest("revoke_key").actor_id == alice.id
-    assert "already revoked" in text(client.get(address))
-    client.post(address, {"name": "Support bot"})
-    assert AuditEntry.objects.filter(command="revoke_key").count() == 1
-    assert "revoked" in text(client.get(f"/agents/{agent.id}"))
-
-
-def test_an_admin_revokes_no_key_that_reaches_further(
-    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User, bob: User, charlie: User
-) -> None:
-    wide, every = issue(agent, store, other), issue(agent, all_stores=True)
-    own = issue(agent, store)
-    for user, key, code in [
-        (alice, wide, 403), (alice, every, 403), (bob, own, 403), (charlie, own, 404), (charlie, every, 404),
-    ]:  # fmt: skip
-        assert signed_in(user).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == code
-    assert not AuditEntry.objects.filter(command="revoke_key").exists()
-
-
-def test_an_admin_of_all_its_stores_may_revoke_a_key(
-    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
-) -> None:
-    keys_and_roles.set_role(other, alice, Role.ADMIN, **BY)
-    key = issue(agent, store, other)
-    assert signed_in(alice).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == 303
-
-
-def test_a_viewer_of_another_store_of_a_key_is_no_admin_of_it(
-    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
-) -> None:
-    keys_and_roles.set_role(other, alice, Role.CURATOR, **BY)
-    key = issue(agent, store, other)
-    assert signed_in(alice).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == 403
 
 
 def test_expired_and_revoked_keys_are_told_apart_and_not_counted(
