@@ -173,7 +173,7 @@ def _mention(mail: Mail, user: User, at: datetime) -> Letter | None:
         return None
     line = _told(found[0])
     lead = _("%(what)s, in the memory store %(store)s.") % {"what": line.text, "store": name(store)}
-    subject = _("%(name)s named you in a comment") % {"name": _by(found[0])}
+    subject = _("%(name)s mentioned you in a comment") % {"name": _by(found[0])}
     said = [f"“{line.quote}”"] if line.quote else []
     letter = Letter(user.email, subject, [lead, *said], _("Read and answer"), line.url)
     return _endable(letter, user, MailKind.MENTION)
@@ -199,10 +199,10 @@ def _told(about: About) -> Line:
         words = said.get(Decision(about.decision.decision), other)
         return Line(words % names, page("memory", one.store_id, one.memory_id))
     if about.proposal is not None:
-        words = _("%(name)s answered at proposal #%(number)s")
-        words = _("%(name)s named you at proposal #%(number)s") if one.is_mention else words
+        words = _("%(name)s replied on proposal #%(number)s")
+        words = _("%(name)s mentioned you on proposal #%(number)s") if one.is_mention else words
     else:
-        words = _("%(name)s named you at %(path)s") if one.is_mention else _("%(name)s answered at %(path)s")
+        words = _("%(name)s mentioned you on %(path)s") if one.is_mention else _("%(name)s replied on %(path)s")
     quote = name(about.comment.text, LONGEST_QUOTE) if about.comment and one.store.mails_comments else ""
     return Line(words % names, page("comment", one.store_id, one.thread, query=f"#{one.comment}"), quote)
 

@@ -359,7 +359,7 @@ def _watch(sync: Sync, every: float) -> int:
 
 
 def _why(sync: Sync, error: Exception) -> str:
-    """Return what is the matter. Raises Ended for what does not pass by itself."""
+    """Return the problem in words. Raises Ended for a problem that does not pass by itself."""
     if isinstance(error, anthropic.APIStatusError):
         if error.type in ("authentication_error", "not_found_error", "permission_error"):
             raise Ended(f"The hub refused: {error.api_message}")

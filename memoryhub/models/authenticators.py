@@ -22,7 +22,7 @@ class AuthenticatorQuerySet(SealedQuerySet["Authenticator"]):
         return self.filter(user=user)
 
     def of_kind(self, kind: AuthenticatorKind) -> AuthenticatorQuerySet:
-        """Return those of a kind, in the order in which they were added."""
+        """Return the authenticators of a kind, in the order in which they were added."""
         return self.filter(kind=kind).order_by("id")
 
 

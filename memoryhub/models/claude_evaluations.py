@@ -21,11 +21,11 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
         return self.filter(state=ClaudeRunState.FINISHED)
 
     def going_on(self) -> ClaudeEvaluationQuerySet:
-        """Return those that wait for a worker or that one works on."""
+        """Return the evaluations that wait for a worker or that a worker works on."""
         return self.filter(state__in=GOING_ON)
 
     def silent_since(self, at: datetime) -> ClaudeEvaluationQuerySet:
-        """Return those whose worker has not been seen since a moment."""
+        """Return the evaluations whose worker has not been seen since a moment."""
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
 

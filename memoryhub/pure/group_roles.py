@@ -68,6 +68,6 @@ def is_administrator(grants: Collection[Grant], groups: Collection[str]) -> bool
 
 
 def known(grants: Collection[Grant], groups: Collection[str]) -> Iterator[str]:
-    """Yield those of the groups that the mapping names."""
+    """Yield the groups that the mapping names."""
     named = {one.group for one in grants}
     yield from (group for group in groups if group in named)

@@ -54,7 +54,7 @@ def create_user(
 
 
 def write_user(email: str, name: str, encoded: str, at: datetime, *, is_superuser: bool = False) -> User:
-    """Create the row of a person, in the transaction of the act whose entry says so. Raises EmailTaken."""
+    """Create the row of a person. The calling act has the transaction and writes the entry. Raises EmailTaken."""
     folded = fold_email(email)
     if User.objects.filter(email=folded).exists():
         raise EmailTaken(email)

@@ -96,7 +96,7 @@ def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
 
 
 def identity(path: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return what opens a backup: of its passphrase, or the one of a file of age identities. Raises NotOpened."""
+    """Return the decryption of a backup, by its passphrase or by a file of age identities. Raises NotOpened."""
     with path.open("rb") as stream:
         block = _head(stream)
     if not block:

@@ -43,7 +43,7 @@ class Unpacked:
 
 
 def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return what opens a backup. Raises Failed if the passphrase or the identities do not."""
+    """Return the decryption of a backup. Raises Failed if neither the passphrase nor the identities open it."""
     try:
         return encryption.identity(file, passphrase, identities)
     except NotOpened as error:

@@ -110,7 +110,7 @@ class State:
 
 
 def keys() -> Keys:
-    """Return what the environment says about the encryption of backups."""
+    """Return the passphrase and the public key for backups from the environment."""
     return Keys(settings.MEMORYHUB_BACKUP_PASSPHRASE, settings.MEMORYHUB_BACKUP_RECIPIENT)
 
 

@@ -1,4 +1,5 @@
-"""What a run made of its throw-away copy, compared with the memories from which it went out; and the proposal of it."""
+"""What a run changed in its throw-away copy, compared with the memories that were copied, and the proposal of these
+changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,8 +64,8 @@ class Proposed:
 
 
 def made_of(run: ClaudeRun) -> list[Made]:
-    """Return what a run made of its copy, in the order of the paths. A memory that it deleted and created again at the
-    same path counts as changed. Raises CopyGone."""
+    """Return the changes that a run made in its copy, ordered by path. A memory that it deleted and created again at
+    the same path counts as changed. Raises CopyGone."""
     require_copy(run)
     return sorted(_made(run), key=lambda one: one.path) if run.copied is not None else []
 
@@ -149,7 +150,8 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
 
 
 def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
-    """Open the proposal, in place of an earlier one of the run that is still open, and write the event of it."""
+    """Open the proposal and add its event to the run. An earlier proposal of the run that is still open is
+    withdrawn."""
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
     try:

@@ -21,7 +21,7 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "unreachable": gettext_lazy("Claude’s API could not be reached. The hub’s administrator checks the network."),
     "timed_out": gettext_lazy("Claude’s API did not answer in time."),
     "broke_off": gettext_lazy("The connection to Claude’s API broke off in the middle of an answer."),
-    "unreadable": gettext_lazy("Claude’s answer could not be read: a part of it is no JSON."),
+    "unreadable": gettext_lazy("Claude’s answer could not be read: a part of it is not JSON."),
     "over_run_budget": gettext_lazy("The next answer could have passed the tokens that a run may use."),
     "over_day_budget": gettext_lazy(
         "The next answer could have passed the tokens that all runs of this hub may use in a day (UTC)."
@@ -46,5 +46,5 @@ PROBLEMS: Mapping[str, str | Promise] = {
 
 
 def problem_words(code: str) -> str:
-    """Return what a problem means; "" for none."""
+    """Return the sentence that explains a problem; "" for no problem."""
     return str(PROBLEMS.get(code, PROBLEMS["hub_error"])) if code else ""

@@ -21,7 +21,7 @@ AT_ONCE = MOST_CHARACTERS // MOST_OF_CALL
 
 
 def transcripts(store_id: str, session_ids: Sequence[str]) -> str:
-    """Return what sessions did in a memory store, the oldest session first. Long ones lose their oldest calls."""
+    """Return the calls of sessions in a memory store, the oldest session first. Long ones lose their oldest calls."""
     sessions = Session.objects.filter(pk__in=session_ids).select_related("agent").order_by("pk")
     found = [(session, *_calls(store_id, session.pk)) for session in sessions]
     room = _room([sum(map(len, calls)) for _, calls, _ in found])

@@ -16,8 +16,9 @@ NEWEST = 50
 
 
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
-    """Return the agent that last wrote one of these lines of a version. If none of them is by an agent, or without
-    lines, return the agent that last wrote the memory until then."""
+    """Return the agent to which a comment is addressed: the one that last wrote one of these lines of a version.
+
+    If no agent wrote any of them, or `lines` is None, it is the one that last wrote the memory, up to that version."""
     versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
     seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]
     columns = ("seq", "actor_kind", "author_id", "command", "input")

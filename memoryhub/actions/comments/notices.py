@@ -96,7 +96,7 @@ def tell(comment: Comment, text: str, before: str = "") -> None:
 
 
 def waiting_for(user: User, stores: Collection[str] | QuerySet[Any, Any]) -> QuerySet[Notice]:
-    """Return what a person was told of in these stores and has not put away, newest first."""
+    """Return the notices of a person in these stores that the person has not dismissed, newest first."""
     return Notice.objects.filter(store_id__in=stores, to=user).order_by("-comment")
 
 

@@ -40,7 +40,7 @@ class Draft:
 
 
 def publish(store: Tree, proposal: Proposal, drafts: Sequence[Draft]) -> dict[str, object]:
-    """Add the comments in a transaction. Return what the entry, which must follow, says of them.
+    """Add the comments in a transaction. Return their part of the input of the entry, which must follow.
 
     Raises NoSuchPlace, `comments.TooMany` and `comments.NotANote`.
     """

@@ -33,7 +33,7 @@ class Proof(NamedTuple):
 
 
 def read(entry: AuditEntry) -> Proof:
-    """Return the proof of an entry. Raises ValueError if the hub never wrote it so."""
+    """Return the proof of an entry. Raises ValueError if it has a form that the hub never writes."""
     if entry.proof is None:
         return Proof(entry.salts, entry.commitments, is_older=True)
     if not isinstance(entry.proof, bytes | memoryview):
@@ -57,7 +57,7 @@ def commitments_of(entry: AuditEntry) -> dict[str, str]:
 
 
 def _value(entry: AuditEntry, field: str) -> str | None:
-    """Return a committed value; None if it is not in the entry, or not as the hub writes it."""
+    """Return a committed value; None if it is not in the entry, or has a form that the hub never writes."""
     value: str | None = getattr(entry, field)
     if field != "message" or value is None:
         return value

@@ -336,7 +336,7 @@ def _without_gone(found: Found, newer: Found) -> Found:
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """Return what a receipt says about spellings: each spelling as a keyed mark, with the number of its places.
+    """Return the spellings for a receipt: each as a keyed mark, with the number of its places.
 
     `erased` are the erased spellings; `left` are the spellings that the person chose to leave. `elsewhere` counts, by
     kind, the texts that people have to change themselves.

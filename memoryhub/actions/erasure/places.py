@@ -176,7 +176,9 @@ def _escaped(model: type[models.Model], column: str) -> bool:
 
 
 def named(store_id: str) -> Named:
-    """Return what the path rules, policies, holds and pins of a store name: what is in it stays in it."""
+    """Return the directories, names and endings that the path rules, policies, holds and pins of a store contain.
+
+    An erasure that changes paths moves nothing into them or out of them."""
     patterns = [pattern.split("/") for pattern in _patterns(store_id)]
     before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]
     whole = (accumulate(names, lambda directory, name: f"{directory}/{name}") for names in before)
@@ -200,8 +202,8 @@ def _patterns(store_id: str) -> Iterator[str]:
 
 
 def stand_ins(store_id: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return what stands in paths in place of each text: `[redacted]`, or `[redacted-2]` and so on where that is in the
-    store already. So no two paths become equal, and none comes under what names another one."""
+    """Return what replaces each text in paths: `[redacted]`, or `[redacted-2]` and so on if the store already has that.
+    So no two paths become equal, and no path comes under a rule, policy or hold that names another one."""
     there = set(_patterns(store_id))
     changes = ProposedChange.objects.all()
     for rows, column in ((Memory.objects.all(), "path"), (changes, "path"), (changes, "new_path")):

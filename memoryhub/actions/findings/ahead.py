@@ -19,8 +19,11 @@ LONG = 8_000
 
 
 class Ahead(NamedTuple):
-    """What was found before the lock, for `Tree.looked`, and the memory that was read for it, if in the same
-    transaction, for `Tree.at_hand`."""
+    """What was read and found before the store was locked.
+
+    `looked` are the findings, for `Tree.looked`. `at_hand` is the memory that was read, for `Tree.at_hand`; None if it
+    was read in another transaction, because it may have changed since.
+    """
 
     looked: Looked
     at_hand: StoredMemory | None = None
@@ -30,10 +33,10 @@ NOTHING = Ahead({})
 
 
 def of_command(store_id: str, command: Command | ToolError) -> Ahead:
-    """Return what a store's rules find in the text that a command writes; nothing for a short text.
+    """Return the findings of a store's rules in the text that a command writes; nothing for a short text.
 
-    Raises NotTogether in the thread that commits. On PostgreSQL an edit is looked at only if it writes a long text:
-    others wait for the store, and not for the whole hub.
+    Raises NotTogether in the thread that commits. On PostgreSQL, an edit that writes a short text is not screened
+    here: while it is screened under the lock, only writers of the same store wait, not the whole hub.
     """
     if isinstance(command, Create):
         return Ahead(of_text(store_id, None, command.file_text))
@@ -63,7 +66,7 @@ def _of_edit(store_id: str, command: StrReplace | Insert, old: str) -> Looked:
 
 
 def of_text(store_id: str, old: str | None, new: str, written: tuple[int, int] | None = None) -> Looked:
-    """Return what a store's rules find in a new text, as `of_command`."""
+    """Return the findings of a store's rules in a new text, as `of_command` does."""
     if len(new) < LONG or new == old:
         return {}
     require_own_thread()

@@ -70,7 +70,7 @@ class NeedsReason(Exception):
 def screen_written(
     store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None
 ) -> Screened:
-    """Return what `screen` returns for a text that an actor writes now.
+    """Screen a text that an actor writes now; return the same as `screen`.
 
     Raises the ToolError of the limit, before it is screened, for a text of which too much would be left in any case,
     and one for a text that takes too long to screen.
@@ -88,7 +88,7 @@ def screen_written(
 def screen(
     store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None, steps: float = inf
 ) -> Screened:  # fmt: skip
-    """Return what may be stored of a new text. Only lines that are not in the old text are screened.
+    """Return the form of a new text that may be stored. Only lines that are not in the old text are screened.
 
     `written` is the span of the new text that was written, if it is known. Raises a ToolError that names a blocked kind
     and its line, and TooMuch if it takes more than so many `steps`.
@@ -122,7 +122,7 @@ def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
 
 
 def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
-    """Return what the rules find in new texts, for `Tree.looked`. Call it before the store is locked.
+    """Return the findings of the rules in new texts, for `Tree.looked`. Call it before the store is locked.
 
     If the rules have changed when the store is locked, the texts are screened again.
     """

@@ -102,7 +102,7 @@ def put_due(at: datetime) -> None:
 
 
 def waiting_for(user: User) -> Waiting:
-    """Return what waits for a person now, in the stores that they may see now."""
+    """Return the items that await a person now, in the stores that the person may see now."""
     stores = list(MemoryStore.objects.visible_to(user).by_name())
     seen = [store.pk for store in stores]
     told = notices.waiting_for(user, seen).select_related("store", "memory")
@@ -136,7 +136,7 @@ def abouts(shown: Sequence[Notice]) -> list[About]:
 
 
 def _in_stores(user: User, stores: Sequence[MemoryStore]) -> Iterator[InStore]:
-    """Yield what waits in the stores in which a person decides, if anything does."""
+    """Yield, for each store in which a person decides, the items that await a decision, if there are any."""
     decides = {
         pk
         for pk, role in user.memberships.values_list("store_id", "role")

@@ -365,7 +365,8 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """Render the answer to a view or a str_replace again, from the text that it showed (None: redacted since)."""
+    """Render the answer to a view or a str_replace again. `content` is the text that it showed, None if that was
+    redacted."""
     if content is None:
         return results.redacted()
     if command == View.name:
@@ -374,7 +375,7 @@ def rendered(command: str, path: str, content: str | None, first: int, last: int
 
 
 def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
-    """Record the last use of a key and of its session. The tree's act gets the session's id."""
+    """Record the last use of a key and of its session, and write the session's id into the act of `store`."""
     at = store.at
     note_key(caller, at)
     if session is not None:

@@ -32,7 +32,7 @@ def view(store: Tree, command: View) -> Record:
 
 
 def looked_at(store: Tree, command: View) -> Record:
-    """Return what `view` returns, but record no read: for a look that has no entry."""
+    """Return the same as `view`, but record no read: for a view without an audit entry."""
     memory = tree.memory_at(store, command.path)
     if memory is None:
         return _view_directory(store, command)

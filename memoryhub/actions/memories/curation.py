@@ -120,7 +120,7 @@ def edit(
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
-    """Return what the entry says about a merge.
+    """Return the part of the entry's input about a merge.
 
     It is empty without a merge, or if these are not versions of the memory.
     """

@@ -18,7 +18,7 @@ SESSION_EXACT_TO = timedelta(seconds=1)
 
 
 def of_call(store_id: str, command: Command | ToolError, session: str | None, act: Act) -> Iterator[Question]:
-    """Yield what a call of a key reads, first the row that locks the store: what follows is read once it is locked."""
+    """Yield the statements that a call of a key sends. The first one locks the store, so the others read it locked."""
     key, agent = str(act.actor.id), str(act.actor.author_id)
     yield sql.STORE, (store_id,)
     yield sql.CALLS, (store_id, key)
@@ -63,7 +63,7 @@ def _of_directory(store_id: str, path: str) -> Iterator[Question]:
 
 
 def _of_place(store_id: str, path: str) -> Iterator[Question]:
-    """Yield what a memory that is new at a path reads of the directories above it."""
+    """Yield the statements that read the directories above the path of a new memory."""
     above = paths.ancestors(path)
     if above[1:]:
         yield sql.which_memories(store_id, above[1:])

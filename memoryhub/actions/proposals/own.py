@@ -75,7 +75,7 @@ class Own:
     comments: Sequence[Comment] = ()
 
     def told(self) -> Iterator[Told]:
-        """Yield what people tell the agent, without comments on changes that it does not see any more."""
+        """Yield the comments of people for the agent, without those on changes that the agent no longer sees."""
         groups = by_memory(self.changes)
         for comment in self.comments:
             steps = groups.get(comment.change or "", ())

@@ -38,7 +38,7 @@ class Proposed:
 
 
 def as_proposed(proposal: Proposal, cut: Collection[str] = ()) -> Proposed:
-    """Return what was proposed. `cut` are the memories that were merged in part.
+    """Return the proposed changes. `cut` are the memories that were merged in part.
 
     If the text that the agent saw or the proposed one no longer exists, the change has the problem REDACTED and begins
     with an empty text.

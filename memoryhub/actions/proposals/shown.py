@@ -60,7 +60,7 @@ def _open(store_id: str, agent: str) -> tuple[tuple[str, int], ...]:
 def _there(
     store_id: str, viewed: Viewed, numbers: Collection[tuple[str, int]], actor: Actor, at: datetime
 ) -> Iterator[_Waiting]:
-    """Yield what waits at a place, without what the agent does not see."""
+    """Yield the proposed changes at a path that still wait, without those that the agent does not see."""
     low, high = paths.subtree(viewed.path)
     under = Q(path__gte=low, path__lt=high) | Q(new_path__gte=low, new_path__lt=high)
     place = Q(memory=viewed.memory) if viewed.memory else under | Q(path=viewed.path) | Q(new_path=viewed.path)
@@ -91,13 +91,13 @@ def _lines(store_id: str, viewed: Viewed, waiting: Sequence[_Waiting]) -> Iterat
 
 
 def _about(shown: int, of: int) -> str:
-    """Return what the lines are that follow, which are only the first ones if `shown` is less than `of`."""
+    """Return the heading of the lines that follow. It says how many are left out if `shown` is less than `of`."""
     less = f", of which {of - shown:,} more are not shown" if shown < of else ""
     return f". It would remove the lines with - and add those with +{less}" if of else ""
 
 
 def _words(steps: Sequence[ProposedChange]) -> str:
-    """Return what the changes of one memory are, for the agent that made them."""
+    """Return the changes of one memory in words, for the agent that made them."""
     path, last = paths.to_tool(steps[-1].path), steps[-1]
     moves = [step for step in steps if step.new_path is not None]
     if last.deletes:

@@ -74,7 +74,7 @@ def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
 
 
 def replaced_of(steps: Sequence[ProposedChange], wishes: Mapping[str, Wish], joined: Joined | None) -> Replaced:
-    """Return what later changes of a memory replace of earlier ones. `joined` are the wishes as one."""
+    """Return the parts of earlier changes of a memory that later changes replace. `joined` are the wishes as one."""
     text = dict(_fates_of_text(wishes, joined))
     fates = {step.pk: {*_fates(step, steps[-1], _last_path(steps), text)} for step in steps}
     whole = tuple(pk for pk, found in fates.items() if found == {_Fate.REPLACED})
@@ -96,7 +96,7 @@ def _fates_of_text(wishes: Mapping[str, Wish], joined: Joined | None) -> Iterato
 def _fates(
     step: ProposedChange, last: ProposedChange, last_path: str | None, text: Mapping[str, _Fate]
 ) -> Iterator[_Fate]:
-    """Yield what became of the parts of one change: the deletion, or the new path and the new text."""
+    """Yield the outcome of each part of one change: of the deletion, or of the new path and the new text."""
     if step.deletes or last.deletes:
         yield _Fate.KEPT if step.deletes and last.deletes else _Fate.REPLACED
     elif step.memory is None:

@@ -46,8 +46,8 @@ CHECKED = [
 
 
 def state(store_id: str, at: datetime) -> dict[str, Any]:
-    """Return what a certificate says about a memory store at a moment: its policies, what is overdue by them, what
-    stays although it is old, the oldest moments of what is there, and who can read it. It names no memory."""
+    """Return the content of a certificate for a memory store at a moment: its policies, what is overdue by them, what
+    is kept although it is old, the dates of its oldest data, and who can read it. It names no memory."""
     with snapshot():
         policies = saved.concerning(store_id)
         held: set[str] = set()

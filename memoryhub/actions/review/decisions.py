@@ -234,7 +234,7 @@ def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), on
 
 
 def _left(store_id: str, decided: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return those (memory, version) of which the version still exists."""
+    """Return the pairs (memory, version) whose version still exists."""
     there: set[str] = set()
     for part in in_parts([version for _, version in decided]):
         there.update(MemoryVersion.objects.among(store_id, part).values_list("pk", flat=True))

@@ -114,7 +114,8 @@ class Api:
             raise _failed(error) from error
 
     def answer(self, parameters: dict[str, Any]) -> Iterator[Tick | Begun | Block | Answer]:
-        """Yield what comes of an answer, with ticks in between; the last is the Answer. Raises Failed.
+        """Yield the parts of an answer as they arrive, with ticks in between; the last item is the Answer. Raises
+        Failed.
 
         To stop, close the iterator.
         """

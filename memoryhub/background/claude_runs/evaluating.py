@@ -117,8 +117,8 @@ class ByApi:
 
 
 def scripted(session: Session) -> Ask:
-    """Return what asks the scripted model: it makes the calls of the session, and then says what they answered, unless
-    the session has its words."""
+    """Return a function that answers as the scripted model: first with the calls of the session, then with the words of
+    the session or, if it has none, with the answers to its calls."""
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:
         if len(messages) == 1 and session.calls:

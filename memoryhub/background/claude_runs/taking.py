@@ -66,7 +66,7 @@ def _is_supported(told: Any) -> bool:
 
 
 class Models:
-    """Asks the API now and then which models it offers, in a thread of its own: nothing waits for it."""
+    """Asks the API at intervals which models it offers, in a thread of its own, so that no run waits for the answer."""
 
     def __init__(self, key: str, address: str) -> None:
         self.key, self.address = key, address
@@ -74,7 +74,7 @@ class Models:
         self.thread: threading.Thread | None = None
 
     def look(self) -> None:
-        """Begin to ask, if that is due."""
+        """Start a request for the list of models, if one is due and none is running."""
         is_asking = self.thread is not None and self.thread.is_alive()
         if self.key and not is_asking and time.monotonic() >= self.due:
             self.due = time.monotonic() + MODELS_EVERY
@@ -82,7 +82,7 @@ class Models:
             self.thread.start()
 
     def ask(self) -> None:
-        """Ask, and store the answer; if there is none, the hub keeps what it knows."""
+        """Ask the API, and store the list. If the API does not answer, the hub keeps the list that it has."""
         try:
             found = Api(self.key, self.address, 1).models()
             if found:

@@ -38,7 +38,7 @@ FINAL = {"end_turn", "stop_sequence", "refusal", "max_tokens", "model_context_wi
 PROBLEMS = {
     "refusal": "declined", "max_tokens": "answer_full", "model_context_window_exceeded": "context_full",
 }  # fmt: skip
-"""What is the matter with an answer that ended for such a reason."""
+"""The code of the problem with an answer, by the reason for which it ended."""
 
 KINDS = {
     "text": ClaudeEventKind.TEXT, "thinking": ClaudeEventKind.THINKING, "redacted_thinking": ClaudeEventKind.THINKING,
@@ -65,8 +65,8 @@ class _Failure(Exception):
 class Turns:
     """One run in this process. `stop` is set when the hub stops.
 
-    `inputs` are those of calls as Claude sent them: the tool itself masks or refuses what the rules keep out, as for
-    every agent. Only the events have them masked.
+    `inputs` are the inputs of calls exactly as Claude sent them, because the tool masks or refuses sensitive text in
+    them itself, as for every agent. In the events they are masked.
     """
 
     def __init__(self, run_id: str, worker: str, stop: threading.Event, key: str, address: str) -> None:

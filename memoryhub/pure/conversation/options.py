@@ -55,7 +55,7 @@ class Options:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Options":
-        """Return the options of their JSON object. Names that are not known are ignored."""
+        """Return the options that a JSON object contains. Unknown names in it are ignored."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in values.items() if name in known})
 
@@ -95,7 +95,7 @@ class Options:
         return [CONTEXT_BETA, *([COMPACTION_BETA] if self.compacts else [])]
 
     def parameters(self, model: str, system: str) -> Json:
-        """Return what every request of the conversation says, but for its messages and `max_tokens`."""
+        """Return the parameters of every request of the conversation, without `messages` and `max_tokens`."""
         parameters: Json = {
             "model": model,
             "tools": [{"type": "memory_20250818", "name": TOOL}],

@@ -81,8 +81,11 @@ class Policy:
 
 
 class Cutoffs(NamedTuple):
-    """The latest moments of the last read, the last change and the creation of a memory that is due (None: no such
-    rule). `together`: all of them count, else one is enough."""
+    """Moments by which a policy decides whether a memory is due, one for each of its rules; None: it has no such rule.
+
+    By the rules, a memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or
+    created at or before `older`. With `together`, all of its rules must say so, otherwise one is enough.
+    """
 
     unread: datetime | None
     unchanged: datetime | None
@@ -246,7 +249,7 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
 
 
 def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
-    """Return what is due for a memory by now, by the rule that is due first. None if nothing is."""
+    """Return the expiry of a memory that is due by now, by the rule that was due first. None if it is not due."""
     found = due_next(policy, facts)
     return found if found is not None and found.at <= now else None
 

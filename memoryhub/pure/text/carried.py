@@ -1,4 +1,4 @@
-"""Lines of a memory, followed through its later versions: those that some versions added, or those of some places."""
+"""Follows lines of a memory through its later versions: lines that given versions added, or lines at given places."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -8,10 +8,11 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
-    """Return {version number: its lines that one of the versions `added_by` added}. Lines count from 1.
+    """Return, for each version, which of its lines were added by one of the versions `added_by`, by version number.
 
-    `versions` are consecutive and in order of time. If the first text is by one of `added_by`, all its lines count.
-    Versions without such lines are left out, and so is the rest if it takes too much work.
+    Lines are numbered from 1. `versions` are consecutive and in order of time. All lines of the first text count as
+    added by its version. Versions without such lines are left out, and so are all further versions once `work` is used
+    up.
     """
     lines: dict[str, LineSet] = {}
     previous: str | None = None
@@ -60,7 +61,7 @@ def followed(
 
 
 def _taken_back(version: Version, lines: Mapping[str, LineSet], moves: Moves, text_of: TextOf, work: Work) -> LineSet:
-    """Return those of the `lines`, by the id of an older text, that the version took back from it.
+    """Return the lines that the version took back from older texts. `lines` are those of each older text, by its id.
 
     `moves` are those from the text before to its own.
     """

@@ -177,10 +177,10 @@ def _unlinked(chain: object) -> list[Pair]:
 
 
 def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """Return the runs after each pure addition or removal between two of them was moved to its most natural start.
+    """Return the runs of equal lines, with each addition or removal between two of them moved to where it reads best.
 
-    If a section was added before another one, the change can be shown in two ways: as this section with the blank line
-    after it, or as its end with the beginning of the next section. Both are right, but the first is what was written.
+    If a section was added before another one, there are two correct ways to show the change: as this section with the
+    blank line after it, or as its end with the beginning of the next section. The first is what a person wrote.
     """
     result = list(runs)
     for position in range(len(result) - 1):

@@ -165,7 +165,7 @@ def is_one_edit(word: str, other: str) -> bool:
 
 
 def _in_line(pattern: re.Pattern[str], line: str) -> Iterator[str]:
-    """Yield what matches in a line, extended to whole characters with their marks."""
+    """Yield the matches in a line, each extended to whole characters with their combining marks."""
     parts = [loose(character) for character in line]
     ends = list(accumulate(map(len, parts)))
     for match in pattern.finditer("".join(parts)):

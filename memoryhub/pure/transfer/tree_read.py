@@ -40,7 +40,7 @@ class Exclude:
     kept: frozenset[str] = frozenset()
 
     def except_for(self, places: frozenset[str]) -> "Exclude":
-        """Return what ignores none of these places because of the patterns of NEVER."""
+        """Return exclusions under which the patterns of NEVER do not exclude any of these paths."""
         asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
         kept = {place for place in places if not asked.has(place)}
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}

@@ -34,7 +34,7 @@ class Row:
 
 
 def name_of(device: str) -> str:
-    """Return what a User-Agent says of the browser and its system, or the beginning of its first word."""
+    """Return the browser and its system that a User-Agent header names, or the beginning of its first word."""
     browser = next((name for sign, name in _BROWSERS if sign in device), "")
     system = next((name for sign, name in _SYSTEMS if sign in device), "")
     if browser and system:

@@ -75,7 +75,7 @@ def is_on() -> bool:
 
 
 def name() -> str:
-    """Return what people call the provider."""
+    """Return the name of the provider for people."""
     return settings.MEMORYHUB_OIDC_NAME or urlsplit(settings.MEMORYHUB_OIDC_ISSUER).hostname or ""
 
 

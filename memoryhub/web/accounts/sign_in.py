@@ -52,7 +52,7 @@ def sign_in(request: Request) -> HttpResponse:
 
 
 def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
-    """Return what the page shows: the form, the identity provider, or both.
+    """Return the template context: the form, the identity provider, or both.
 
     Where single sign-on is the only way, the form is for administrators alone and shown if the address has `local`.
     """

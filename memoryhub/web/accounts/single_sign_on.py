@@ -110,7 +110,7 @@ def _back() -> str:
 
 
 def _kept(request: Request) -> dict[str, Any] | None:
-    """Return what the cookie keeps of the sign-in to which the provider answers, or None."""
+    """Return the sign-in from the cookie to which the provider answers, or None."""
     try:
         kept: dict[str, Any] = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     except signing.BadSignature:

@@ -22,7 +22,8 @@ from memoryhub.web.common.responses import see_other
 
 
 def command_for() -> str:
-    """Return the line that verifies the audit where the hub runs. Only administrators see it: it names the data."""
+    """Return the shell command that verifies the audit on the hub's machine. It contains the path of the data
+    directory, so only administrators see it."""
     place, data = shlex.quote(str(settings.BASE_DIR)), shlex.quote(str(settings.DATA_DIR))
     database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
     if settings.IS_INSTALLED:

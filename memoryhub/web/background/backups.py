@@ -91,7 +91,7 @@ def back_up_now(request: Request) -> HttpResponse:
 
 
 def facts(there: State) -> dict[str, Any]:
-    """Return what pages say about backups."""
+    """Return the template context for the state of backups."""
     now = timezone.now()
     return {
         "backups": there,

@@ -49,7 +49,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is true of the two runs."""
+    """One property of the two runs, beside each other."""
 
     name: str
     first: str
@@ -117,7 +117,7 @@ def _side(store: MemoryStore, run: ClaudeRun, user: User) -> Side:
 
 
 def _facts(one: Side, two: Side) -> Iterator[Fact]:
-    """Yield what the runs have in common and what not; of the options, only those that differ."""
+    """Yield the properties that are equal in the runs and those that differ; of the options, only those that differ."""
     runs = one.row.run, two.row.run
 
     def fact(name: str, values: Sequence[str]) -> Fact:

@@ -86,7 +86,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _state(last: ClaudeEvaluation) -> dict[str, object]:
-    """Return what the page says of an evaluation that goes on, or that did not come to its end."""
+    """Return the progress of an evaluation that is running, or why it stopped before its end, for the page."""
     done = len(_of(last))
     case = SUITE[min(done, len(SUITE) - 1)]
     if last.state == ClaudeRunState.INTERRUPTED:

@@ -199,20 +199,20 @@ def conversation_of(given: Mapping[str, Any]) -> tuple[str, str, Options]:
 
 
 def initial_of(run: ClaudeRun, *, copies: bool) -> dict[str, Any]:
-    """Return what the form says for another run like one that there was: with `copies`, on a copy of the store from
-    which that one went out."""
+    """Return the initial values of the form for another run like an earlier one. With `copies` it works on a copy of
+    the store, as the store was when the earlier run began."""
     place = PROPOSAL if run.proposes else COPY if run.copy or copies else STORE
     asked = {"task": run.task, "model": run.model, "system": run.system, "place": place}
     return asked | ({"seq": run.base} if copies else {}) | Options.of(run.options).as_json()
 
 
 def tidying() -> dict[str, Any]:
-    """Return what the form says for a run that reorganises a store."""
+    """Return the initial values of the form for a run that reorganises a store."""
     return {"task": guidance.REORGANISE, "tidy": True, "place": PROPOSAL}
 
 
 class MessageForm(forms.Form):
-    """Another message to Claude, and whether what was before is summarized first."""
+    """Another message to Claude, and whether the conversation so far is summarized first."""
 
     message = _Text(
         label=_("Another message"), max_length=LONGEST_TEXT, required=False,

@@ -64,7 +64,7 @@ def preset_of(store: MemoryStore, preset_id: str) -> ClaudePreset:
 
 
 def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
-    """Return what the form says in a version of a preset, the newest if there is no such number."""
+    """Return the values of the form in a version of a preset, or in its newest version if there is no such number."""
     versions: Any = preset.versions
     found = [version for version in versions if version["number"] == number] or versions[-1:]
     return dict(found[0]["content"]) if found else {}

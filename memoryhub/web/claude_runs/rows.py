@@ -86,7 +86,7 @@ def _starter_of(run: ClaudeRun) -> str:
 
 
 def masking_of(store: MemoryStore) -> Callable[[str], str]:
-    """Return what masks the values in a text that a page of a store never shows."""
+    """Return a function that masks the values in a text that pages of a store never show."""
     return _Masking(store.pk)
 
 

@@ -23,7 +23,7 @@ def state_words(run: ClaudeRun | ClaudeEvaluation) -> str:
 
 
 def interrupted_words(run: ClaudeRun) -> str:
-    """Return what a page says below the state: why the run ended."""
+    """Return the sentence under the state that says why the run ended."""
     if run.state == ClaudeRunState.INTERRUPTED:
         return _("The hub was stopped while it ran. No call of the memory tool was lost: continue it where it was.")
     return problem_words(run.problem)

@@ -51,7 +51,8 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _told(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
-    """Return what replaces the button that tells an agent the note of a decision: whether it will read it."""
+    """Return the sentence that replaces the button for telling an agent the note of a decision: whether the agent will
+    read it."""
     agent = addressee.agent_of(memory, number, None)
     return render(request, "comments/_told.html", {"store": store, "memory": memory, "agent": agent, **more})
 

@@ -40,7 +40,7 @@ TALKED_ABOUT = Mark("talk", "message-square", _("open conversation"))
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked.
+    """The marks of a memory or directory in a list or the tree.
 
     `waits` means that one of the last LOOK_BACK versions awaits review. `found` is `open` if a memory has open
     findings, `dismissed` if it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin.
@@ -146,7 +146,7 @@ def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
 
 
 def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return those of these memories of which one of the last LOOK_BACK versions awaits review."""
+    """Return the memories, among these, with a version that awaits review among their last LOOK_BACK versions."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     last = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK).unreviewed().newest()
     found = Memory.objects.filter(store_id__in=stores, pk__in=memories)
@@ -155,7 +155,7 @@ def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
 
 
 def _talked_about(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return those of these memories about which there is a conversation that is not resolved."""
+    """Return the memories, among these, that have an unresolved conversation."""
     comments = Comment.objects.filter(store_id__in=stores, memory_id__in=memories)
     unresolved = comments.first_ones().filter(resolved_at=None).values("thread")
     return frozenset(comments.filter(removed_at=None, thread__in=unresolved).values_list("memory_id", flat=True))

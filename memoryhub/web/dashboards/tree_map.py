@@ -84,7 +84,7 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
 
 
 def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None], heads: set[str]) -> _Told:
-    """Return what the map shows of its memories.
+    """Return when the memories on the map were last read, and which of them await review.
 
     If a memory that awaits review has no rectangle of its own, the directory in which it is drawn is in `places`.
     """

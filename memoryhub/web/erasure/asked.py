@@ -118,7 +118,7 @@ class Asked:
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
-        """Return what is asked after a person has changed the ticks.
+        """Return the question to a person who has changed the ticks.
 
         The results of a store are dropped if other texts would be erased there. A ticked near spelling becomes a text
         of its own, with its own spellings, so that all stores are searched again.

@@ -129,7 +129,7 @@ def _said(item: Item, taken: TakeOut, done: Done) -> str:
 
 
 def _review_words(item: Item, taken: TakeOut) -> str:
-    """Return what becomes of the review of the versions that brought the lines; "" if none awaits review."""
+    """Return a sentence about the review of the versions that brought the lines; "" if none awaits review."""
     if taken.emptied:
         of = MemoryVersion.objects.among(item.store.pk, taken.emptied)
         words = ngettext(

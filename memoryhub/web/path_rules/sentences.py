@@ -33,7 +33,7 @@ CONDITIONS = {
 
 
 def condition(of: Condition | Lines) -> str:
-    """Return what a condition says, for the end of a sentence."""
+    """Return a condition in words, for the end of a sentence."""
     if isinstance(of, Condition):
         return str(CONDITIONS[of])
     if of.first == of.last:
@@ -80,7 +80,7 @@ def name_of_key(key: Key) -> str:
 
 
 def sentence(rule: PathRule, names: Names) -> str:
-    """Return what a rule says, as one sentence, and a second one if it limits sessions."""
+    """Return a rule as one sentence, and a second one if it limits the proposals of a session."""
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + condition(rule.only_if)
@@ -104,7 +104,7 @@ def sentence(rule: PathRule, names: Names) -> str:
 
 
 def limit(most: int) -> str:
-    """Return what a rule says that limits sessions."""
+    """Return the sentence for a rule's limit of proposals in a session."""
     words = ngettext(
         "A session may open at most one proposal.", "A session may open at most %(count)s proposals.", most
     )

@@ -33,7 +33,7 @@ def place_of(name: str) -> Place | None:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """What a posted form has of comments: that on the proposal as a whole, and those on lines.
+    """The comments in a posted form: one on the proposal as a whole, and those on lines.
 
     `opened` is the place of the comment that the person has just begun.
     """
@@ -56,11 +56,11 @@ class Drafts:
         return cls(_plain(post.get(WHOLE, "")), TELL in post, lines, opened)
 
     def written(self) -> Sequence[Draft]:
-        """Return those that are not empty."""
+        """Return the drafts that are not empty."""
         return [draft for draft in (*self.lines.values(), Draft(self.text, self.tells)) if draft.text]
 
     def problem(self, *, alone: bool) -> str:
-        """Return why they cannot be published, `alone` or with a decision, as a sentence; "" if they can."""
+        """Return why the drafts cannot be published, `alone` or with a decision, as a sentence; "" if they can."""
         written = self.written()
         if alone and not written:
             return _("Write something first.")

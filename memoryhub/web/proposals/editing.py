@@ -25,7 +25,7 @@ class Editor:
 
 
 def parts_of(post: QueryDict) -> Parts:
-    """Return what a posted form says about the texts. Raise ValueError if a text cannot be one of a memory."""
+    """Return the edited texts of a posted form. Raises ValueError if one cannot be the text of a memory."""
     texts: dict[str, str] = {}
     for name, value in post.items():
         memory = name.removeprefix(TEXT)

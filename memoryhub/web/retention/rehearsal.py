@@ -107,7 +107,8 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
-    """Return the saved policies with the draft of a valid form, which replaces `policy_id` or is added."""
+    """Return the policies as they would be if a valid form were saved: its policy replaces the one with the id
+    `policy_id`, or is added."""
     draft = form.settings().as_policy(store.pk, policy_id)
     return policies.instead_of(policies.concerning(store.pk), draft)
 

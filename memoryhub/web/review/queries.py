@@ -70,7 +70,8 @@ class Page:
 
 
 class Beside(Protocol):
-    """Rows that a page has beside versions, in the same order, with a place of their own."""
+    """Rows that a page shows among its versions, such as proposals. They are in the same order, and the page remembers
+    separately how far it has shown them."""
 
     def first(self) -> Row | None:
         """Return the next row without taking it; None if there is no other, or if enough has been scanned."""

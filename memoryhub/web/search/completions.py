@@ -50,7 +50,7 @@ class Typing:
 
     @classmethod
     def of(cls, text: str) -> "Typing":
-        """Return what is being typed at the end of a text."""
+        """Return the unfinished word or filter at the end of a text."""
         opened = text.rfind('"') if text.count('"') % 2 else -1
         start = max(text.rfind(" ", 0, opened if opened >= 0 else None), -1) + 1
         word, words = text[start:], text[:start].split()

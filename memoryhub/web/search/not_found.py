@@ -37,7 +37,7 @@ class NotFound:
 
 
 def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> NotFound:
-    """Return what is said about a search that has ended at a place."""
+    """Return the hints for a search that has ended at a place without a result."""
     plain = [term for term in query.typed if not term.key]
     nowhere = [term for at, term in enumerate(plain) if not place.seen >> at & 1]
     most = [term for at, term in enumerate(plain) if place.most >> at & 1]

@@ -132,7 +132,7 @@ def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list
 
 
 def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
-    """Return those of some sessions that wrote one of the newest open findings of a store."""
+    """Return the sessions, among some, that wrote one of the newest open findings of a store."""
     newest = Finding.objects.of_store(store.pk).open().newest().values_list("version_id", flat=True)[:MOST_FINDINGS]
     seqs = MemoryVersion.objects.among(store.pk, set(newest)).values_list("seq", flat=True)
     entries = AuditEntry.objects.of_chain(store.pk).of_seqs(set(seqs)).filter(session__in=sessions)

@@ -94,7 +94,7 @@ def _raw(text: str) -> dict[str, Any]:
     try:
         value = strict_json.loads(text.encode())
     except strict_json.Malformed as error:
-        raise ValueError(gettext("This is no JSON: %(why)s") % {"why": error}) from None
+        raise ValueError(gettext("This is not JSON: %(why)s") % {"why": error}) from None
     if not isinstance(value, dict):
         raise ValueError(gettext('The input must be a JSON object, such as {"command": "view", "path": "/memories"}.'))
     return value

@@ -55,7 +55,7 @@ class Asked:
 
 
 def since_opened() -> str:
-    """Return what a page says if the plan is no longer the shown one."""
+    """Return the sentence for a plan that has changed since it was shown."""
     return _(
         "Nothing was done, because something was written since you opened this page. Check the preview and try again."
     )

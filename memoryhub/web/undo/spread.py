@@ -52,7 +52,7 @@ class Ticks:
 
     @property
     def told(self) -> dict[str, object]:
-        """Return what the input of the entry says about the entries that are undone too."""
+        """Return the part of the entry's input that names the entries that are undone too."""
         return {"too": sorted(self.too)} if self.too else {}
 
     @property

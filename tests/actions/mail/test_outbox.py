@@ -97,9 +97,9 @@ def test_who_is_named_gets_a_message_at_once_with_the_path_and_without_any_text(
     assert outgoing == [], "the request only writes a row"
     send_all()
     (message,) = outgoing
-    assert message.to == [bob.email] and message.subject == "Alice named you in a comment"
+    assert message.to == [bob.email] and message.subject == "Alice mentioned you in a comment"
     text = body(message)
-    assert "Alice named you at /plans/a.md, in the memory store Support." in text
+    assert "Alice mentioned you on /plans/a.md, in the memory store Support." in text
     assert f"https://hub.example.com/stores/{memory.store_id}/comments/{comment.pk}#{comment.pk}" in text
     assert SECRET not in text and "is it true" not in text
     assert Mail.objects.get().state == MailState.SENT
@@ -194,7 +194,7 @@ def test_the_digest_says_what_waits_and_is_not_sent_when_nothing_waits(
     send_all(day + timedelta(days=1))
     (message,) = outgoing
     assert message.to == [bob.email]
-    assert "Alice named you at /plans/a.md · Support" in body(message) and SECRET not in body(message)
+    assert "Alice mentioned you on /plans/a.md · Support" in body(message) and SECRET not in body(message)
     keys_and_roles.set_role(store, bob, None, **BY)
     digests.put_due(day + timedelta(days=2))
     send_all(day + timedelta(days=2))

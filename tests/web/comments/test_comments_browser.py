@@ -64,7 +64,7 @@ def test_a_name_is_chosen_and_whoever_has_it_is_told(
     sign_in_as(page.context, bob, live_server.url)
     page.goto(f"{live_server.url}/")
     row = page.get_by_role("region", name="For you")
-    expect(row).to_contain_text("Alice named you at /policies.md")
+    expect(row).to_contain_text("Alice mentioned you on /policies.md")
     fits(page)
     axe(page)
     row.get_by_role("button", name="Put away").click()

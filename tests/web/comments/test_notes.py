@@ -254,7 +254,7 @@ def test_the_audit_says_what_was_told(caller: Caller, memory: Memory, agent: Age
     tell(carla, memory, agent)
     browser = signed_in(carla)
     assert (
-        "left a note for Support bot at /a.md"
+        "left a note for Support bot on /a.md"
         in browser.get(reverse("entry", args=[memory.store_id, newest_entry(memory.store_id).seq])).content.decode()
     )
     view(caller)

@@ -38,7 +38,7 @@ def test_who_is_named_finds_the_comment_on_today_until_they_put_it_away(
     begin(carla, memory, "@bob, is <b>this</b> right?", lines="2")
     comment = newest()
     body = today(bob)
-    assert "Carla named you at /a.md" in body
+    assert "Carla mentioned you on /a.md" in body
     assert "is &lt;b&gt;this&lt;/b&gt; right?" in body
     assert f"{comment.pk}#{comment.pk}" in body
     assert "notice for you" in body
@@ -57,13 +57,13 @@ def test_an_answer_is_told_to_all_who_wrote_there_and_answering_puts_it_away(
     begin(carla, memory, "Is this right?")
     first = newest()
     answer(alice, first, "reply", "Yes.")
-    assert "Alice answered at /a.md" in today(carla)
+    assert "Alice replied on /a.md" in today(carla)
     answer(carla, first, "reply", "Thank you, @Bob@example.com too.")
     assert "For you" not in today(carla)
-    assert "Carla answered at /a.md" in today(alice)
-    assert "Carla named you" in today(bob)
+    assert "Carla replied on /a.md" in today(alice)
+    assert "Carla mentioned you" in today(bob)
     answer(alice, first, "reply", "Indeed.")
-    assert "Carla named you" in today(bob), "who did not write there is told of no answers"
+    assert "Carla mentioned you" in today(bob), "who did not write there is told of no answers"
     answer(alice, first, "resolve")
     assert "For you" not in today(alice)
 
@@ -73,7 +73,7 @@ def test_an_edit_tells_only_whom_it_names_in_addition(memory: Memory, carla: Use
     put_away(bob, memory, newest().pk)
     answer(carla, newest(), "edit", "@Bob and @Alice, is this right?")
     assert "For you" not in today(bob)
-    assert "Carla named you" in today(alice)
+    assert "Carla mentioned you" in today(alice)
     answer(carla, newest(), "delete")
     assert "For you" not in today(alice)
 
@@ -86,12 +86,12 @@ def test_a_name_counts_although_somebody_else_answers_after_it(memory: Memory, c
     answer(carla, first, "reply", "Ask @Alice.")
     answer(dora, first, "reply", "Or somebody else.")
     body = today(alice)
-    assert "Carla named you" in body
+    assert "Carla mentioned you" in body
     assert "Ask @Alice." in body
     assert "Dora" not in body
     carlas = Comment.objects.get(text="Ask @Alice.")
     answer(carla, carlas, "edit", "Ask somebody.")
-    assert "named you" not in today(alice)
+    assert "mentioned you" not in today(alice)
 
 
 def test_a_curator_is_offered_the_members_of_the_store_alone(memory: Memory, carla: User, bob: User) -> None:
@@ -109,7 +109,7 @@ def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
     for one in (mina, ann, anna):
         keys_and_roles.set_role(store, one, Role.VIEWER, **BY)
     sent = begin(carla, memory, "@Mina please check this one, or @ann or @Tom (a@b.c)", lines="2")
-    assert "Carla named you at /a.md" in today(mina) and "line 2" in today(mina)
+    assert "Carla mentioned you on /a.md" in today(mina) and "line 2" in today(mina)
     assert "For you" not in today(ann) + today(anna)
     body = " ".join(signed_in(carla).get(sent.headers["Location"]).content.decode().split())
     assert "Told on their page Today: <b>Mina Park</b>" in body
@@ -144,7 +144,7 @@ def test_of_many_comments_some_are_shown_and_the_others_counted(
     for number in range(3):
         begin(carla, memory, f"@Bob {number}")
     body = today(bob)
-    assert body.count("Carla named you") == 1
+    assert body.count("Carla mentioned you") == 1
     assert "2 more follow when you put some away." in body
 
 

@@ -134,12 +134,12 @@ def test_whoever_is_named_finds_it_on_today(curator: Client, store: MemoryStore,
     publish(curator, store, "@Bob, is this right?")
     reader = signed_in(bob)
     today = reader.get(reverse("today")).content.decode()
-    assert "Alice named you at proposal #1" in today
+    assert "Alice mentioned you on proposal #1" in today
     address = reverse("comment", args=[store.pk, last().pk])
     assert address in today
     assert "This is for you." in reader.get(address).content.decode()
     answer(curator, last(), "delete")
-    assert "named you" not in reader.get(reverse("today")).content.decode()
+    assert "mentioned you" not in reader.get(reverse("today")).content.decode()
 
 
 def test_the_agent_reads_only_what_it_is_told(curator: Client, store: MemoryStore, key: str) -> None:
@@ -155,7 +155,7 @@ def test_the_agent_reads_only_what_it_is_told(curator: Client, store: MemoryStor
     answer(curator, last(), "withdraw")
     assert hub.send({}, method="GET", url=one).value["comments"] == []
     assert (
-        "withdrew a note to Support bot at proposal #1"
+        "withdrew a note to Support bot on proposal #1"
         in curator.get(
             reverse("entry", args=[store.pk, AuditEntry.objects.filter(command="withdraw_note").get().seq])
         ).content.decode()

@@ -82,7 +82,7 @@ def test_decisions_and_comments_are_in_one_list_by_their_times(memory: Memory, c
     decide(signed_in(alice), memory.head, "approve", earlier=1)
     begin(alice, memory, "@Carla, see here.")
     body = today(carla)
-    assert body.index("Alice named you at /a.md") < body.index("Alice approved what you flagged")
+    assert body.index("Alice mentioned you on /a.md") < body.index("Alice approved what you flagged")
 
 
 def test_a_person_without_a_role_is_shown_nothing_any_more(

@@ -173,7 +173,7 @@ def test_each_call_of_a_session_can_be_tried(hub: Hub, alice: User, bob: User) -
 
 def test_json_that_is_none_is_a_problem_of_the_form(hub: Hub, alice: User) -> None:
     client = signed_in(alice)
-    assert "This is no JSON" in trying(client, hub.store, command=JSON, input="{").content.decode()
+    assert "This is not JSON" in trying(client, hub.store, command=JSON, input="{").content.decode()
     assert "must be a JSON object" in trying(client, hub.store, command=JSON, input="[]").content.decode()
     assert "Unrecognized command" in with_json(client, hub.store, {"command": "move"}).content.decode()
 

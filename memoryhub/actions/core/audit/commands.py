@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _, ngettext
 from memoryhub.actions.core.audit import hub_commands
 from memoryhub.actions.core.audit.command import Command, Scope
 
-_NOTED = _("left a note for %(tells)s at %(subject)s")
+_NOTED = _("left a note for %(tells)s on %(subject)s")
 _ALL = (
     # Memories
     Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True, did=_("viewed")),
@@ -163,7 +163,7 @@ _ALL = (
     # Comments
     Command("comment", (_NOTED, _("commented on %(subject)s")), did=_("commented")),
     Command("reply", (_NOTED, _("replied to a comment on %(subject)s")), did=_("replied")),
-    Command("withdraw_note", _("withdrew a note to %(tells)s at %(subject)s"), did=_("withdrew a note")),
+    Command("withdraw_note", _("withdrew a note to %(tells)s on %(subject)s"), did=_("withdrew a note")),
     Command("edit_comment", _("edited a comment on %(subject)s"), did=_("edited a comment")),
     Command("delete_comment", _("deleted a comment on %(subject)s"), did=_("deleted a comment")),
     Command("resolve_comments", _("resolved a conversation about %(subject)s"), did=_("resolved a conversation")),

@@ -102,7 +102,7 @@ def check(text: str) -> Verdict:
 
 
 def _by_older(content: Mapping[str, Any], signed: str) -> Verdict:
-    """Return what the hub says about a document that the current key has not signed."""
+    """Return the verdict on a document that the current key has not signed."""
     name = str(content.get("audit_key"))
     key = keys.of(name)
     if key is None:

@@ -56,7 +56,8 @@ def kinds() -> dict[str, type[Sealed]]:
 
 
 def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
-    """Return what a seal covers of a row, given its columns. A row with only default values counts as missing."""
+    """Return the text that a seal covers, from the columns of a row. A row with only default values counts as
+    missing."""
     values = {}
     for field in model.sealed_columns():
         value = row[field.attname]

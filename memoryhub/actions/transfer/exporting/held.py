@@ -99,7 +99,7 @@ def count(store_id: str, found: Sequence[Hold]) -> int:
 
 
 def _scope(store_id: str, found: Sequence[Hold], seq: int) -> Scope:
-    """Return what some holds hold, each memory once: the topmost directories, and the memories that are in none."""
+    """Return the topmost directories that some holds cover, and the covered memories that are in none of them."""
     places = {hold.path for hold in found if hold.path is not None}
     tops = sorted(place for place in places if places.isdisjoint(paths.ancestors(place)))
     rows: list[tuple[str, str]] = []
@@ -119,7 +119,8 @@ def _count(scope: Scope) -> int:
 
 
 def _places(store_id: str, found: Sequence[Hold]) -> list[str]:
-    """Return what each of the holds is on; a memory that was removed permanently has no path."""
+    """Return the subject of each of the holds, a memory or a directory; a memory that was removed permanently has no
+    path."""
     named: dict[str, str] = {}
     for part in in_parts(sorted({hold.memory for hold in found if hold.memory})):
         named |= dict(Memory.objects.among(store_id, part).values_list("pk", "path"))
@@ -147,7 +148,7 @@ def _record(made: HeldExport, count: int) -> Record:
 
 
 def _told(hold: Hold) -> dict[str, Any]:
-    """Return what the certificate says about a hold."""
+    """Return a hold as the certificate describes it."""
     ends = chain.moment(hold.ends_at) if hold.ends_at else None
     what = {"id": hold.pk, "entry": hold.seq, "memory": hold.memory, "path": hold.path}
     why = {"case_number": hold.case_number, "reason": hold.reason, "freezes": hold.freezes}

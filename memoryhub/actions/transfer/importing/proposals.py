@@ -192,7 +192,7 @@ def _became(told: dict[str, Any], memory: str | None, here: Here) -> str | None:
 
 
 def _outcomes(rows: Sequence[ProposedChange], history: Sequence[dict[str, Any]]) -> dict[str, object]:
-    """Return what became of the changes, as the entry of a decision lists it."""
+    """Return the outcome of the changes, as the entry of a decision lists it."""
     of_change = {row.pk: told for row, told in zip(rows, history, strict=True)}
     of_memory = {name: of_change[steps[0].pk] for name, steps in by_memory(rows).items()}
     lists = {

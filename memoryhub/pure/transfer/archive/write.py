@@ -25,8 +25,11 @@ _PIECE = 64 * 1024
 
 
 def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[bytes] | None) -> Iterator[bytes]:
-    """Yield the archive. `heads` are the newest versions of the live memories, ordered by path. `history` is JSON
-    Lines."""
+    """Yield the bytes of a ZIP archive of a memory store.
+
+    `heads` are the newest versions of the live memories, ordered by path. `history` is the content of its file with
+    older versions, as JSON Lines.
+    """
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened, SpooledTemporaryFile(_IN_MEMORY) as manifest:
         manifest.write(line(header(about, FORMAT)))

@@ -36,7 +36,7 @@ class _Told:
 def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a stream with their versions; raises Refused.
 
-    From the hub's own stream nothing is left out by name. In another one, the newest path of a text counts.
+    A stream that a hub wrote is read whole. Of another one, files are chosen by their newest paths.
     """
     reading.require_size(data, bounds)
     stream = _Stream(data, bounds, exclude)

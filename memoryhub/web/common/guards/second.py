@@ -71,7 +71,7 @@ def guard(
 
 
 def counted(count: int) -> str:
-    """Return a number as text of a pair of `words`."""
+    """Return a number with separators, as the text of a pair of `words`."""
     return f"{count:,}"
 
 

@@ -88,7 +88,7 @@ def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
 
 
 def _new(form: QueryDict, stores: Stores) -> Asked:
-    """Return what the first form asks for. Raise BadTerms if it is not valid."""
+    """Return the terms of the first form. Raise BadTerms if it is not valid."""
     chosen = [store for store in form.getlist("store") if store in stores]
     if "choose" in form and not chosen:
         raise BadTerms(_("Tick at least one memory store."))
@@ -141,7 +141,7 @@ def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
 
 
 def _words(stores: Stores, asked: Asked, note: str) -> Words:
-    """Return what is erased: the texts, each ticked spelling, and the places in each store, as they are now."""
+    """Return the whole erasure: the texts, each ticked spelling, and the current places in each store."""
     erased = [one for one in asked.spellings if asked.takes(one)]
     found = [(stores[store], asked.searched[store]) for store in asked.to_erase()]
     return [

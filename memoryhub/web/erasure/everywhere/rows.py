@@ -39,7 +39,7 @@ class StoreRow:
 
 
 def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
-    """Return what the template shows of the list."""
+    """Return the rows of the list for the template."""
     rows = _stores(asked, stores)
     free = [row for row in rows if row.searched.may_erase]
     spellings = _spellings(asked, stores, asked.listed)

@@ -51,7 +51,7 @@ class TermsForm(forms.Form):
         self.fields["kind"].choices = [(kind.value, words[kind]) for kind in kinds]  # type: ignore[attr-defined]
 
     def terms(self) -> Terms:
-        """Return what a valid form says."""
+        """Return the terms of the hold from a valid form."""
         given = self.cleaned_data
         reason = given["reason"].replace("\r\n", "\n")
         freezes = bool(given.get("freezes"))

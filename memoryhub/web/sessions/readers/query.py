@@ -103,7 +103,7 @@ class Seen:
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
 
     def shown(self, lines: LineSet) -> LineSet:
-        """Return those of some lines that the answer showed."""
+        """Return the lines, among some, that the answer showed."""
         if self.found is not None:
             return lines.intersection(self.found)
         return lines if self.first is None or self.last is None else lines.within(self.first, self.last)
@@ -259,7 +259,7 @@ def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Ite
 
 
 def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searches") -> Seen | None:
-    """Return what an entry's answer showed of the versions, or None."""
+    """Return the lines of the versions that an entry's answer showed, or None."""
     if not entry.ok:
         return None
     shown, first, last = entry.version, entry.first, entry.last

@@ -255,7 +255,7 @@ def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
 
 
 def spans(numbers: Iterable[int]) -> list[Span]:
-    """Return numbers in order, with consecutive ones merged."""
+    """Return numbers as spans, in order. Consecutive numbers are one span."""
     found: list[Span] = []
     for number in sorted(numbers):
         if found and found[-1].last == number - 1:
