@@ -37,7 +37,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MergePage:
     """The content of the conflict page.
 
     `theirs` is None if the memory was deleted. `opened` is None if the version that the person edited no longer exists;
@@ -69,7 +69,7 @@ class Room:
         return self.theirs.number - self.opened.number - 1 if self.theirs and self.opened else 0
 
 
-def meeting(memory: Memory, sent: EditForm, conflict: Conflict) -> Room:
+def merge_page(memory: Memory, sent: EditForm, conflict: Conflict) -> MergePage:
     """Merge a valid form with the newer version that exists now, and return the page's content."""
     given, current = sent.cleaned_data, conflict.current
     if current is None:
@@ -94,10 +94,10 @@ def meeting(memory: Memory, sent: EditForm, conflict: Conflict) -> Room:
             "review": given["review"],
         }
     )
-    return _room(memory, form, base, theirs, merged, has_base=base_text is not None)
+    return _content(memory, form, base, theirs, merged, has_base=base_text is not None)
 
 
-def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> Room | None:
+def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> MergePage | None:
     """Return the conflict page again if the submitted form does not finish the merge, else None.
 
     That is so if the text still has conflicts, or if sides were chosen without script. `typed` is the form data:
@@ -116,10 +116,10 @@ def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> Room | 
         return None
     form = EditForm(initial={**{name: given[name] for name in sent.fields}, "text": text})
     has_base = opened is not None and opened.text_id is not None
-    return _room(memory, form, opened, theirs, found, has_base=has_base, asks=typed.get("do") != "choose")
+    return _content(memory, form, opened, theirs, found, has_base=has_base, asks=typed.get("do") != "choose")
 
 
-def _room(
+def _content(
     memory: Memory,
     form: EditForm,
     opened: MemoryVersion | None,
@@ -128,11 +128,11 @@ def _room(
     *,
     has_base: bool,
     asks: bool = False,
-) -> Room:
+) -> MergePage:
     content = theirs.content if theirs else None
     before, work = opened.content if opened else None, Work(diffs.REQUEST_WORK)
     text = lines.from_textarea(str(form["text"].value()), str(form["newlines"].value()))
-    return Room(
+    return MergePage(
         form=form,
         opened=opened,
         theirs=theirs,
@@ -147,7 +147,7 @@ def _room(
     )
 
 
-def _deleted(memory: Memory, sent: EditForm) -> Room:
+def _deleted(memory: Memory, sent: EditForm) -> MergePage:
     given = sent.cleaned_data
     form = NewMemoryForm(
         initial={
@@ -158,7 +158,7 @@ def _deleted(memory: Memory, sent: EditForm) -> Room:
         }
     )
     entry = _entry(memory, _version(memory, memory.head_id))
-    return Room(form, None, None, entry, (), 0, asks=False, has_base=False, they_changed=None, saving_changes=None)
+    return MergePage(form, None, None, entry, (), 0, asks=False, has_base=False, they_changed=None, saving_changes=None)
 
 
 # ------------------------------------------------------------------------------------------------ texts

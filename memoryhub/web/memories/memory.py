@@ -102,8 +102,8 @@ def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     form = EditForm(request.POST)
     if not form.is_valid():
         return _edit_page(request, store, memory, form)
-    if room := memories_conflict.unfinished(memory, form, request.POST.dict()):
-        return _room_page(request, store, memory, room)
+    if merge := memories_conflict.unfinished(memory, form, request.POST.dict()):
+        return _merge_page(request, store, memory, merge)
     given, merged = form.cleaned_data, form.merged
     try:
         done = curation.edit(
@@ -123,7 +123,7 @@ def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
             ask_reason(form, error)
         return _edit_page(request, store, memory, form)
     except curation.Conflict as conflict:
-        return _room_page(request, store, memory, memories_conflict.meeting(memory, form, conflict))
+        return _merge_page(request, store, memory, memories_conflict.merge_page(memory, form, conflict))
     _tell_saved(request, memory, form, done)
     return see_other("review") if given["review"] else see_other("memory", store.id, memory.id)
 
@@ -145,17 +145,19 @@ def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpRespons
     return page
 
 
-def _room_page(request: Request, store: MemoryStore, memory: Memory, room: memories_conflict.Room) -> HttpResponse:
+def _merge_page(
+    request: Request, store: MemoryStore, memory: Memory, merge: memories_conflict.MergePage
+) -> HttpResponse:
     """Show the conflict page; it reveals the masked values of the other person's version, and of the one from which the
     edit went out, which is audited."""
-    has_hidden = _has_hidden(str(room.form["text"].value() or ""))
+    has_hidden = _has_hidden(str(merge.form["text"].value() or ""))
     cover = masking.cover_of(store.id, memory.id)
-    if room.opened is not None and masking.values_in(room.opened.content or "", cover):
-        findings.reveal(store.id, room.opened.pk, act(request))
-    if room.theirs is not None and cover:
-        findings.reveal(store.id, room.theirs.pk, act(request))
-    shows_versions(request, store, [room.opened, room.theirs])
-    shown = {"room": room, "form": room.form, "has_hidden": has_hidden}
+    if merge.opened is not None and masking.values_in(merge.opened.content or "", cover):
+        findings.reveal(store.id, merge.opened.pk, act(request))
+    if merge.theirs is not None and cover:
+        findings.reveal(store.id, merge.theirs.pk, act(request))
+    shows_versions(request, store, [merge.opened, merge.theirs])
+    shown = {"merge": merge, "form": merge.form, "has_hidden": has_hidden}
     return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
 
 

@@ -76,7 +76,7 @@ function decorations(cm, doc, list, Header) {
 }
 
 // The buttons above a conflict in the text are for the mouse; the blocks above the editor offer the same to everyone.
-function headerOf(cm, room, take) {
+function headerOf(cm, merge, take) {
   return class extends cm.WidgetType {
     constructor(id) {
       super();
@@ -95,7 +95,7 @@ function headerOf(cm, room, take) {
       const bar = Object.assign(document.createElement("div"), { className: "cm-conflict-bar" });
       bar.setAttribute("aria-hidden", "true");
       for (const side of ["theirs", "mine", "both"]) {
-        const label = room.querySelector(`[data-room-take="${side}"]`).textContent;
+        const label = merge.querySelector(`[data-merge-take="${side}"]`).textContent;
         const button = Object.assign(document.createElement("button"), { type: "button", tabIndex: -1, textContent: label });
         button.className = "button button-small";
         button.addEventListener("mousedown", (event) => event.preventDefault());
@@ -109,8 +109,8 @@ function headerOf(cm, room, take) {
 
 // The extensions for the editor of a conflict page, and the listener by which the page follows it.
 export function conflicts(cm, form) {
-  const room = form.querySelector("[data-room]");
-  if (!room) return { extensions: [], follow: () => {} };
+  const merge = form.querySelector("[data-merge]");
+  if (!merge) return { extensions: [], follow: () => {} };
   for (const only of form.querySelectorAll(".without-script")) only.remove();
   const openEnds = form.dataset.openEnds.split(" ");
   const taken = new Map();
@@ -131,10 +131,10 @@ export function conflicts(cm, form) {
     return conflict !== undefined;
   }
 
-  const field = tracking(cm, Number(form.dataset.mark), headerOf(cm, room, take));
+  const field = tracking(cm, Number(form.dataset.mark), headerOf(cm, merge, take));
   const keys = cm.keymap.of([{ key: "F7", run: (view) => go(view, 1), shift: (view) => go(view, -1) }]);
-  const changed = cm.EditorView.updateListener.of(({ docChanged, state }) => docChanged && tell(room, state.field(field).list, taken));
-  const follow = (view) => listen(cm, view, form, room, { field, take, go });
+  const changed = cm.EditorView.updateListener.of(({ docChanged, state }) => docChanged && tell(merge, state.field(field).list, taken));
+  const follow = (view) => listen(cm, view, form, merge, { field, take, go });
   return { extensions: [field, keys, changed], follow };
 }
 
@@ -145,35 +145,35 @@ function show(cm, view, { from }) {
 }
 
 // Updates how many conflicts are left, and the state of each block.
-function tell(room, list, taken) {
-  const blocks = [...room.querySelectorAll("[data-room-conflict]")];
-  const output = room.querySelector("[data-room-left]");
+function tell(merge, list, taken) {
+  const blocks = [...merge.querySelectorAll("[data-merge-conflict]")];
+  const output = merge.querySelector("[data-merge-left]");
   const all = Math.max(Number((output.dataset.all ??= output.textContent.match(/\d+/g).at(-1))), list.length);
-  output.textContent = list.length ? room.dataset.left.replace("{left}", list.length).replace("{all}", all) : room.dataset.none;
-  output.classList.toggle("room-done", !list.length);
+  output.textContent = list.length ? merge.dataset.left.replace("{left}", list.length).replace("{all}", all) : merge.dataset.none;
+  output.classList.toggle("merge-done", !list.length);
   for (const block of blocks) {
-    const id = Number(block.dataset.roomConflict);
+    const id = Number(block.dataset.mergeConflict);
     const left = list.some((conflict) => conflict.id === id);
     if (left === !block.hasAttribute("data-settled")) continue;
     block.toggleAttribute("data-settled", !left);
     block.open = left;
-    const state = block.querySelector("[data-room-state]");
+    const state = block.querySelector("[data-merge-state]");
     state.hidden = left;
-    state.textContent = room.dataset[{ theirs: "takenTheirs", mine: "takenMine", both: "takenBoth", base: "takenBase" }[taken.get(id)] ?? "settled"];
+    state.textContent = merge.dataset[{ theirs: "takenTheirs", mine: "takenMine", both: "takenBoth", base: "takenBase" }[taken.get(id)] ?? "settled"];
     if (left) taken.delete(id);
   }
 }
 
-function listen(cm, view, form, room, { field, take, go }) {
+function listen(cm, view, form, merge, { field, take, go }) {
   const listOf = () => view.state.field(field).list;
-  room.addEventListener("click", ({ target }) => {
+  merge.addEventListener("click", ({ target }) => {
     const button = target.closest("button");
-    const block = button?.closest("[data-room-conflict]");
-    const is = ({ id }) => id === Number(block?.dataset.roomConflict);
+    const block = button?.closest("[data-merge-conflict]");
+    const is = ({ id }) => id === Number(block?.dataset.mergeConflict);
     if (!button) return;
-    if (button.dataset.roomStep) go(view, Number(button.dataset.roomStep));
-    else if (button.dataset.roomAll) while (listOf().length) take(view, () => true, button.dataset.roomAll);
-    else if (button.dataset.roomTake) take(view, is, button.dataset.roomTake), toNext(room, block);
+    if (button.dataset.mergeStep) go(view, Number(button.dataset.mergeStep));
+    else if (button.dataset.mergeAll) while (listOf().length) take(view, () => true, button.dataset.mergeAll);
+    else if (button.dataset.mergeTake) take(view, is, button.dataset.mergeTake), toNext(merge, block);
     else if ("roomShow" in button.dataset) listOf().filter(is).forEach((conflict) => show(cm, view, conflict));
   });
   const dialog = document.getElementById(form.dataset.asks);
@@ -184,12 +184,12 @@ function listen(cm, view, form, room, { field, take, go }) {
     dialog.showModal();
   });
   dialog?.querySelector("[data-go-on]").addEventListener("click", () => setTimeout(() => go(view, 1)));
-  room.toggleAttribute("data-ready", true);
+  merge.toggleAttribute("data-ready", true);
 }
 
 // The focus moves to the next open block, or to the heading of the text.
-function toNext(room, block) {
-  const left = [...room.querySelectorAll("[data-room-conflict]:not([data-settled])")];
+function toNext(merge, block) {
+  const left = [...merge.querySelectorAll("[data-merge-conflict]:not([data-settled])")];
   const next = left.find((other) => block.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING) ?? left[0];
-  (next?.querySelector("[data-room-take]") ?? block.querySelector("summary")).focus();
+  (next?.querySelector("[data-merge-take]") ?? block.querySelector("summary")).focus();
 }

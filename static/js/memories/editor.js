@@ -171,9 +171,9 @@ async function enhance(textarea) {
   const parent = document.createElement("div");
   textarea.after(parent);
   const { conflicts } = textarea.form?.dataset.conflicts ? await import(textarea.form.dataset.conflicts) : {};
-  const room = conflicts?.(cm, textarea.form);
-  const view = new cm.EditorView({ doc: textarea.value, extensions: [writing(cm, textarea), room?.extensions ?? []], parent });
-  room?.follow(view);
+  const merge = conflicts?.(cm, textarea.form);
+  const view = new cm.EditorView({ doc: textarea.value, extensions: [writing(cm, textarea), merge?.extensions ?? []], parent });
+  merge?.follow(view);
   textarea.hidden = true;
   const label = document.querySelector(`label[for="${CSS.escape(textarea.id)}"]`);
   label?.addEventListener("click", () => view.focus());

@@ -138,7 +138,7 @@ def test_a_conflict_is_shown_with_its_three_sides_and_marked_in_the_text(desk: D
         "ONE\ntwo\n<<<<<<< yours\nMINE\n|||||||\nthree\n=======\nTHEIRS\n>>>>>>> theirs, version 2\nfour\nFIVE\n"
     )
     assert (desk.fields["note"], desk.fields["mark"]) == ("why", "7")
-    blocks = re.findall(r'<div class="room-side room-(\w+)">.*?<code>(.*?)</code>', html, re.DOTALL)
+    blocks = re.findall(r'<div class="merge-side merge-(\w+)">.*?<code>(.*?)</code>', html, re.DOTALL)
     assert [(side, re.sub("<[^>]+>", "", line)) for side, line in blocks] == [
         ("theirs", "THEIRS"), ("base", "three"), ("mine", "MINE"),
     ]  # fmt: skip
@@ -309,6 +309,6 @@ def test_hundreds_of_conflicts_are_all_in_the_text_and_the_first_ones_shown(clie
     desk = Desk(client, store, "".join(f"line {n}\n-\n" for n in range(150)))
     desk.theirs("".join(f"theirs {n}\n-\n" for n in range(150)))
     html = desk.save(text="".join(f"mine {n}\n-\n" for n in range(150)))
-    assert html.count("data-room-conflict=") == 100
+    assert html.count("data-merge-conflict=") == 100
     assert "The first 100 of 150 are shown here" in html
     assert desk.fields["text"].count("<<<<<<< yours") == 150

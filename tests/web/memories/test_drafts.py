@@ -150,7 +150,7 @@ def test_a_merge_that_was_left_is_taken_up_again(desk: Page, edit_url: str, memo
     type_text(desk, "one\nMINE\nthree\n")
     curation.edit(memory.store_id, memory.id, "one\nTHEIRS\nthree\n", memory.sha256, act(superuser))
     press(desk, "Control+s")
-    expect(desk.locator("[data-room-left]")).to_be_visible()
+    expect(desk.locator("[data-merge-left]")).to_be_visible()
     desk.locator(".cm-content").focus()
     press(desk, "Control+End")
     desk.keyboard.insert_text("four\n")

@@ -344,7 +344,7 @@ def test_a_question_mark_lists_the_keys_of_a_conflict(desk: Page, live_server: L
     desk.keyboard.type("mine")
     curation.edit(memory.store_id, memory.pk, text_of(memory) + "theirs\n", memory.sha256, act())
     press(desk, "Control+s")
-    expect(desk.locator("[data-room-left]")).to_be_visible()
+    expect(desk.locator("[data-merge-left]")).to_be_visible()
     desk.wait_for_load_state("load")
     assert listed(desk) >= EVERYWHERE - {"/"} | {"n", "p", "F7 Shift F7", "Ctrl S", "m"}
 
