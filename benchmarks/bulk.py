@@ -76,7 +76,7 @@ def loading(*tables: type[models.Model]) -> Iterator[None]:
             for model in tables:
                 for index in model._meta.indexes:
                     editor.add_index(model, index)
-        planner.tell(connection.alias)  # SQLite forgot the statistics of the indexes that were dropped
+        planner.write_statistics(connection.alias)  # SQLite forgot the statistics of the indexes that were dropped
     finally:
         if sqlite:
             _pragmas("journal_mode=WAL", "synchronous=FULL", "cache_size=-65536")

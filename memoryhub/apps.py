@@ -20,4 +20,6 @@ class MemoryHubConfig(AppConfig):
         # The sign-in action writes `last_login` itself, together with its audit entry.
         user_logged_in.disconnect(dispatch_uid="update_last_login")
         connection_created.connect(connections.configure, dispatch_uid="memoryhub.database.connections.configure")
-        post_migrate.connect(planner.tell, sender=self, dispatch_uid="memoryhub.database.planner.tell")
+        post_migrate.connect(
+            planner.write_statistics, sender=self, dispatch_uid="memoryhub.database.planner.write_statistics"
+        )

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from memoryhub.actions.proposals import own
-from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own, Told
+from memoryhub.actions.proposals.own import CommentForAgent, NoSuchProposal, NotOpen, Own
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas.proposals import ListProposals, Proposal, ProposalPage
@@ -76,7 +76,7 @@ def as_json(found: Own) -> Json:
         "decided_at": chain.moment(proposal.decided_at) if proposal.decided_at else None,
         "decided_by": actor(entry.actor_kind, entry.actor_id, entry.session) if entry else None,
         "reason": proposal.reason or None,
-        "comments": [_comment(told) for told in found.told()],
+        "comments": [_comment(one) for one in found.comments_for_agent()],
         "changes": [_change(change, found, outcomes.get(change.pk)) for change in found.changes],
     }
 
@@ -92,7 +92,7 @@ def _change(change: ProposedChange, found: Own, outcome: str | None) -> Json:
     }
 
 
-def _comment(told: Told) -> Json:
+def _comment(told: CommentForAgent) -> Json:
     place = {"path": told.path, "line": told.line, "of": told.of}
     return {"text": told.text, "created_at": chain.moment(told.at), **place}
 

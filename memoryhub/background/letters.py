@@ -171,7 +171,7 @@ def _mention(mail: Mail, user: User, at: datetime) -> Letter | None:
     found = digests.abouts(list(named.select_related("store", "memory")))
     if not found:
         return None
-    line = _told(found[0])
+    line = _notice_line(found[0])
     lead = _("%(what)s, in the memory store %(store)s.") % {"what": line.text, "store": name(store)}
     subject = _("%(name)s mentioned you in a comment") % {"name": _by(found[0])}
     said = [f"“{line.quote}”"] if line.quote else []
@@ -183,7 +183,7 @@ def _by(about: About) -> str:
     return name(about.by or _("Somebody"))
 
 
-def _told(about: About) -> Line:
+def _notice_line(about: About) -> Line:
     """Return in words what a person was told of, with the address of its page."""
     one = about.notice
     path = name(one.memory.path) if one.memory else ""
@@ -214,7 +214,7 @@ def _digest(mail: Mail, user: User, at: datetime) -> Letter | None:
     waiting = digests.waiting_for(user)
     if waiting.is_none or not choices.wants(user, MailKind.DIGEST):
         return None
-    told = [_in_store(_told(about), about.notice.store) for about in waiting.notices]
+    told = [_in_store(_notice_line(about), about.notice.store) for about in waiting.notices]
     told += _rest(waiting.more_notices)
     if waiting.assigned:
         words = ngettext(

@@ -85,7 +85,9 @@ class Sync:
             self._mind_a_wipe(local)
             for relative in sorted({*local, *remote, *self.state.files}):
                 if relative in local and local[relative] is None:
-                    self._tell("left out", relative, "no text in UTF-8, or larger than a memory can be", once=True)
+                    self._print_line(
+                        "left out", relative, "no text in UTF-8, or larger than a memory can be", once=True
+                    )
                     continue
                 with contextlib.suppress(Busy):
                     self._compare(relative, local.get(relative), remote.get(relative))
@@ -145,10 +147,10 @@ class Sync:
         except anthropic.NotFoundError:
             raise Busy(relative) from None
         except OSError as error:
-            self._tell("not here", relative, str(error.strerror or error), once=True)
+            self._print_line("not here", relative, str(error.strerror or error), once=True)
             return
         self._settle(relative, memory.content_sha256 if memory else None)
-        self._tell(told or ("brought" if memory else "deleted"), relative, more)
+        self._print_line(told or ("brought" if memory else "deleted"), relative, more)
 
     def _send(self, relative: str, here: str | None, memory: Any) -> None:
         """Give the memory the text of the file, or delete it."""
@@ -161,7 +163,7 @@ class Sync:
             self._refused(relative, here, memory, error)
             return
         self._settle(relative, stored.content_sha256 if stored else None)
-        self._tell("sent" if stored else "deleted", relative, "" if stored else "on the hub")
+        self._print_line("sent" if stored else "deleted", relative, "" if stored else "on the hub")
         if stored and stored.content_sha256 != here:
             self._put_back(relative, here, stored, "the hub masked what its rules for sensitive text keep out")
 
@@ -185,13 +187,13 @@ class Sync:
         proposal = re.search(r"proposal #(\d+)", said)
         if error.status_code == 403 and proposal:
             self.state.waiting[relative] = (here or "", int(proposal[1]))
-            self._tell("proposed", relative, said)
+            self._print_line("proposed", relative, said)
         elif error.status_code == 403 or (here is None and error.status_code == 400):
             self._put_back(relative, here, memory, said)
         elif error.status_code in (400, 413) or error.type == "memory_path_conflict_error":
             self.state.refused[relative], self.state.tried[relative] = here or "", time.time()
             again = f"It is sent again when it changes, or in {REFUSED_EVERY / 60:.0f} minutes."
-            self._tell("not sent", relative, f"{said.rstrip('.')}. {again}", once=True)
+            self._print_line("not sent", relative, f"{said.rstrip('.')}. {again}", once=True)
         elif error.status_code not in (404, 409):
             raise error
 
@@ -249,7 +251,7 @@ class Sync:
             self._proposals[number] = (time.monotonic(), state)
         return state
 
-    def _tell(self, what: str, relative: str, more: str = "", *, once: bool = False) -> None:
+    def _print_line(self, what: str, relative: str, more: str = "", *, once: bool = False) -> None:
         line = f"{what:<9} {relative}" + (f": {more}" if more else "")
         if not once or line not in self._said:
             self.say(line)

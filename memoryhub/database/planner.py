@@ -85,7 +85,7 @@ STATISTICS = {
 }
 
 
-def tell(using: str, **_: Any) -> None:
+def write_statistics(using: str, **_: Any) -> None:
     """Write the statistics. This runs after each migration: a migration that rebuilds a table deletes the table's
     statistics."""
     connection = connections[using]

@@ -80,7 +80,7 @@ def subscribe(store: MemoryStore, webhook: WebhookSettings, mina: User, at: date
     manage.create_webhook(store.id, webhook, Act(Actor.person(mina), Door.WEB, at))
 
 
-def tell(service: MemoryStore, mina: User, at: datetime) -> None:
+def send_events(service: MemoryStore, mina: User, at: datetime) -> None:
     """Record deliveries of the new events to the webhook: one attempt that fails, then successful ones."""
     webhook = Webhook.objects.get(store=service)
     while not gather.gather(at):

@@ -139,8 +139,8 @@ def _acts_of_mina(
         (now - timedelta(days=5, hours=4), partial(doors.subscribe, workshop, doors.REPORTS, mina)),
         (now - timedelta(hours=4, minutes=30), partial(doors.lose, workshop)),
         (now - timedelta(hours=5), partial(doors.look_at, service, mina)),
-        (now - timedelta(days=2, hours=3), partial(doors.tell, service, mina)),
-        (now - timedelta(hours=4), partial(doors.tell, service, mina)),
+        (now - timedelta(days=2, hours=3), partial(doors.send_events, service, mina)),
+        (now - timedelta(hours=4), partial(doors.send_events, service, mina)),
         (now - timedelta(hours=3), partial(doors.pause, service, mina)),
     ]
     return sorted([*reviews, curated, flagged, assigned, known, *governed, *through_doors], key=lambda act: act[0])

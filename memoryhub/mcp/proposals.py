@@ -4,7 +4,7 @@ from typing import Any
 
 from memoryhub.actions.memories.api.requests import Asked
 from memoryhub.actions.proposals import own
-from memoryhub.actions.proposals.own import NoSuchProposal, NotOpen, Own, Told
+from memoryhub.actions.proposals.own import CommentForAgent, NoSuchProposal, NotOpen, Own
 from memoryhub.machines import cursors
 from memoryhub.mcp import reads
 from memoryhub.mcp.arguments import Unusable, cursor_of, flag_of, limit_of, text_of, whole_of
@@ -61,12 +61,12 @@ def _proposal(found: Own) -> Json:
         "updated_at": chain.moment(proposal.changed_at),
         "decided_at": chain.moment(proposal.decided_at) if proposal.decided_at else None,
         "reason": proposal.reason or None,
-        "comments": [_comment(told) for told in found.told()],
+        "comments": [_comment(one) for one in found.comments_for_agent()],
         "changes": [_change(change, outcomes.get(change.pk), found.with_texts) for change in found.changes],
     }
 
 
-def _comment(told: Told) -> Json:
+def _comment(told: CommentForAgent) -> Json:
     path = None if told.path is None else paths.to_tool(told.path)
     return {"text": told.text, "created_at": chain.moment(told.at), "path": path, "line": told.line, "of": told.of}
 

@@ -105,9 +105,9 @@ class Readiness:
             self._known = (time.monotonic(), reason)
             if connection.vendor != "sqlite":
                 connection.close()
-            self._loop.call_soon_threadsafe(self._tell, reason)
+            self._loop.call_soon_threadsafe(self._answer_waiting, reason)
 
-    def _tell(self, reason: str | None) -> None:
+    def _answer_waiting(self, reason: str | None) -> None:
         waiting, self._waiting = self._waiting, []
         for answer in waiting:
             if not answer.done():

@@ -39,7 +39,7 @@ def set_administrator(
         user.is_superuser = is_one
         if not is_one:
             second_person.lapse(user, at)
-        people.tell(user, "set_administrator" if is_one else "unset_administrator", actor, door, at)
+        people.write_entry(user, "set_administrator" if is_one else "unset_administrator", actor, door, at)
         if not is_one:
             withdrawals.withdraw_lapsed(user, act, heads)
             withdrawals.pause_webhooks(pause, heads, act)

@@ -36,7 +36,7 @@ def add_app(user: User, secret: str, code: str, *, at: datetime) -> list[str] | 
         _add(user, AuthenticatorKind.APP, _cipher(secret), at, counter=step)
         for one in codes:
             _add(user, AuthenticatorKind.RECOVERY, _digest(one), at)
-        _tell(user, "add_app", Actor.person(user), at)
+        _write_entry(user, "add_app", Actor.person(user), at)
     return codes
 
 
@@ -44,7 +44,7 @@ def add_passkey(user: User, name: str, credential: str, public: str, counter: in
     """Add a passkey that the browser has made and the caller has checked."""
     with writing():
         _add(user, AuthenticatorKind.PASSKEY, public, at, name=name, credential=credential, counter=counter)
-        _tell(user, "add_passkey", Actor.person(user), at, name=name)
+        _write_entry(user, "add_passkey", Actor.person(user), at, name=name)
 
 
 def _add(user: User, kind: AuthenticatorKind, secret: str, at: datetime, **more: object) -> None:
@@ -56,7 +56,7 @@ def remove_app(user: User, *, actor: Actor, at: datetime) -> None:
     """Remove a person's app with its recovery codes; do nothing if there is none."""
     with writing():
         if Authenticator.objects.of(user).exclude(kind=AuthenticatorKind.PASSKEY).delete()[0]:
-            _tell(user, "remove_app", actor, at)
+            _write_entry(user, "remove_app", actor, at)
 
 
 def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: datetime) -> None:
@@ -65,7 +65,7 @@ def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: date
     with writing():
         for passkey in found.filter(pk=id) if id else found:
             passkey.delete()
-            _tell(user, "remove_passkey", actor, at, name=passkey.name)
+            _write_entry(user, "remove_passkey", actor, at, name=passkey.name)
 
 
 def enter(user: User, code: str, *, address: str, at: datetime) -> bool:
@@ -108,7 +108,7 @@ def use_passkey(passkey: Authenticator, counter: int, *, at: datetime) -> bool:
     return True
 
 
-def _tell(user: User, command: str, actor: Actor, at: datetime, **more: str) -> None:
+def _write_entry(user: User, command: str, actor: Actor, at: datetime, **more: str) -> None:
     details = audit.to_json({"user": user.id, "email": user.email, **more})
     audit.on_hub(Act(actor, Door.WEB, at), Record(command, input=details))
 

@@ -49,7 +49,7 @@ def create_user(
     with writing():
         audit.lock_hub()  # so that two of one address cannot be made at once
         user = write_user(email, name, encoded, at, is_superuser=is_superuser)
-        tell(user, "create_user", actor, door, at)
+        write_entry(user, "create_user", actor, door, at)
     return user
 
 
@@ -66,7 +66,7 @@ def write_user(email: str, name: str, encoded: str, at: datetime, *, is_superuse
     return user
 
 
-def tell(user: User, command: str, actor: Actor, door: Door, at: datetime) -> None:
+def write_entry(user: User, command: str, actor: Actor, door: Door, at: datetime) -> None:
     """Write the entry of an act on a person."""
     details = {"user": user.id, "email": user.email, "name": user.name, "is_superuser": user.is_superuser}
     audit.on_hub(Act(actor, door, at), Record(command, input=audit.to_json(details)))
@@ -144,7 +144,7 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
             user = write_user(invitation.email or email, name, encoded, at, is_superuser=is_one)
             for one, store in joined:
                 _join(store, one, user, at)
-            tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
+            write_entry(user, "accept_invitation", Actor.person(user), Door.WEB, at)
         else:
             write_password(user, encoded, at)
     return user
@@ -205,7 +205,7 @@ def write_password(user: User, encoded: str, at: datetime, keep: str = "") -> No
     browsers.drop(user.browsers.exclude(pk=keep))
     for link in Invitation.objects.unused(at).filter(user=user):
         withdrawals.withdraw(link, actor=Actor.person(user), door=Door.WEB, at=at)
-    tell(user, "set_password", Actor.person(user), Door.WEB, at)
+    write_entry(user, "set_password", Actor.person(user), Door.WEB, at)
 
 
 def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) -> None:
@@ -300,7 +300,7 @@ def set_active(
         user.is_active = active
         if not active:
             second_person.lapse(user, at)
-        tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
+        write_entry(user, "activate_user" if active else "deactivate_user", actor, door, at)
         if not active:
             browsers.drop(user.browsers.all())
             for link in Invitation.objects.unused(at).filter(user=user):

@@ -136,7 +136,7 @@ def ask(act: str, path: str, store: str | None, content: Content, by: Act) -> Ac
             expires_at=by.at + OPEN_FOR,
         )  # fmt: skip
         outbox.put(MailKind.SECOND, deciders(store, request.asked_by_id), by.at, about=request.pk)
-        audit.append(head, by, Record("propose_act", input=_told(request)))
+        audit.append(head, by, Record("propose_act", input=_entry_input(request)))
     return request
 
 
@@ -164,7 +164,7 @@ def withdraw(request_id: str, user: User, by: Act) -> None:
         if request.asked_by_id != user.pk:
             raise NotOpen
         _change(request, state=ActRequestState.WITHDRAWN, content=None)
-        audit.append(head, by, Record("withdraw_act", input=_told(request)))
+        audit.append(head, by, Record("withdraw_act", input=_entry_input(request)))
 
 
 def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | None:
@@ -184,7 +184,7 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
                 has_changed = True
                 continue
             _change(request, state=ActRequestState.USED, content=None)
-            audit.append(head, by, Record("start_act", input=_told(request, second=second)))
+            audit.append(head, by, Record("start_act", input=_entry_input(request, second=second)))
             return second
     if has_changed:
         raise Changed
@@ -223,7 +223,7 @@ def _decided(
         kept = _encrypted(Content(found.salt, found.fields, found.words, found.reason, answer))
         _change(request, state=state, decided_by=user, decided_at=by.at, content=kept)
         outbox.put(MailKind.SECOND, [request.asked_by_id], by.at, about=request.pk)
-        audit.append(head, by, Record(command, input=_told(request)))
+        audit.append(head, by, Record(command, input=_entry_input(request)))
     return request
 
 
@@ -240,7 +240,7 @@ def _change(request: ActRequest, **values: object) -> None:
     request.save()
 
 
-def _told(request: ActRequest, second: User | None = None) -> str:
+def _entry_input(request: ActRequest, second: User | None = None) -> str:
     told: dict[str, object] = {"request": request.pk, "act": str(ACTS[request.act]), "place": request.path}
     if second is not None:
         told |= {"second": second.pk, "name": str(second)}

@@ -46,7 +46,7 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
         tries.give_back(counters, passed=False)
         raise
     if user is None or not is_right:
-        _tell(Actor.system(email[:200]), email, credentials.address, ok=False, at=at)
+        _write_entry(Actor.system(email[:200]), email, credentials.address, ok=False, at=at)
         return None
     with writing():
         tries.give_back(counters, passed=True)
@@ -111,7 +111,7 @@ def confirmed(user: User, browser: BrowserSession, *, address: str, at: datetime
 def refuse(email: str, *, address: str, at: datetime) -> None:
     """Write the entry of a sign-in that the hub did not accept from the identity provider."""
     email = fold_email(email)
-    _tell(Actor.system(email[:200]), email, address, ok=False, at=at)
+    _write_entry(Actor.system(email[:200]), email, address, ok=False, at=at)
 
 
 def enter(user: User, *, address: str, at: datetime) -> None:
@@ -129,10 +129,10 @@ def sign_out(user: User, browser: str, *, at: datetime) -> None:
 
 def _enter(user: User, address: str, at: datetime) -> None:
     User.objects.filter(pk=user.pk).update(last_login=at)
-    _tell(Actor.person(user), user.email, address, ok=True, at=at)
+    _write_entry(Actor.person(user), user.email, address, ok=True, at=at)
 
 
-def _tell(actor: Actor, email: str, address: str, *, ok: bool, at: datetime) -> None:
+def _write_entry(actor: Actor, email: str, address: str, *, ok: bool, at: datetime) -> None:
     details = audit.to_json({"email": email[:200], "address": address})
     with writing():
         audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=details))

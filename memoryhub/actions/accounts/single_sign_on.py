@@ -80,7 +80,7 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
                 raise NotAdmitted("none of its groups has a role")
             name = " ".join(known_as.name.split())[:100] or email
             user = people.write_user(email, name, make_password(None), at)
-            people.tell(user, "create_user", PROVIDER, Door.WEB, at)
+            people.write_entry(user, "create_user", PROVIDER, Door.WEB, at)
         else:
             _take_over(user, at)
         Identity.objects.create(user=user, issuer=known_as.issuer, subject=known_as.subject, created_at=at)

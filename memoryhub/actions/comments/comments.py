@@ -105,7 +105,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
         if masked == comment.text:
             return Done(comment_id, None)
         Comment.objects.of_store(store_id).filter(pk=comment_id).update(text=masked, edited_at=act.at)
-        notices.tell(comment, text, before=comment.text)
+        notices.add(comment, text, before=comment.text)
         return Done(comment_id, tree.commit(store, _record("edit_comment", subject, comment)))
 
 
@@ -248,7 +248,7 @@ def added(store: Tree, subject: Subject, text: str, *, agent: str | None, tell: 
         tells=bool(tell),
         **about | {"thread": id} | columns,
     )
-    notices.tell(comment, text)
+    notices.add(comment, text)
     return comment
 
 

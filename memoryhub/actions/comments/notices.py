@@ -66,7 +66,7 @@ def _one_of(names: Iterable[str]) -> str:
     return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
 
-def tell(comment: Comment, text: str, before: str = "") -> None:
+def add(comment: Comment, text: str, before: str = "") -> None:
     """Note whom a comment with this text concerns, in its transaction: the people whom it names, and those who wrote in
     its thread before.
 

@@ -13,7 +13,7 @@ from memoryhub.actions.erasure import elsewhere as around, places
 from memoryhub.actions.erasure.places import Terms
 from memoryhub.models import AuditEntry, MemoryText, MemoryVersion, SavedView
 from memoryhub.pure import chain
-from memoryhub.pure.transfer.written import Told
+from memoryhub.pure.transfer.written import JsonRow
 
 _OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 
@@ -25,7 +25,7 @@ def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
         return tree.commit(store, Record("collect", input=audit.to_json({"texts": len(terms), "places": found})))
 
 
-def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[Told]:
+def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[JsonRow]:
     """Yield every place with one of the texts: its kind, its column, its whole value, and whose it is.
 
     With `whole_hub`, what the store shares with others is collected, too, as an erasure does. The view that another
@@ -36,27 +36,27 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
     wanted = Terms(terms)
     for place in _OWN:
         for row, column in place.having(store_id, wanted):
-            yield {**_told(place.kind, row, column), **_whose(store_id, row)}
+            yield {**_json_row(place.kind, row, column), **_whose(store_id, row)}
     for store in places.path_rules(store_id, wanted):
-        yield _told("path_rules", store, "path_rules")
+        yield _json_row("path_rules", store, "path_rules")
     for session in places.sessions(store_id, wanted, whole_hub=whole_hub):
-        yield _told("session", session, "name")
+        yield _json_row("session", session, "name")
     for view in places.saved_views(store_id, wanted, whole_hub=whole_hub):
         yield _of_view(view, user_id)
 
 
-def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[Told]:
+def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[JsonRow]:
     """Yield the texts with a spelling of the subject that an erasure leaves to people."""
     for one in around.elsewhere(store_id, subject, whole_hub=whole_hub):
         yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
 
 
-def _told(kind: str, row: Any, column: str) -> Told:
+def _json_row(kind: str, row: Any, column: str) -> JsonRow:
     id = row.seq if isinstance(row, AuditEntry) else row.pk
     return {"kind": kind, "id": str(id), "what": column, "text": getattr(row, column)}
 
 
-def _of_view(view: SavedView, user_id: str) -> Told:
+def _of_view(view: SavedView, user_id: str) -> JsonRow:
     is_seen = view.is_shared or view.owner_id == user_id
     text = f"{view.name}: {unquote_plus(view.query)}" if is_seen else None
     return {"kind": "view", "id": str(view.pk), "what": "query", "text": text}
@@ -76,12 +76,12 @@ def _whose(store_id: str, row: Any) -> Mapping[str, object]:
     return {"memory": getattr(row, "memory_id", None), "at": chain.moment(at) if at else None}
 
 
-def _version(version: MemoryVersion) -> Told:
+def _version(version: MemoryVersion) -> JsonRow:
     entry = AuditEntry.objects.of_chain(version.store_id).filter(seq=version.seq).first()
     brought = {"origin": version.origin} if version.origin else {}
     made = {"id": version.pk, "number": version.number, "path": version.path}
     return {**made, "at": chain.moment(version.created_at), "by": entry.label if entry else None, **brought}
 
 
-def _done(entry: AuditEntry) -> Told:
+def _done(entry: AuditEntry) -> JsonRow:
     return {"at": chain.moment(entry.at), "by": entry.label, "session": entry.session}

@@ -148,7 +148,7 @@ def screen_path(store: Tree, path: str) -> ScreenedPath:
     return ScreenedPath(path, tuple(sensitive.find(path, rules.flagged)) if rules.flagged else ())
 
 
-def told(screened: Screened) -> str:
+def masked_sentence(screened: Screened) -> str:
     """Return the last sentence of an agent's answer if something was masked, else an empty text."""
     return results.masked([span.kind for span in screened.masked]) if screened.masked else ""
 
@@ -350,7 +350,7 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
             Finding.objects.of_store(store_id).filter(pk__in=part).update(
                 state=state, note=store.act.note or "", decided_at=store.at, decided_by_id=by, decided_seq=store.seq
             )
-        tree.commit(store, _told(found, state))
+        tree.commit(store, _record_of(found, state))
     return len(found)
 
 
@@ -363,7 +363,7 @@ def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> l
     return found
 
 
-def _told(found: Sequence[Finding], after: FindingState) -> Record:
+def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
     """Return the record of a decision. Its input has the findings by their state before, and their kinds."""
     before = {
         state: named_ids([finding.pk for finding in found if finding.state == state])

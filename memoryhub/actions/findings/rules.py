@@ -31,7 +31,7 @@ def save_rules(store_id: str | None, rules: Mapping[str, str], act: Act) -> None
         before = _as_dict(MemoryStore.objects.get(pk=store_id).rules)
         if before != after:
             MemoryStore.objects.filter(pk=store_id).update(rules=after)
-            tree.commit(store, _told(before, after, _as_dict(HubSettings.current().rules)))
+            tree.commit(store, _record_of(before, after, _as_dict(HubSettings.current().rules)))
 
 
 def _save_hubs(after: dict[str, str], act: Act) -> None:
@@ -40,7 +40,7 @@ def _save_hubs(after: dict[str, str], act: Act) -> None:
         before = _as_dict(HubSettings.current().rules)
         if before != after:
             HubSettings.objects.update_or_create(pk=1, defaults={"rules": after})  # type: ignore[misc]
-            audit.on_hub(act, _told(before, after, {}))
+            audit.on_hub(act, _record_of(before, after, {}))
 
 
 def _as_dict(rules: Any) -> dict[str, str]:
@@ -56,7 +56,7 @@ def _checked(rules: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted(given.items()))
 
 
-def _told(before: Mapping[str, str], after: Mapping[str, str], above: Mapping[str, str]) -> Record:
+def _record_of(before: Mapping[str, str], after: Mapping[str, str], above: Mapping[str, str]) -> Record:
     """Return the record of a change; `above` are the rules that apply to a kind without a rule here."""
     changed = {kind for kind in {*before, *after} if before.get(kind) != after.get(kind)}
     built_in = {kind: KINDS[kind].default.value for kind in changed if kind in KINDS}

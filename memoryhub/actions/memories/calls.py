@@ -224,7 +224,7 @@ def answered(
     """Run the call on the locked store and write its entry; `first` is the seq of the call that it repeats."""
     done = _record(store, command, caller, first)
     if isinstance(command, View):
-        _tell(store, done, first)
+        _deliver_notes(store, done, first)
     record = input_masking.of_call(store, done, input, text)
     seq = tree.commit(store, record)
     sees_all = store.sight is None
@@ -239,7 +239,7 @@ def answered(
     return Outcome(shown, ok, seq, usage, first is not None, viewed)
 
 
-def _tell(store: tree.Tree, record: Record, first: int | None) -> None:
+def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
     """Let a view deliver the notes that wait for the agent. A repeated view delivers those of the first one again."""
     note = None
     if first is not None:

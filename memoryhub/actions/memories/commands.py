@@ -94,7 +94,7 @@ def create(store: Tree, command: Create) -> Record:
     tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
     memory_id = tree.add_memory(store, command.path, screened.text)
     findings.note(store, memory_id, store.made[-1].id, screened, place)
-    answer = results.created(command.path) + findings.told(screened)
+    answer = results.created(command.path) + findings.masked_sentence(screened)
     return Record(
         "create",
         answer=answer,
@@ -260,7 +260,7 @@ def _changed(
     version = write(store, memory, screened)
     return Record(
         command,
-        answer=answer + findings.told(screened),
+        answer=answer + findings.masked_sentence(screened),
         path=memory.path,
         memory=memory.id,
         version=version,

@@ -47,7 +47,7 @@ class NotOpen(Exception):
         self.proposal = proposal
 
 
-class Told(NamedTuple):
+class CommentForAgent(NamedTuple):
     """A comment that people tell the agent. `path` is that of the memory on whose text it is (None: it is on the
     proposal as a whole), `of` says whether on the text `before` the change or on the `proposed` one. `line` is None if
     the agent has not seen that text, because the memory had changed."""
@@ -74,17 +74,17 @@ class Own:
     with_texts: bool
     comments: Sequence[Comment] = ()
 
-    def told(self) -> Iterator[Told]:
+    def comments_for_agent(self) -> Iterator[CommentForAgent]:
         """Yield the comments of people for the agent, without those on changes that the agent no longer sees."""
         groups = by_memory(self.changes)
         for comment in self.comments:
             steps = groups.get(comment.change or "", ())
             if not comment.change:
-                yield Told(comment.text, comment.at, None, None, None)
+                yield CommentForAgent(comment.text, comment.at, None, None, None)
             elif steps:
                 of = "before" if comment.is_old else "proposed"
                 is_its = any((one.number, one.base or "") == (comment.number, comment.base) for one in steps)
-                yield Told(comment.text, comment.at, steps[-1].path, comment.first if is_its else None, of)
+                yield CommentForAgent(comment.text, comment.at, steps[-1].path, comment.first if is_its else None, of)
 
     def outcomes(self) -> dict[str, str]:
         """Return {id of a change: its outcome}, which is one of OUTCOMES or of REPLACED. A change is missing if the

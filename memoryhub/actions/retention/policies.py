@@ -95,7 +95,7 @@ def save_policy(
                 setattr(policy, name, value)
             policy.updated_at = act.at
             policy.save(force_insert=not policy_id)
-            _tell(locked, act, "set_policy", policy, changes)
+            _write_entry(locked, act, "set_policy", policy, changes)
         return policy
 
 
@@ -107,7 +107,7 @@ def delete_policy(policy_id: str, act: Act) -> None:
         policy = RetentionPolicy.objects.get(pk=policy_id)
         before = PolicySettings.of(policy).as_json()
         RetentionPolicy.objects.filter(pk=policy_id).delete()
-        _tell(locked, act, "delete_policy", policy, {name: [value, None] for name, value in before.items()})
+        _write_entry(locked, act, "delete_policy", policy, {name: [value, None] for name, value in before.items()})
 
 
 def _policy(store_id: str | None, policy_id: str | None, act: Act) -> RetentionPolicy:
@@ -121,7 +121,7 @@ def _require_unique(store_id: str | None, pattern: str, policy_id: str) -> None:
         raise ValidationError({"pattern": _("Another policy has this pattern already.")})
 
 
-def _tell(
+def _write_entry(
     locked: tree.Tree | None, act: Act, command: str, policy: RetentionPolicy, changes: Mapping[str, list[Any]]
 ) -> None:
     """Write the audit entry: the policy, and each changed setting before and after."""

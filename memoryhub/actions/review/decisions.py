@@ -80,7 +80,7 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
         ],
         batch_size=500,
     )
-    flag_notices.tell(store, decision, made)
+    flag_notices.add(store, decision, made)
     if state := STATES.get(decision):
         for part in in_parts([version for _, version in versions]):
             found = MemoryVersion.objects.among(store.store, part)
@@ -214,7 +214,7 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
     """Approve these versions. If the person approved a single one, `version` is that one, and the entry names it."""
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
-    return _told(store, "approve", versions, version)
+    return _write_entry(store, "approve", versions, version)
 
 
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
@@ -230,7 +230,7 @@ def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), on
             return None
         mark(store, again, Decision.REOPENED, store.act.note or "")
         part = {"part": True} if only and len(again) < len(standing) else {}
-        return _told(store, "reopen", tuple(pk for _, pk in again), None, entry=seq, **part)
+        return _write_entry(store, "reopen", tuple(pk for _, pk in again), None, entry=seq, **part)
 
 
 def _left(store_id: str, decided: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -272,7 +272,7 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
         _set_flags(store, {memory: version.pk for memory, version in chosen.items()}, flagged=flagged)
         only = next(iter(chosen.values())) if len(chosen) == 1 else None
         named = tuple(version.pk for _, version in sorted(chosen.items()))
-        return _told(store, "flag" if flagged else "unflag", named, only)
+        return _write_entry(store, "flag" if flagged else "unflag", named, only)
 
 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
@@ -332,7 +332,9 @@ def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
     return sorted(found, key=lambda version: version.number)
 
 
-def _told(store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object) -> Done:
+def _write_entry(
+    store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object
+) -> Done:
     """Write the entry of a decision. Its input lists the versions; `one` is named by the entry itself."""
     path, memory, version = (one.path, one.memory_id, one.pk) if one else (None, None, None)
     input = audit.to_json({"versions": versions, **more})

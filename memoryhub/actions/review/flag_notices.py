@@ -10,7 +10,7 @@ from memoryhub.models import Decision, Memory, Notice, Review
 FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
-def tell(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
+def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
     """Note whom the decision of an act concerns, in its transaction: those who flagged its memories, but the person who
     decides.
 

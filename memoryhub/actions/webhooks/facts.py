@@ -73,7 +73,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
     )
     versions = _versions(chain, after, end) if rows else {}
     findings = _findings(chain, after, end, versions) if "finding.opened" in names else {}
-    inputs = {row[0]: _told(row[-1]) for row in rows if row[-1] is not None}
+    inputs = {row[0]: _parsed_input(row[-1]) for row in rows if row[-1] is not None}
     further = {row[0]: _further(chain, row[0], row[5], inputs.get(row[0])) for row in rows}
     memories = _memories(chain, inputs, further)
     proposals = _proposals(chain, {row[0]: row[5] for row in rows if row[5] in _ABOUT_PROPOSALS}, inputs)
@@ -167,7 +167,7 @@ def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[
     return found
 
 
-def _told(input: str) -> dict[str, Any]:
+def _parsed_input(input: str) -> dict[str, Any]:
     try:
         value = json.loads(input)
     except ValueError:

@@ -38,10 +38,10 @@ class Command(HubCommand):
             raise CommandError("\n".join(refused))
 
     def _rehearse(self, store_id: str | None, at: datetime) -> None:
-        counted = rehearsal.totals(self._told(rehearsal.rehearse(store_id, at)))
+        counted = rehearsal.totals(self._printed(rehearsal.rehearse(store_id, at)))
         self.stdout.write(f"{store_id or 'hub'}: {_sentence(counted)} would go.")
 
-    def _told(self, items: Iterator[Item]) -> Iterator[Item]:
+    def _printed(self, items: Iterator[Item]) -> Iterator[Item]:
         """Yield the items unchanged, and print each one."""
         for item in items:
             what = item.path or "audit entries"

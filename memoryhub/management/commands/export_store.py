@@ -78,14 +78,14 @@ class Command(HubCommand):
         size = 0
         try:
             with snapshot(), _opened(target) as written:
-                for piece in self._told(export, export.body()):
+                for piece in self._with_progress(export, export.body()):
                     written.write(piece)
                     size += len(piece)
         except OSError as error:
             raise CommandError(f"{target}: {error.strerror or error}") from None
         return size
 
-    def _told(self, export: exporting.Export, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def _with_progress(self, export: exporting.Export, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the pieces unchanged, and print progress after every STEP versions."""
         last = 0
         for piece in pieces:

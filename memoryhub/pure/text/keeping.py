@@ -103,7 +103,7 @@ def short_answer(answer: str, quoted: str) -> str:
     """
     if len(answer) > MOST and len(quoted) > _LEAST:
         answer = answer.replace(quoted, mark(quoted))
-    return answer if len(answer) <= MOST else cut(answer, MOST) + _told(answer)
+    return answer if len(answer) <= MOST else cut(answer, MOST) + _kept_in_part(answer)
 
 
 def short_listing(answer: str) -> str:
@@ -111,7 +111,7 @@ def short_listing(answer: str) -> str:
     the whole. It is cut between lines, so that no part of a path is left which a redaction would not find."""
     if len(answer) <= MOST and len(_to_json(answer)) <= MOST:
         return answer
-    return _begin(answer, MOST).rpartition("\n")[0] + "\n" + _told(answer)
+    return _begin(answer, MOST).rpartition("\n")[0] + "\n" + _kept_in_part(answer)
 
 
 def whole_answer(kept: str, quoted: str) -> str:
@@ -136,8 +136,8 @@ def size_of_cut(kept: str, in_part: bool) -> str | None:
 
 def mark(quoted: str) -> str:
     """Return the mark for a string: its beginning and its length."""
-    return cut(quoted, _LEAST) + _told(quoted)
+    return cut(quoted, _LEAST) + _kept_in_part(quoted)
 
 
-def _told(text: str) -> str:
+def _kept_in_part(text: str) -> str:
     return f"… [kept in part: {len(text.encode('utf-8', 'surrogatepass')):,} bytes]"

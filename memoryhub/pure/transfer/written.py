@@ -13,7 +13,7 @@ VERSION = 1
 """The version of the formats; a reader refuses any other one."""
 
 to_json = json.JSONEncoder(ensure_ascii=True, separators=(", ", ": ")).encode
-Told = Mapping[str, object]
+JsonRow = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class About:
     `seq` the audit entry of the export."""
 
     hub: str
-    store: Told
+    store: JsonRow
     at: datetime
     seq: int
     path: str | None = None
@@ -43,14 +43,14 @@ class WrittenVersion:
     version: BundledVersion
     memory: str
     sha256: str | None = None
-    proof: Told | None = None
+    proof: JsonRow | None = None
     memory_path: str = ""
     deleted: bool = False
     old_path: str | None = None
     is_past: bool = False
 
 
-def header(about: About, form: str) -> Told:
+def header(about: About, form: str) -> JsonRow:
     """Return the facts for the first line of an export."""
     return {
         "type": "header",
@@ -66,9 +66,9 @@ def header(about: About, form: str) -> Told:
     }
 
 
-def author(who: Author | None) -> Told | None:
+def author(who: Author | None) -> JsonRow | None:
     return None if who is None else {"type": who.type, "id": who.id, "label": who.label}
 
 
-def line(row: Told) -> bytes:
+def line(row: JsonRow) -> bytes:
     return to_json(row).encode() + b"\n"

@@ -26,8 +26,8 @@ class LeftBehind:
         return bool(self.reviews or self.waiting or self.running or self.requests)
 
     @property
-    def told(self) -> str:
-        """Return sentences on what became of it."""
+    def outcome(self) -> str:
+        """Return sentences on what a deactivation has done to it."""
         said = (
             (
                 ngettext(

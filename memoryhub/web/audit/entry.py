@@ -126,7 +126,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "next": seq + 1 if seq < head.last_seq else None,
         "before_seq": seq - 1,
         "may_undo": found.command not in FOR_GOOD and may_undo(person(request), chain),
-        **_told(found),
+        **_delivered_notes(found),
     }
     versions = _versions(found)
     if store is not None:
@@ -135,7 +135,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
     return render(request, "audit/entry.html", context | versions)
 
 
-def _told(found: AuditEntry) -> dict[str, object]:
+def _delivered_notes(found: AuditEntry) -> dict[str, object]:
     """Return whether a view told the agent notes of reviewers, and the comments that they are."""
     is_told = found.command == "view" and bool(found.note)
     comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")

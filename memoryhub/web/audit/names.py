@@ -17,10 +17,12 @@ from memoryhub.models import (
 )
 from memoryhub.pure import ids as ids_of
 
-Told = Mapping[str, Any]
+EntryInput = Mapping[str, Any]
 
 
-def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Iterable[str | None] = ()) -> dict[str, str]:
+def names_in(
+    inputs: Iterable[EntryInput], chains: Collection[str], *, versions: Iterable[str | None] = ()
+) -> dict[str, str]:
     """Return {id: name} for the ids in some inputs, and for `versions`. There is one query for each kind of object.
 
     A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. Versions
@@ -40,7 +42,7 @@ def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Itera
     return names
 
 
-def _said(inputs: Iterable[Told], start: str) -> set[str]:
+def _said(inputs: Iterable[EntryInput], start: str) -> set[str]:
     """Return the ids with this prefix that a sentence names: single values, and the id in a list of one."""
     values = (
         value[0] if isinstance(value, list) and len(value) == 1 else value

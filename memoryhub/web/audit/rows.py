@@ -52,7 +52,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     """Return entries as rows, with one query for each kind of object that they name."""
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
-    inputs = _told([e for e in entries if (e.path is None or e.command in HOLDS) and _is_short(e)])
+    inputs = _inputs_of([e for e in entries if (e.path is None or e.command in HOLDS) and _is_short(e)])
     words = words_by_entry(entries, inputs)
     there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
     return [
@@ -78,7 +78,7 @@ def words_by_entry(
 ) -> dict[tuple[str, int], str]:
     """Return {(chain, seq): what happened}. Pass only entries whose inputs hold no texts (see `_is_short`), or the
     parsed `inputs` of those of which something is to be said."""
-    inputs = _told(entries) if inputs is None else inputs
+    inputs = _inputs_of(entries) if inputs is None else inputs
     named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]
     names = names_in(inputs.values(), {chain for chain, _ in inputs}, versions=[entry.version for entry in named])
     return {(one.chain, one.seq): words_of(one, inputs[one.chain, one.seq], names) for one in named}
@@ -122,7 +122,7 @@ def _is_short(entry: AuditEntry) -> bool:
     return entry.chain == HUB or entry.actor_kind != ActorKind.KEY
 
 
-def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
+def _inputs_of(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
     """Return {(chain, seq): input} of the entries. Pass only entries whose inputs hold no texts (see `_is_short`)."""
     details: dict[tuple[str, int], dict[str, Any]] = {}
     for chain in {entry.chain for entry in entries}:

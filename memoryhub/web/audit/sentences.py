@@ -20,7 +20,7 @@ from memoryhub.web.audit import page_names, settings_changed as changed
 from memoryhub.web.common.texts import kinds
 from memoryhub.web.retention import sentences as retention
 
-Told = Mapping[str, Any]
+EntryInput = Mapping[str, Any]
 NOTHING = "–"
 _NAMED = 3
 _NAMES = re.compile(r"%\((\w+)\)s")
@@ -35,7 +35,7 @@ def told_of(input: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def words_of(entry: AuditEntry, details: Told, names: Mapping[str, str]) -> str:
+def words_of(entry: AuditEntry, details: EntryInput, names: Mapping[str, str]) -> str:
     """Return what happened, without author and time; for a command without words, the command's name.
 
     `names` maps ids to names, as returned by `names_in`. An act that was refused is described as an attempt.
@@ -53,13 +53,13 @@ def words_of(entry: AuditEntry, details: Told, names: Mapping[str, str]) -> str:
 class Values(dict[str, str]):
     """The values of an entry as text, for a format string; those in _MADE are computed from several values."""
 
-    def __init__(self, told: Told, entry: AuditEntry, names: Mapping[str, str]) -> None:
+    def __init__(self, input: EntryInput, entry: AuditEntry, names: Mapping[str, str]) -> None:
         super().__init__()
-        self.told, self.entry, self.names = told, entry, names
+        self.input, self.entry, self.names = input, entry, names
 
     def __missing__(self, name: str) -> str:
         made = _MADE.get(name)
-        return self.in_words(made(self) if made else self.told.get(name))
+        return self.in_words(made(self) if made else self.input.get(name))
 
     def in_words(self, value: object) -> str:
         if value in (None, "", []) or isinstance(value, dict):
@@ -77,14 +77,14 @@ class Values(dict[str, str]):
 
         A value that did not change counts as the one before the change, and the one after it is None.
         """
-        value = self.told.get(name)
+        value = self.input.get(name)
         if isinstance(value, list) and len(value) == 2:
             return value[at]
         return None if at else value
 
     def number(self, names: str) -> int | None:
         """Return the sum of the numbers or lengths of the named values, or None if the entry has none of them."""
-        known = [number for name in names.split() if (number := _number(self.told.get(name))) is not None]
+        known = [number for name in names.split() if (number := _number(self.input.get(name))) is not None]
         return sum(known) if known else None
 
 
@@ -115,7 +115,7 @@ def _plainly(values: Values, command: Command) -> str:
     choices = command.words if isinstance(command.words, tuple) else (command.words,)
     texts = [str(words) for words in choices]
     fit = (text for text in texts if all(values[name] != NOTHING for name in _NAMES.findall(text)))
-    if (words := next(fit, None)) is None and not values.told and command.did and values.entry.path is not None:
+    if (words := next(fit, None)) is None and not values.input and command.did and values.entry.path is not None:
         return f"{command.did}: {values.entry.path}"
     return (words or texts[-1]) % values
 
@@ -130,18 +130,18 @@ def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
         return True
     if count is None or Door(values.entry.door).has_tool:
         return False
-    listed = isinstance(values.told.get(command.counts), list)
+    listed = isinstance(values.input.get(command.counts), list)
     return not listed or count > 1 or values.entry.path is None
 
 
 def _path(values: Values) -> object:
     path = values.entry.path
-    return "/" if path == "" else path if path is not None else _text(values.told.get("path"))
+    return "/" if path == "" else path if path is not None else _text(values.input.get("path"))
 
 
 def _subject(values: Values) -> object:
     """Return what a comment is about."""
-    number = values.told.get("number")
+    number = values.input.get("number")
     return _path(values) if number is None else _("proposal #%(number)s") % {"number": number}
 
 
@@ -150,12 +150,12 @@ def _text(value: object) -> str:
 
 
 def _beneath(values: Values) -> str:
-    prefix = _text(values.told.get("path_prefix"))
+    prefix = _text(values.input.get("path_prefix"))
     return "" if prefix == "/" else prefix
 
 
 def _paths(values: Values) -> str:
-    paths, selected = values.told.get("paths"), values.told.get("selected")
+    paths, selected = values.input.get("paths"), values.input.get("selected")
     if not isinstance(paths, list):
         return NOTHING
     named = ", ".join(map(str, paths[:_NAMED]))
@@ -167,7 +167,7 @@ def _paths(values: Values) -> str:
 
 
 def _kinds(values: Values) -> list[str]:
-    named = values.told.get("kinds")
+    named = values.input.get("kinds")
     return [kinds.label(str(kind)) for kind in named] if isinstance(named, list) else []
 
 
@@ -177,24 +177,26 @@ def _url(values: Values) -> object:
 
 
 _MADE: dict[str, Callable[[Values], object]] = {
-    "page": lambda values: page_names.words(str(values.told.get("page") or "")),
+    "page": lambda values: page_names.words(str(values.input.get("page") or "")),
     "path": _path,
     "subject": _subject,
-    "status": lambda values: ": ".join(str(values.told[name]) for name in ("status", "reason") if name in values.told),
+    "status": lambda values: ": ".join(
+        str(values.input[name]) for name in ("status", "reason") if name in values.input
+    ),
     "new_path": lambda values: "/" if values.entry.new_path == "" else values.entry.new_path,
     "beneath": _beneath,
-    "version": lambda values: values.told.get("version") or values.entry.version,
+    "version": lambda values: values.input.get("version") or values.entry.version,
     "paths": _paths,
-    "place": lambda values: values.told.get("place") or "/",
-    "person": lambda values: values.told.get("email") or values.told.get("user"),
-    "stores": lambda values: _("all stores") if values.told.get("all_stores") else values.told.get("stores"),
+    "place": lambda values: values.input.get("place") or "/",
+    "person": lambda values: values.input.get("email") or values.input.get("user"),
+    "stores": lambda values: _("all stores") if values.input.get("all_stores") else values.input.get("stores"),
     "kinds": _kinds,
     "url": _url,
-    "which": lambda values: retention.pattern_words(str(values.told.get("where") or "")),
-    "why": lambda values: (rule := values.told.get("rule")) and retention.rule_words(str(rule)),
-    "changes": lambda values: changed.changes(values.told, values.names),
-    "settings": lambda values: changed.of_new(values.told, values.names),
-    "rules": lambda values: changed.of_rules(values.told),
+    "which": lambda values: retention.pattern_words(str(values.input.get("where") or "")),
+    "why": lambda values: (rule := values.input.get("rule")) and retention.rule_words(str(rule)),
+    "changes": lambda values: changed.changes(values.input, values.names),
+    "settings": lambda values: changed.of_new(values.input, values.names),
+    "rules": lambda values: changed.of_rules(values.input),
     "name": lambda values: values.side("name", 0),
     "new_name": lambda values: values.side("name", 1),
     "hour": lambda values: values.side("hour", 0),
@@ -228,7 +230,7 @@ def _take_out(values: Values, command: Command) -> str:
 
 def _undone(values: Values) -> str:
     """Return which session, import, entry or versions were undone."""
-    details = values.told
+    details = values.input
     if details.get("session"):
         return _("undid what the session %(session)s wrote") % {
             "session": values["session_name" if details.get("session_name") else "session"]
@@ -246,34 +248,34 @@ def _undone(values: Values) -> str:
 
 def _restore(values: Values, command: Command) -> str:
     """Return what was restored; for a memory from a selection in the trash, its entry names no earlier version."""
-    if values.told.get("from_trash") and values.entry.path is not None:
+    if values.input.get("from_trash") and values.entry.path is not None:
         return _("restored %(path)s from the trash") % values
     return _plainly(values, command)
 
 
 def _restore_moment(values: Values, command: Command) -> str:
-    if values.told.get("memory"):
+    if values.input.get("memory"):
         return _("restored %(path)s to what it was after entry %(seq)s") % values
-    if values.told.get("path"):
-        directory = {"path": values.told["path"], "seq": values["seq"]}
+    if values.input.get("path"):
+        directory = {"path": values.input["path"], "seq": values["seq"]}
         return _("restored the directory %(path)s to what it was after entry %(seq)s") % directory
     return _("restored the whole store to what it was after entry %(seq)s") % values
 
 
 def _set_role(values: Values, command: Command) -> str:
-    if values.told.get("invited_by"):
+    if values.input.get("invited_by"):
         return _("joined with the role %(role)s, invited by %(invited_by)s") % values
     return _plainly(values, command)
 
 
 def _invite(values: Values, command: Command) -> str:
-    if values.told.get("user"):
+    if values.input.get("user"):
         return _("created a password link for %(email)s") % values
     return _plainly(values, command)
 
 
 def _hold(values: Values, command: Command) -> str:
-    details, is_hold = values.told, values.told.get("what") == "hold"
+    details, is_hold = values.input, values.input.get("what") == "hold"
     memory = values["memory"] if details.get("memory") else ""
     where = values.entry.path or details.get("path") or memory or _("the whole memory store")
     if command.name == "release":
@@ -286,7 +288,7 @@ def _hold(values: Values, command: Command) -> str:
 
 
 def _decided_findings(values: Values, command: Command) -> str:
-    said, seq = _plainly(values, command), values.told.get("entry")
+    said, seq = _plainly(values, command), values.input.get("entry")
     if command.name == "dismiss_finding" or not isinstance(seq, int):
         return said
     if command.name == "resolve_finding":
@@ -305,7 +307,7 @@ def _erase(values: Values, command: Command) -> str:
 
 
 def _export(values: Values, command: Command) -> str:
-    if not values.told.get("holds"):
+    if not values.input.get("holds"):
         return _perhaps_signed(values, command)
     values["count"] = str(count := values.number(command.counts) or 0)
     return (
@@ -332,11 +334,11 @@ def _export_table(values: Values, command: Command) -> str:
     }
     table = tables.get(values["table"], values["table"].replace("%", "%%")) % values
     words = _("exported %(table)s as %(format)s") % {"table": table, "format": values["format"]}
-    return f"{words}, {_('filtered by: %(filter)s') % values}" if values.told.get("filter") else words
+    return f"{words}, {_('filtered by: %(filter)s') % values}" if values.input.get("filter") else words
 
 
 def _pause_webhook(values: Values, command: Command) -> str:
-    why = values.told.get("for")
+    why = values.input.get("for")
     if why == Pause.GONE:
         return _("paused the webhook “%(name)s”: its receiver said that it no longer exists") % values
     if why == Pause.FAILING:

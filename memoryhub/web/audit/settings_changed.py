@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from memoryhub.pure.limits import COLUMNS
 from memoryhub.web.common.texts import kinds
 
-Told = Mapping[str, Any]
+EntryInput = Mapping[str, Any]
 
 
-def changes(details: Told, names: Mapping[str, str]) -> str:
+def changes(details: EntryInput, names: Mapping[str, str]) -> str:
     """Return the old and new value of each changed setting; `names` maps ids to names."""
     pairs = {name: sides for name, sides in _with_pairs(details).items() if _is_pair(sides)}
     shown = {name: [_value(name, side, names) for side in sides] for name, sides in pairs.items()}
@@ -20,7 +20,7 @@ def changes(details: Told, names: Mapping[str, str]) -> str:
     return "; ".join(said) or _("nothing")
 
 
-def of_new(details: Told, names: Mapping[str, str]) -> str:
+def of_new(details: EntryInput, names: Mapping[str, str]) -> str:
     """Return the settings with which an object was created; empty if the object existed before."""
     pairs = {name: sides for name, sides in details.items() if _is_pair(sides)}
     if pairs.get("name", [""])[0] is not None:
@@ -29,7 +29,7 @@ def of_new(details: Told, names: Mapping[str, str]) -> str:
     return "; ".join(f"{setting_name(name)}: {_value(name, new, names)}" for name, new in given.items()) or _("nothing")
 
 
-def of_rules(details: Told) -> str:
+def of_rules(details: EntryInput) -> str:
     """Return the old and the new action for each kind of sensitive text whose rule changed."""
     before, after = (
         value if isinstance(value, dict) else {} for value in (details.get("before"), details.get("after"))
@@ -37,7 +37,7 @@ def of_rules(details: Told) -> str:
     actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block")}
     defaults = value if isinstance(value := details.get("defaults"), dict) else {}
 
-    def action(rules: Told, kind: str) -> str:
+    def action(rules: EntryInput, kind: str) -> str:
         default = actions.get(defaults.get(kind, ""))
         if kind not in rules:
             return _("%(action)s by default") % {"action": default} if default else _("default")
@@ -85,7 +85,7 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2
 
 
-def _with_pairs(details: Told) -> Told:
+def _with_pairs(details: EntryInput) -> EntryInput:
     """Return the settings, with a pair of values for each metadata field that changed in place of `metadata`."""
     sides = details.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):

@@ -51,7 +51,7 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
         return _nothing(last)
     rows = [] if "brief" in request.GET else rows_of(found[:MOST], wanted)
     here = reverse("store_audit", args=[store.id])
-    answer = _tell(request, len(found), rows=rows, here=here, filter=wanted, store=store)
+    answer = _link_to_newer(request, len(found), rows=rows, here=here, filter=wanted, store=store)
     answer.headers[AFTER], answer.headers[FIRST] = str(last), str(found[:MOST][-1].seq)
     return answer
 
@@ -66,7 +66,7 @@ def new_anywhere(request: Request) -> HttpResponse:
     after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
     if after is None or after >= total:
         return _nothing(total)
-    answer = _tell(request, total - after, rows=[], here=reverse("audit"))
+    answer = _link_to_newer(request, total - after, rows=[], here=reverse("audit"))
     answer.headers[AFTER] = str(total)
     return answer
 
@@ -85,7 +85,7 @@ def memory_news(request: Request, store: MemoryStore, memory_id: str) -> HttpRes
     return render(request, "memories/_news.html", shown)
 
 
-def _tell(request: Request, found: int, **shown: object) -> HttpResponse:
+def _link_to_newer(request: Request, found: int, **shown: object) -> HttpResponse:
     count = f"{MOST}+" if found > MOST else str(found)
     answer = render(request, "audit/_new.html", {"count": count, **shown})
     answer.headers[COUNT] = count

@@ -18,7 +18,7 @@ from memoryhub.web.common.texts import markdown
 from memoryhub.web.common.texts.masking import MASKED
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.sessions.calls import calls_with, in_calls
-from memoryhub.web.sessions.story import Told, words_of
+from memoryhub.web.sessions.story import CallInWords, words_of
 
 LONGEST_TITLE = 120
 MOST = 300
@@ -58,7 +58,7 @@ class Item:
     event: ClaudeEvent
     html: SafeString | None = None
     text: str = ""
-    told: Told | None = None
+    told: CallInWords | None = None
     words: str = ""
     detail: str = ""
     by: str = ""
@@ -129,7 +129,7 @@ def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
     calls = {}
     if place is not None:
         entries = list(AuditEntry.objects.of_chain(place.pk).of_seqs(seqs).in_brief()) if seqs else []
-        calls = {call.entry.seq: Told(call, words_of(call), (), None) for call in calls_with(entries, place)}
+        calls = {call.entry.seq: CallInWords(call, words_of(call), (), None) for call in calls_with(entries, place)}
     mask = _Masking(run.store_id)
     saved = {} if place is None else _saved(place, run, found)
     return [replace(_item(event, calls, mask, place), saved=saved.get(event.number, ())) for event in found]
@@ -155,7 +155,7 @@ def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> 
     return saved
 
 
-def _item(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking, place: MemoryStore | None) -> Item:
+def _item(event: ClaudeEvent, calls: Mapping[int, CallInWords], mask: _Masking, place: MemoryStore | None) -> Item:
     content: Any = event.content
     if event.kind == ClaudeEventKind.MESSAGE:
         return Item(event, text=mask(content["text"]), by=content.get("by", ""))
@@ -189,7 +189,7 @@ def _proposal(event: ClaudeEvent, mask: _Masking) -> Item:
     return Item(event, detail=error, left_out=left_out)
 
 
-def _call(event: ClaudeEvent, calls: Mapping[int, Told], mask: _Masking, gone: str) -> Item:
+def _call(event: ClaudeEvent, calls: Mapping[int, CallInWords], mask: _Masking, gone: str) -> Item:
     content: Any = event.content
     if event.seq is not None:
         told = calls.get(event.seq)

@@ -37,24 +37,26 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
             tell = request.POST.get("tell", "")
             done = comments.write(store.pk, memory.pk, version.pk, lines, text, act(request), tell=tell)
             if request.htmx:
-                return _told(request, store, memory, version.number, comment=done.comment)
+                return _answer_about_note(request, store, memory, version.number, comment=done.comment)
             return see_other(_place(request, reverse("memory", args=[store.pk, memory.pk]), done.comment))
         except comments.NoSuchLines:
             problem = _("The text does not have these lines.")
         except REFUSALS as error:
             problem = why(error)
     if request.htmx:
-        return _told(request, store, memory, version.number, problem=problem)
+        return _answer_about_note(request, store, memory, version.number, problem=problem)
     shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk}
     shown |= {"tell": request.POST.get("tell"), "agent": addressee.agent_of(memory, version.number, lines)}
     return render(request, "comments/begin.html", page_context(request, store, memory, **shown))
 
 
-def _told(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
+def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
     """Return the sentence that replaces the button for telling an agent the note of a decision: whether the agent will
     read it."""
     agent = addressee.agent_of(memory, number, None)
-    return render(request, "comments/_told.html", {"store": store, "memory": memory, "agent": agent, **more})
+    return render(
+        request, "comments/_answer_about_note.html", {"store": store, "memory": memory, "agent": agent, **more}
+    )
 
 
 @require_POST

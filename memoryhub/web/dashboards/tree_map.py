@@ -51,7 +51,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _MemoryFacts:
     """What the map knows: the last read of each memory, the ids of memories that await review, and paths that contain
     such memories."""
 
@@ -83,7 +83,7 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
     )  # fmt: skip
 
 
-def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None], heads: set[str]) -> _Told:
+def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None], heads: set[str]) -> _MemoryFacts:
     """Return when the memories on the map were last read, and which of them await review.
 
     If a memory that awaits review has no rectangle of its own, the directory in which it is drawn is in `places`.
@@ -91,7 +91,7 @@ def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None]
     unreviewed = MemoryVersion.objects.filter(store=store, memory__deleted_at=None).unreviewed().order_by("seq")
     rows = list(unreviewed.values_list("memory_id", "memory__path")[:MOST])
     places = frozenset(_place(root, path) for pk, path in rows if pk not in read)
-    return _Told(read, frozenset(heads) | {pk for pk, _path in rows}, places)
+    return _MemoryFacts(read, frozenset(heads) | {pk for pk, _path in rows}, places)
 
 
 def _place(root: Node, path: str) -> str:
@@ -106,7 +106,7 @@ def _contains(node: Node, path: str) -> bool:
     return not node.memory and not node.is_rest and path.startswith(node.path + "/")
 
 
-def _tile(store: MemoryStore, area: Area, facts: _Told, now: datetime) -> Tile:
+def _tile(store: MemoryStore, area: Area, facts: _MemoryFacts, now: datetime) -> Tile:
     node, box = area.node, area.box
     height, width = box.height * HEIGHT / tree_map.HEIGHT, box.width * 100 / tree_map.WIDTH
     below = LINE * area.above
@@ -137,7 +137,7 @@ def _label(node: Node) -> str:
     return paths.name(node.path)
 
 
-def _name(node: Node, facts: _Told, waits: bool) -> str:
+def _name(node: Node, facts: _MemoryFacts, waits: bool) -> str:
     """Return the path, the size and the last read in words."""
     place, many = node.path or paths.ROOT, {"count": number(node.count)}
     if node.memory:
@@ -155,7 +155,7 @@ def _read(at: datetime | None) -> str:
     return _("last read %(when)s") % {"when": date_format(timezone.localtime(at), "j M Y H:i")}
 
 
-def _row(area: Area, tile: Tile, facts: _Told) -> list[Cell]:
+def _row(area: Area, tile: Tile, facts: _MemoryFacts) -> list[Cell]:
     node = area.node
     place = f"{node.path}/ ({tile.label})" if node.is_rest else node.path
     at = facts.read.get(node.memory)

@@ -24,7 +24,7 @@ from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.pure import chain
 from memoryhub.pure.transfer.archive import write
 from memoryhub.pure.transfer.names import Names
-from memoryhub.pure.transfer.written import Told, line
+from memoryhub.pure.transfer.written import JsonRow, line
 from memoryhub.web.common.tables import attachment
 from memoryhub.web.common.versions.removed_history import first_seq
 from memoryhub.web.erasure import preview
@@ -59,7 +59,7 @@ class Part:
     memories: dict[str, set[int]] = field(default_factory=dict)
     listed: list[Mapping[str, Any]] = field(default_factory=list)
     read: list[Mapping[str, Any]] = field(default_factory=list)
-    elsewhere: list[Told] = field(default_factory=list)
+    elsewhere: list[JsonRow] = field(default_factory=list)
     is_cut: bool = False
     was_copied: bool = False
     was_exported: bool = False
@@ -108,7 +108,7 @@ def _places(part: Part, user: User) -> Iterator[bytes]:
         yield line(told)
 
 
-def _remember(part: Part, told: Told) -> None:
+def _remember(part: Part, told: JsonRow) -> None:
     """Keep what the report and the other files need of a place."""
     versions: Any = told.get("versions", ())
     if versions and isinstance(memory := told["memory"], str):
@@ -171,7 +171,7 @@ def _note_unknown(part: Part, memory: Memory, rows: Sequence[Row]) -> None:
     part.was_exported = part.was_exported or bool(handed_out(chain_id, first, [row.id for row in rows], part.seq - 1))
 
 
-def _read(memory: Memory, seen: Seen) -> Told:
+def _read(memory: Memory, seen: Seen) -> JsonRow:
     entry = seen.entry
     lines = None if seen.first is None else [seen.first, seen.last]
     place = {"memory": memory.pk, "path": seen.version.path, "version": seen.version.id, "number": seen.version.number}

@@ -116,10 +116,10 @@ def _do(request: Request, found: Mapping[str, Sequence[str]], state: FindingStat
             done += decide(store, findings, state, note, doing)
         except (ToolError, NoSuchStore) as error:
             messages.error(request, why_not(error))
-    _tell(request, state, done)
+    _add_message(request, state, done)
 
 
-def _tell(request: Request, state: FindingState, done: int) -> None:
+def _add_message(request: Request, state: FindingState, done: int) -> None:
     if not done:
         messages.info(request, _("Nothing was done, because someone had already decided this."))
         return

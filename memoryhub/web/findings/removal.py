@@ -101,7 +101,7 @@ def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Don
     given, store_id, ticks = asked.given, item.store.pk, asked.ticks
     return taking_out.take_out(
         store_id, item.finding.pk, given.for_plan(taken.plan), given.digest, act(request),
-        versions=apply_plan.entry_versions(store_id, *ticks.too), told=ticks.told,
+        versions=apply_plan.entry_versions(store_id, *ticks.too), told=ticks.entry_input,
         flagged=apply_plan.entry_versions(store_id, *ticks.flag),
     )  # fmt: skip
 

@@ -133,7 +133,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
             proposed=proposed_in(store.pk, [(entry.seq, entry.command) for entry in by_seq.values()]).get(found.seq),
             previous=previous,
             next=following,
-            gap=next(iter(removed.told(memory, missing)), None),
+            gap=next(iter(removed.with_entries(memory, missing)), None),
         ),
     )
 
@@ -202,7 +202,7 @@ def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
     """Return {highest number: gap} for the ranges of removed versions below the versions of a page."""
     numbers = [version.number for version in found]
     low = numbers.pop() if len(found) > PAGE else 0
-    return {gap.last: gap for gap in removed.told(memory, removed.gaps_between(numbers, low))}
+    return {gap.last: gap for gap in removed.with_entries(memory, removed.gaps_between(numbers, low))}
 
 
 def _counts(before: MemoryVersion | None, version: MemoryVersion, work: Work) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ from memoryhub.web.memories import life_line, trash as trash_page
 from memoryhub.web.retention import due
 from memoryhub.web.retention.due import Kept
 
-Told = dict[str, Any]
+ExportRow = dict[str, Any]
 
 _TRASH = (
     "path", "memory", "size", "deleted_at", "entry", "deleted_by", "actor_kind", "session_name", "session",
@@ -84,7 +84,7 @@ def _filters(request: Request) -> dict[str, str]:
     return {key: str(request.POST.get(key, "")) for key in ("q", *trash_page.Filter.every_key())}
 
 
-def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> Told:
+def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> ExportRow:
     """Return a row of the table; `kept_until` is empty if no policy will remove the memory as things are."""
     memory, entry = row.memory, row.entry
     return {
@@ -101,7 +101,7 @@ def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> Told
     }
 
 
-def _of_versions(memory: Memory) -> Iterator[Told]:
+def _of_versions(memory: Memory) -> Iterator[ExportRow]:
     """Yield a memory's versions, newest first."""
     below = memory.version_count + 1
     while part := list(MemoryVersion.objects.of_memory(memory).filter(number__lt=below).newest()[:_PART]):
@@ -114,7 +114,7 @@ def _of_versions(memory: Memory) -> Iterator[Told]:
 
 def _of_version(
     version: MemoryVersion, entry: AuditEntry | None, names: Mapping[str, str], decision: Review | None
-) -> Told:
+) -> ExportRow:
     return {
         "number": version.number,
         "version": version.pk,

@@ -195,11 +195,11 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
         replace(one, why=_why(one.number, decision, mismatch), decides=one.number == decision.number)
         for one, mismatch in zip(_shown(store, rules, names), mismatches, strict=True)
     ]
-    told = _told(store, decision, asked)
+    told = _answer_to_agent(store, decision, asked)
     return {"rules": shown, "decision": decision, "sees": verb is None, "barred": _barred(store, asked), "told": told}
 
 
-def _told(store: MemoryStore, decision: Decision, asked: Asked) -> str:
+def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
     """Return what the agent gets as the answer to a change that a rule refuses or makes a proposal, or ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:

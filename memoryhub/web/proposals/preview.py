@@ -110,7 +110,7 @@ class Screen:
             harmless = cover.harmless
             if not masking.values_in(new[memory] or "", cover):
                 self.bare.add(memory)
-            self.found[memory] = list(self._told(new[memory] or "", found, harmless))[:MOST_FOUND]
+            self.found[memory] = list(self._unless_harmless(new[memory] or "", found, harmless))[:MOST_FOUND]
         return known
 
     def _spans(self, old: str | None, new: str | None) -> list[Span]:
@@ -119,7 +119,7 @@ class Screen:
         novelty = Novelty(old, new)
         return novelty.found(self.rules.watched) if novelty.has_any(self.rules.watched) else []
 
-    def _told(self, text: str, spans: Iterable[Span], harmless: frozenset[str]) -> Iterable[Found]:
+    def _unless_harmless(self, text: str, spans: Iterable[Span], harmless: frozenset[str]) -> Iterable[Found]:
         for span in recorded(spans, text):
             if fingerprint(span.kind, text[span.start : span.end]) not in harmless:
                 action = self.rules.actions[span.kind]

@@ -235,7 +235,7 @@ def _page(
     may_decide = may_write and proposal.is_open
     undone = undone_of(store, [proposal]).get(proposal.pk)
     entry = _entry(store, proposal)
-    details = _told(entry)
+    details = _input_of(entry)
     was = None if proposal.is_open else as_proposed(proposal, _listed(details, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of([proposal], person(request))
@@ -340,7 +340,7 @@ def _listed(details: Mapping[str, Any], name: str) -> list[str]:
     return listed if isinstance(listed, list) else []
 
 
-def _told(entry: AuditEntry | None) -> Mapping[str, Any]:
+def _input_of(entry: AuditEntry | None) -> Mapping[str, Any]:
     try:
         details = json.loads((entry and entry.input) or "{}")
     except ValueError:

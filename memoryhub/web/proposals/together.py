@@ -73,7 +73,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     if problem:
         return _page(request, store, _numbers(request.GET.getlist(NUMBER)), problem, note)
     done = _decided(store, seen, decision, act(request, note, group=ids.new_id(ids.GROUP, timezone.now())))
-    _tell(request, store, decision, done)
+    _add_message(request, store, decision, done)
     return see_other("proposals", store.pk)
 
 
@@ -152,7 +152,7 @@ def _decided(store: MemoryStore, seen: Mapping[int, str], decision: str, doing: 
 # ------------------------------------------------------------------------------------------------ afterwards
 
 
-def _tell(request: Request, store: MemoryStore, decision: str, done: Done) -> None:
+def _add_message(request: Request, store: MemoryStore, decision: str, done: Done) -> None:
     """Say what was done, with links that take all of it back, and to a path rule that would have allowed it."""
     count = {"count": len(done.entries)}
     if done.entries:

@@ -32,7 +32,7 @@ MOST_THROWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ExplainedPolicy:
     """A policy, whether it matches a path and applies to it, and the reason."""
 
     policy: Policy
@@ -132,7 +132,7 @@ def _explained(request: Request, store: MemoryStore, path: str) -> dict[str, obj
     saved = policies.concerning(store.pk)
     held = holds_of(store.pk, now)
     thrown = Memory.objects.in_trash().filter(store=store, path=path).order_by("-deleted_at", "pk")[:MOST_THROWN]
-    rules = [_told(request, candidate) for candidate in retention_rules.explained(saved, path)]
+    rules = [_explained_policy(request, candidate) for candidate in retention_rules.explained(saved, path)]
     return {
         "memory": memory,
         "told": sorted(rules, key=lambda one: (not one.wins, not one.matches)),
@@ -143,9 +143,9 @@ def _explained(request: Request, store: MemoryStore, path: str) -> dict[str, obj
     }
 
 
-def _told(request: Request, candidate: retention_rules.Candidate) -> Told:
+def _explained_policy(request: Request, candidate: retention_rules.Candidate) -> ExplainedPolicy:
     policy = candidate.policy
-    return Told(
+    return ExplainedPolicy(
         policy,
         candidate.wins,
         candidate.matches,

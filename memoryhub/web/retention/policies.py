@@ -68,7 +68,9 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
         if (asks := _second(request, store, before, _("Delete it"), _what_is_left())) is not None:
             return asks
         policies.delete_policy(policy.pk, act(request))
-        _tell(request, _("The policy “%(name)s” was deleted.") % {"name": before.name}, _new_url(store, before))
+        _add_message_with_undo(
+            request, _("The policy “%(name)s” was deleted.") % {"name": before.name}, _new_url(store, before)
+        )
         return see_other(_list_url(store))
     without = [other for other in policies.concerning(policy.store_id) if other.id != policy.pk]
     return render(
@@ -211,12 +213,14 @@ def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolic
     a new policy."""
     said = _("The policy “%(name)s” was saved. It takes effect with the next run.") % {"name": saved.name}
     if before is None:
-        _tell(request, said, reverse("delete_policy", args=[saved.pk]))
+        _add_message_with_undo(request, said, reverse("delete_policy", args=[saved.pk]))
     else:
-        _tell(request, said, f"{reverse('policy', args=[saved.pk])}?{query(PolicySettings.of(before))}")
+        _add_message_with_undo(
+            request, said, f"{reverse('policy', args=[saved.pk])}?{query(PolicySettings.of(before))}"
+        )
 
 
-def _tell(request: Request, said: str, back: str) -> None:
+def _add_message_with_undo(request: Request, said: str, back: str) -> None:
     link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
     messages.success(request, format_html(link, said, back, _("Undo…")))
 

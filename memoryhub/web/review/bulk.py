@@ -158,7 +158,7 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
             messages.error(request, f"{part.store.name}: {why_not(error)}")
             continue
         decisions.release(part.store.pk, part.memories, person(request))
-        _tell(request, part, verb, done, left)
+        _add_message(request, part, verb, done, left)
         entries += [(part.store.pk, done.seq)] if done else []
     if verb.is_answer and len(entries) > 1:
         _offer_undo(request, entries)
@@ -173,7 +173,7 @@ def _offer_undo(request: Request, entries: Sequence[tuple[str, int]]) -> None:
     messages.success(request, format_html(link, said, undo, _("Undo all")))
 
 
-def _tell(request: Request, part: Part, verb: Verb, done: decisions.Done | None, left: int) -> None:
+def _add_message(request: Request, part: Part, verb: Verb, done: decisions.Done | None, left: int) -> None:
     if done is not None and verb.did:
         count = len(done.versions)
         said = f"{part.store.name}: {verb.did(count) % {'count': count}}"

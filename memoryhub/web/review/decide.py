@@ -235,7 +235,7 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     said = words_of(given.verb, version, done)
     if request.htmx:
         item = item_of(request, version)
-        more: dict[str, Any] = {"told": _tell(request, version, given)} if done and given.tell else {}
+        more: dict[str, Any] = {"told": _tell_agent(request, version, given)} if done and given.tell else {}
         if done and given.note and not given.tell:
             more = {"untold": _untold(item)}
         answer = answer_of(request, item, said=said, done=done, **more)
@@ -256,14 +256,14 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     else:
         back, memory = next_of(request, "review"), version.memory
         is_flagged = given.verb.is_answer and memory.flagged
-        said = f"{said} {_tell(request, version, given)}" if given.tell else said
+        said = f"{said} {_tell_agent(request, version, given)}" if given.tell else said
         said = f"{said} {_('The memory is still flagged.')}" if is_flagged else said
         told = with_links(version.store_id, said, done.seq, given.verb, back, memory.pk, is_flagged=is_flagged)
         messages.success(request, told)
     return see_other(next_of(request, "review"))
 
 
-def _tell(request: Request, version: MemoryVersion, given: Given) -> str:
+def _tell_agent(request: Request, version: MemoryVersion, given: Given) -> str:
     return telling.tell_note(version, given.note, given.tell, act(request))
 
 

@@ -36,7 +36,7 @@ MOST_ROWS, SECONDS = 5_000, 5.0
 MOST_LINES, LONGEST_LINE = 100, 2_000
 """The most lines of one version, and the most characters of a line."""
 
-Told = dict[str, Any]
+ExportRow = dict[str, Any]
 
 
 @require_POST
@@ -52,7 +52,7 @@ def export_search(request: Request) -> HttpResponse:
         return _refused(str(malformed))
     if form not in FORMATS or query.finds_everything:
         return _refused(_("The format of an export must be csv or json, and the search must not be empty."))
-    rows: list[Told] = []
+    rows: list[ExportRow] = []
     place, end, is_over, found = Place(), time.monotonic() + SECONDS, False, set()
     while not is_over and len(rows) < MOST_ROWS and time.monotonic() < end:
         part = scan(wanted, list(stores), place.on_a_new_page(), SECONDS)
@@ -73,7 +73,7 @@ def _refused(sentence: str) -> HttpResponse:
     return HttpResponseBadRequest(sentence, content_type="text/plain; charset=utf-8")
 
 
-def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> Iterator[Told]:
+def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> Iterator[ExportRow]:
     """Yield a row for each line that was found, or one for a version that was found by its path or a note. Values are
     masked as on the page."""
     for store in {hit.row.store for hit in hits}:
@@ -85,7 +85,7 @@ def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequ
             numbers, is_cut = found_lines(hit.text or "", words)
             lines = sorted({number for of_word in numbers for number in of_word})
             is_cut, lines = is_cut or len(lines) > MOST_LINES, lines[:MOST_LINES]
-            whole, told = text.split("\n"), _told(hit, stores[store], entries.get(hit.row.seq))
+            whole, told = text.split("\n"), _export_row(hit, stores[store], entries.get(hit.row.seq))
             yield from (told | _line(number, whole, told["url"]) for number in lines)
             if not lines:
                 yield told
@@ -93,13 +93,13 @@ def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequ
                 yield told | {"text": _("This memory has more such lines.")}
 
 
-def _line(number: int, whole: Sequence[str], url: str) -> Told:
+def _line(number: int, whole: Sequence[str], url: str) -> ExportRow:
     text = whole[number] if number < len(whole) else ""
     text = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
     return {"line": number + 1, "text": text, "url": f"{url}#L{number + 1}"}
 
 
-def _told(hit: Hit, store: MemoryStore, entry: AuditEntry | None) -> Told:
+def _export_row(hit: Hit, store: MemoryStore, entry: AuditEntry | None) -> ExportRow:
     row = hit.row
     is_old = row.kind == OLD
     name, of = ("version", row.version) if is_old else ("memory", row.memory)

@@ -223,7 +223,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
     if not wanted.marks.is_empty and allowed:
         marked = wanted.marks.matching(store, {row.memory for row in allowed}, timezone.now())
         allowed = [row for row in allowed if row.memory in marked]
-    by_seq = _told(wanted, store, allowed) if wanted.needs_entries else {}
+    by_seq = _facts_by_seq(wanted, store, allowed) if wanted.needs_entries else {}
     if wanted.is_by_author:
         allowed = [row for row in allowed if _is_by(wanted, row, by_seq.get(row.seq))]
     candidates = {id(row) for row in allowed}
@@ -257,7 +257,7 @@ Facts = tuple[str | None, str | None, str | None]
 """The author, session and note of an entry."""
 
 
-def _told(wanted: Wanted, store: str, rows: Sequence[Row]) -> Mapping[int, Facts]:
+def _facts_by_seq(wanted: Wanted, store: str, rows: Sequence[Row]) -> Mapping[int, Facts]:
     entries = AuditEntry.objects.of_chain(store).filter(seq__in={row.seq for row in rows})
     if not wanted.is_by_author:
         entries = entries.exclude(note=None)

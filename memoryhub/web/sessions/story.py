@@ -55,7 +55,7 @@ class Arose:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallInWords:
     """A call with what it did in words, the findings that arose in it, and what the session knew by then."""
 
     call: Call
@@ -88,15 +88,15 @@ class Gap:
 class Step:
     """One call, or a run of calls that are shown folded; `gap` is None for the first step of the page."""
 
-    calls: Sequence[Told]
+    calls: Sequence[CallInWords]
     gap: Gap | None
 
     @property
-    def first(self) -> Told:
+    def first(self) -> CallInWords:
         return self.calls[0]
 
     @property
-    def last(self) -> Told:
+    def last(self) -> CallInWords:
         return self.calls[-1]
 
     @property
@@ -130,7 +130,7 @@ def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> l
     """Return the steps of a page of calls."""
     arose = _arose([call for call in calls.rows if call.change])
     knew = known_before(session, stores, [call.entry for call in calls.rows if call.key in arose])
-    known = [Told(call, words_of(call), arose.get(call.key, ()), knew.get(call.key)) for call in calls.rows]
+    known = [CallInWords(call, words_of(call), arose.get(call.key, ()), knew.get(call.key)) for call in calls.rows]
     return _steps(list(_runs(known)))
 
 
@@ -152,7 +152,7 @@ def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
     return found
 
 
-def _runs(calls: Sequence[Told]) -> Iterator[list[Told]]:
+def _runs(calls: Sequence[CallInWords]) -> Iterator[list[CallInWords]]:
     """Yield the calls of each step: a run of quiet calls of one kind together, every other call alone."""
     for is_quiet, some in groupby(calls, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
         run = list(some)
@@ -162,7 +162,7 @@ def _runs(calls: Sequence[Told]) -> Iterator[list[Told]]:
             yield from ([one] for one in run)
 
 
-def _steps(runs: Sequence[list[Told]]) -> list[Step]:
+def _steps(runs: Sequence[list[CallInWords]]) -> list[Step]:
     ends = [(before[-1].call.entry.at, after[0].call.entry.at) for before, after in pairwise(runs)]
     waits = [max(timedelta(), end - start) for start, end in ends]
     total = sum(waits, timedelta())

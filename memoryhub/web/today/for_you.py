@@ -18,7 +18,7 @@ LONGEST = 280
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NoticeRow:
     """A comment of which a person was told, on a memory or a proposal. `is_mention`: a comment of its conversation
     names them.
 
@@ -63,7 +63,7 @@ class ForYou:
     """The newest comments and decisions of which a person was told, and how many there are in all. `assigned` is how
     many memories a person is to review."""
 
-    rows: Sequence[Told | AboutFlag]
+    rows: Sequence[NoticeRow | AboutFlag]
     total: int
     assigned: int = 0
 
@@ -77,20 +77,20 @@ def for_you(stores: Sequence[str], user: User) -> ForYou:
     waiting = notices.waiting_for(user, stores).select_related("store", "memory")
     of_comments = list(waiting.filter(comment__lt=ids.REVIEW)[:SIZE])
     of_flags = list(waiting.filter(comment__gte=ids.REVIEW)[:SIZE])
-    rows: list[Told | AboutFlag] = [*_told(of_comments), *_about_flags(of_flags)]
+    rows: list[NoticeRow | AboutFlag] = [*_notice_rows(of_comments), *_about_flags(of_flags)]
     rows.sort(key=lambda row: row.at, reverse=True)
     assigned = assignments.standing(*stores).filter(to=user).count()
     is_all = max(len(of_comments), len(of_flags)) < SIZE
     return ForYou(rows[:SIZE], len(rows) if is_all else waiting.count(), assigned)
 
 
-def _told(shown: Sequence[Notice]) -> list[Told]:
+def _notice_rows(shown: Sequence[Notice]) -> list[NoticeRow]:
     pks = {pk for one in shown for pk in (one.comment, one.thread)}
     found = Comment.objects.filter(store_id__in={one.store_id for one in shown}, pk__in=pks)
     comments = {comment.pk: comment for comment in found.select_related("by")}
     proposals = _proposals(comments.values())
     return [
-        Told(
+        NoticeRow(
             comments[one.comment],
             one.memory,
             proposals.get(comments[one.comment].proposal or ""),

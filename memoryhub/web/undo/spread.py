@@ -51,7 +51,7 @@ class Ticks:
         return cls(_seqs([*given.getlist("too"), *too]), _seqs([*given.getlist("flag"), *flag]), is_chosen)
 
     @property
-    def told(self) -> dict[str, object]:
+    def entry_input(self) -> dict[str, object]:
         """Return the part of the entry's input that names the entries that are undone too."""
         return {"too": sorted(self.too)} if self.too else {}
 

@@ -165,7 +165,7 @@ def _undo(
         return sorted({*versions(), *apply_plan.entry_versions(store.id, *ticks.too)})
 
     def apply(choices: Mapping[str, Choice], digest: str, act: Act, ticks: Ticks) -> Done:
-        more = details | ticks.told
+        more = details | ticks.entry_input
         flagged = apply_plan.entry_versions(store.id, *ticks.flag)
         return apply_plan.undo(store.id, all_of(ticks), choices, digest, act, told=more, flagged=flagged)
 

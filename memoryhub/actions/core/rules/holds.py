@@ -191,7 +191,7 @@ def _put(store: Tree, terms: Terms, memory: str | None, path: str | None) -> Hol
         ends_at=terms.ends_at, seq=store.seq, freezes=terms.freezes,
     )  # fmt: skip
     hold.save(force_insert=True)
-    _tell(store, "hold", hold, at, {name: [None, value] for name, value in _told(hold).items()})
+    _write_entry(store, "hold", hold, at, {name: [None, value] for name, value in _settings_of(hold).items()})
     return hold
 
 
@@ -219,7 +219,7 @@ def _let_go(store: Tree, hold: Hold) -> None:
     at = hold.path
     if hold.memory is not None:
         at = Memory.objects.filter(store_id=store.store, pk=hold.memory).values_list("path", flat=True).first()
-    _tell(store, "release", hold, at, {name: [value, None] for name, value in _told(hold).items()})
+    _write_entry(store, "release", hold, at, {name: [value, None] for name, value in _settings_of(hold).items()})
 
 
 def _grouped(act: Act, count: int) -> Act:
@@ -255,14 +255,14 @@ def _person(act: Act) -> str | None:
     return act.actor.id if act.actor.kind == ActorKind.USER else None
 
 
-def _told(hold: Hold) -> dict[str, object]:
+def _settings_of(hold: Hold) -> dict[str, object]:
     ends = chain.moment(hold.ends_at) if hold.ends_at else None
     return {"kind": str(hold.kind), "reason": hold.reason, "ends_at": ends, "owner": hold.owner_id} | (
         {"freezes": True} if hold.freezes else {}
     ) | ({"case_number": hold.case_number} if hold.case_number else {})  # fmt: skip
 
 
-def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
+def _write_entry(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
     """Write the act's entry: the hold, what it covers, and each of its settings before and after."""
     details = {"hold": hold.pk, "what": str(hold.kind), "memory": hold.memory, "path": hold.path, **changes}
     tree.commit(store, Record(command, path=path or None, memory=hold.memory, input=audit.to_json(details)))

@@ -77,7 +77,7 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
         run.save(force_insert=True)
         if person:
             details = {"run": run.pk, "as_of": chain.moment(at), "items": len(items), "state": [None, run.state]}
-            _tell(store, act, "start_run", details)
+            _write_entry(store, act, "start_run", details)
     _plans.keep(run.pk, items)
     return run
 
@@ -139,7 +139,7 @@ def allow(run_id: str, act: Act) -> None:
             _plans.forget(run_id)
         run.state, run.guard_allowed_by_id = RunState.RUNNING, _person(act)
         run.save(update_fields=["state", "at", "guard_allowed_by_id"])
-        _tell(store, act, "allow_run", details)
+        _write_entry(store, act, "allow_run", details)
         if run.guard == Guard.CLOCK:
             HubSettings.objects.update_or_create(pk=1, defaults={"checked_at": act.at})
 
@@ -154,7 +154,7 @@ def _cancel(run: Run, store: tree.Tree | None, act: Act) -> None:
     details = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
     run.state, run.ended_at = RunState.CANCELLED, act.at
     run.save(update_fields=["state", "ended_at"])
-    _tell(store, act, "cancel_run", details)
+    _write_entry(store, act, "cancel_run", details)
     _plans.forget(run.pk)
 
 
@@ -243,7 +243,7 @@ def _person(act: Act) -> str | None:
     return act.actor.id if act.actor.kind == ActorKind.USER else None
 
 
-def _tell(store: tree.Tree | None, act: Act, command: str, details: dict[str, object]) -> None:
+def _write_entry(store: tree.Tree | None, act: Act, command: str, details: dict[str, object]) -> None:
     record = Record(command, input=audit.to_json(details))
     if store is not None:
         tree.commit(store, record)

@@ -150,7 +150,7 @@ def _expire(work: Work, item: Item, did: RunItem) -> bool:
     tree.delete_memories(store, row.path, [selection.stored(row)])
     sql.run(sql.EXPIRED, work.run.pk, row.store_id, row.pk)
     record = Record("expire", path=row.path, memory=row.pk, version=store.made[0].id, versions=tuple(store.made))
-    _told(did, due, policy, 1, row.size)
+    _fill_in(did, due, policy, 1, row.size)
     did.seq = tree.commit(store, record._replace(input=_input(work, due, size=row.size)))
     return False
 
@@ -168,7 +168,7 @@ def _purge(work: Work, item: Item, did: RunItem) -> bool:
     store = work.tree(policy)
     removed = removal.purge(store, row.pk)
     record = Record("purge", path=row.path, memory=row.pk, redactions=removed.redactions)
-    _told(did, due, policy, 1, removed.bytes)
+    _fill_in(did, due, policy, 1, removed.bytes)
     details = _input(work, due, versions=removed.versions, size=removed.bytes)
     did.seq = tree.commit(store, record._replace(input=details))
     return False
@@ -192,7 +192,7 @@ def _prune(work: Work, item: Item, did: RunItem) -> bool:
     chosen = [one.id for one in going[: len(numbers)]]
     removed = removal.remove_versions(store, row.pk, chosen)
     due = Due(item.rule, item.days, item.since, item.due_at)
-    _told(did, due, policy, removed.versions, removed.bytes)
+    _fill_in(did, due, policy, removed.versions, removed.bytes)
     details = _input(work, due, versions=removed.versions, size=removed.bytes, first=numbers[0], last=numbers[-1])
     record = Record("prune_versions", path=row.path, memory=row.pk, redactions=removed.redactions, input=details)
     did.seq = tree.commit(store, record)
@@ -211,7 +211,7 @@ def _forget_entries(work: Work, item: Item, did: RunItem) -> bool:
     count = removal.remove_entries(work.run.store_id or HUB, item.up_to, work.act(policy))
     if not count:
         raise Skip
-    _told(did, Due(item.rule, item.days, item.since, item.due_at), policy, count, 0)
+    _fill_in(did, Due(item.rule, item.days, item.since, item.due_at), policy, count, 0)
     return count < item.count
 
 
@@ -246,7 +246,7 @@ def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Polic
 # ------------------------------------------------------------------------------------------------ results
 
 
-def _told(did: RunItem, due: Due, policy: Policy | None, count: int, size: int) -> None:
+def _fill_in(did: RunItem, due: Due, policy: Policy | None, count: int, size: int) -> None:
     did.rule, did.days, did.since, did.policy = due.rule, due.days, due.since, policy.id if policy else None
     did.count, did.bytes = count, size
 

@@ -59,11 +59,11 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
         plan = selection_restore.return_plan(store_id, Thrown(ids), store.at)
         for one in plan.free:
             selection_restore.put_back(store, one.memory, one.to)
-        _tell(store, run, plan.free, [one for one in plan.returns if one.obstacle])
+        _write_entry(store, run, plan.free, [one for one in plan.returns if one.obstacle])
         return len(plan.free)
 
 
-def _tell(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
+def _write_entry(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
     """Write one entry.
 
     It names the restored memories, and those that stay because their path is taken, their text redacted, or

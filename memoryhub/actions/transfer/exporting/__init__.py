@@ -21,7 +21,7 @@ from memoryhub.pure.transfer.bundle import BundledRule
 from memoryhub.pure.transfer.git import write as git_write
 from memoryhub.pure.transfer.jsonl import write as jsonl_write
 from memoryhub.pure.transfer.jsonl.write import Counts
-from memoryhub.pure.transfer.written import FORMATS, About, Told, WrittenVersion
+from memoryhub.pure.transfer.written import FORMATS, About, JsonRow, WrittenVersion
 
 __all__ = ["ENDINGS", "FORMATS", "TYPES", "Export", "NotDone", "Wanted", "begin", "prepared"]
 
@@ -130,17 +130,17 @@ class Export:
             self.counts.versions += 1
             yield version
 
-    def _entries(self, rows: Iterable[Told]) -> Iterator[Told]:
+    def _entries(self, rows: Iterable[JsonRow]) -> Iterator[JsonRow]:
         for row in counted(rows, self.entries):
             self.counts.entries += 1
             yield row
 
-    def _redactions(self, rows: Iterable[Told]) -> Iterator[Told]:
+    def _redactions(self, rows: Iterable[JsonRow]) -> Iterator[JsonRow]:
         for row in rows:
             self.counts.redactions += 1
             yield row
 
-    def _proof(self) -> Told:
+    def _proof(self) -> JsonRow:
         """Return the start of the chain, and its head as of the export's entry."""
         row = AuditChain.objects.get(pk=self.scope.store)
         last = AuditEntry.objects.of_chain(self.scope.store).get(seq=self.scope.seq)

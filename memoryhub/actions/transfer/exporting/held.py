@@ -58,7 +58,7 @@ class HeldExport:
         act, scope = self.act(), self.export.scope
         counts = self.export.counts
         content: dict[str, Any] = {
-            "holds": [_told(hold) for hold in self.holds],
+            "holds": [_hold_as_json(hold) for hold in self.holds],
             "export_entry": scope.seq,
             "files": files,
             "memories": counts.memories,
@@ -147,7 +147,7 @@ def _record(made: HeldExport, count: int) -> Record:
     return Record("export", path=made.places[0] if one else None, memory=one, input=audit.to_json(details))
 
 
-def _told(hold: Hold) -> dict[str, Any]:
+def _hold_as_json(hold: Hold) -> dict[str, Any]:
     """Return a hold as the certificate describes it."""
     ends = chain.moment(hold.ends_at) if hold.ends_at else None
     what = {"id": hold.pk, "entry": hold.seq, "memory": hold.memory, "path": hold.path}

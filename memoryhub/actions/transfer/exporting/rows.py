@@ -17,7 +17,7 @@ from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation, Redac
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.pure import chain
 from memoryhub.pure.transfer.bundle import BundledVersion
-from memoryhub.pure.transfer.written import Told, WrittenVersion
+from memoryhub.pure.transfer.written import JsonRow, WrittenVersion
 
 PART = 50
 """The most rows with texts in memory at once."""
@@ -102,7 +102,7 @@ class Rows:
             if self.scope.is_whole:
                 yield from map(_as_current, _flat(_pages(deleted.filter(path=None), "seq", "id", BRIEF)))
 
-    def entries(self) -> Iterator[Told]:
+    def entries(self) -> Iterator[JsonRow]:
         """Yield every audit entry up to the export's own.
 
         `seals` has the hashes of its seals, which its digest covers.
@@ -117,7 +117,7 @@ class Rows:
             yield from ({**_proven(entry), "seals": seals_of[entry.seq]} for entry in page)
             after = page[-1].seq
 
-    def redactions(self) -> Iterator[Told]:
+    def redactions(self) -> Iterator[JsonRow]:
         """Yield the redactions that entries up to the export's own recorded."""
         recorded = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
         yield from map(_columns, _flat(_pages(recorded, "seq", "id", BRIEF)))
@@ -220,7 +220,7 @@ def _old_path(version: MemoryVersion) -> str | None:
     return getattr(version, "old_path", None) if is_there else None
 
 
-def _proof(version: MemoryVersion) -> Told:
+def _proof(version: MemoryVersion) -> JsonRow:
     names = (
         "seq",
         "salt",
@@ -238,13 +238,13 @@ def _proof(version: MemoryVersion) -> Told:
     return {name.removesuffix("_id"): _plain(getattr(version, name)) for name in names}
 
 
-def _proven(entry: AuditEntry) -> Told:
+def _proven(entry: AuditEntry) -> JsonRow:
     """Return an entry's columns, with all its salts and commitments, however it contains them."""
     told = {"salts": proofs.read(entry).salts, "commitments": proofs.commitments_of(entry)}
     return {name: value for name, value in {**_columns(entry), **told}.items() if name != "proof"}
 
 
-def _columns(row: AuditEntry | Redaction) -> Told:
+def _columns(row: AuditEntry | Redaction) -> JsonRow:
     return {field.name: _plain(getattr(row, field.attname)) for field in row._meta.concrete_fields}
 
 

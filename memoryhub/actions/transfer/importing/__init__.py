@@ -146,7 +146,7 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
         _require_arriving(job)
         job.state = ImportState.READING
         job.save(update_fields=["state", "byte_count"])
-        _tell(
+        _write_entry(
             store,
             job,
             "prepare_import",
@@ -213,7 +213,9 @@ def start(import_id: str, act: Act) -> None:
         job.save(update_fields=["state", "group", "done_count", "started_at", "actor", "door"])
         items = ImportItem.objects.filter(job_id=import_id)
         choices = {choice: items.filter(choice=choice).count() for choice in ("take", BESIDE, SKIP)}
-        _tell(store, job, "start_import", {"source": job.source, "name": job.name, "place": job.place, **choices})
+        _write_entry(
+            store, job, "start_import", {"source": job.source, "name": job.name, "place": job.place, **choices}
+        )
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
@@ -225,7 +227,7 @@ def cancel(import_id: str, act: Act, problem: str = "") -> None:
         before, done = job.state, job.done_count if job.state == ImportState.RUNNING else 0
         job.problem = problem
         _end(job, ImportState.CANCELLED, act.at)
-        _tell(store, job, "cancel_import", {"state": [before, job.state], "done": done})
+        _write_entry(store, job, "cancel_import", {"state": [before, job.state], "done": done})
 
 
 # ------------------------------------------------------------------------------------------------ running
@@ -384,6 +386,6 @@ def _kept(actor: Actor) -> dict[str, Any]:
     return {"kind": actor.kind, "id": actor.id, "author_id": actor.author_id, "label": actor.label}
 
 
-def _tell(store: tree.Tree, job: Import, command: str, details: Mapping[str, object]) -> None:
+def _write_entry(store: tree.Tree, job: Import, command: str, details: Mapping[str, object]) -> None:
     store.act = store.act._replace(group=job.group or store.act.group)
     tree.commit(store, Record(command, path=job.place or None, input=audit.to_json({"import": job.pk, **details})))

@@ -17,14 +17,14 @@ KEY = "threads"
 """The name under which the newest version in the `history` of an item has the conversations about the memory."""
 
 
-def told(threads: Sequence[BundledThread]) -> list[dict[str, Any]]:
+def history_of(threads: Sequence[BundledThread]) -> list[dict[str, Any]]:
     """Return conversations as the `history` of an item has them."""
     return [
         {
             "number": thread.number,
             "lines": [thread.first, thread.last],
             "resolved_at": _moment(thread.resolved_at),
-            "comments": _told(thread.comments),
+            "comments": _comment_rows(thread.comments),
         }
         for thread in threads
     ]
@@ -41,13 +41,13 @@ def told_of_proposal(talks: Sequence[BundledTalk], named: Named) -> list[dict[st
             "old": talk.old,
             "line": talk.line,
             "resolved_at": _moment(talk.resolved_at),
-            "comments": _told(talk.comments),
+            "comments": _comment_rows(talk.comments),
         }
         for talk in talks
     ]
 
 
-def _told(comments: Sequence[BundledComment]) -> list[list[str | None]]:
+def _comment_rows(comments: Sequence[BundledComment]) -> list[list[str | None]]:
     return [[one.author, one.text, *map(_moment, (one.at, one.edited_at, one.removed_at))] for one in comments]
 
 

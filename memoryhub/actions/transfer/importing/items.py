@@ -52,7 +52,7 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
     if bundle.rules:
         yield ImportItem(  # type: ignore[misc]
             number=number, path="", found=RULES, choice=SKIP, version_count=0,
-            history=import_rules.told(bundle.rules, named),
+            history=import_rules.history_of(bundle.rules, named),
         )  # fmt: skip
 
 
@@ -103,9 +103,9 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
     encoded = (content or "").encode()
     first = memory.versions[0]
     is_plain = len(memory.versions) == 1 and first.at is None and first.id is None and first.author is None
-    history = [] if is_plain else [_told(version, place) for version in memory.versions]
+    history = [] if is_plain else [_history_of(version, place) for version in memory.versions]
     if history and memory.threads:
-        history[-1][import_comments.KEY] = import_comments.told(memory.threads)
+        history[-1][import_comments.KEY] = import_comments.history_of(memory.threads)
     return ImportItem(  # type: ignore[misc]
         number=number,
         path=kept_text(place + memory.path) if memory.path else "",
@@ -121,7 +121,7 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
 
 
 def _proposal(number: int, proposal: BundledProposal, place: str, named: Named) -> ImportItem:
-    changes = import_proposals.told(proposal, place, named)
+    changes = import_proposals.history_of(proposal, place, named)
     size = sum(len((change[name] or "").encode()) for change in changes for name in ("base", "content"))
     return ImportItem(  # type: ignore[misc]
         number=number,
@@ -145,7 +145,7 @@ def weight(item: ImportItem) -> int:
     return item.size * item.version_count + import_comments.weight(threads)
 
 
-def _told(version: BundledVersion, place: str) -> dict[str, Any]:
+def _history_of(version: BundledVersion, place: str) -> dict[str, Any]:
     """Return a version as the `history` of an item has it."""
     author = version.author
     return {

@@ -22,9 +22,9 @@ MOST_PASSED = 10_000
 """The most numbers that the number of an imported proposal may pass over, to be the same as at its source."""
 
 
-def told(proposal: BundledProposal, place: str, named: Named) -> list[dict[str, Any]]:
+def history_of(proposal: BundledProposal, place: str, named: Named) -> list[dict[str, Any]]:
     """Return a proposal as the `history` of an item has it."""
-    changes = [_told_change(change, place, named) for change in proposal.changes]
+    changes = [_history_of_change(change, place, named) for change in proposal.changes]
     decision = proposal.decision
     changes[0][ABOUT] = {
         "at": chain.moment(proposal.opened_at),
@@ -37,7 +37,7 @@ def told(proposal: BundledProposal, place: str, named: Named) -> list[dict[str, 
     return changes
 
 
-def _told_change(change: BundledChange, place: str, named: Named) -> dict[str, Any]:
+def _history_of_change(change: BundledChange, place: str, named: Named) -> dict[str, Any]:
     moved = {name: place + path if path is not None else None for name, path in (
         ("path", change.path), ("memory", change.memory), ("new_path", change.new_path),
     )}  # fmt: skip

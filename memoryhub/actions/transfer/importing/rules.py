@@ -30,7 +30,7 @@ class Fitting:
     why: str = ""
 
 
-def told(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any]]:
+def history_of(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any]]:
     """Return rules as the `history` of an item has them."""
     return [
         {

@@ -21,7 +21,7 @@ _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b
 
 
 @dataclass(slots=True)
-class _Told:
+class _FoundMemory:
     """What is known of a memory so far: its versions, and the reason why it cannot be imported (None: it can).
 
     `path` is in NFC, as paths are stored; the stream knows the name as git has it.
@@ -50,7 +50,7 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
     return reading.require_some(Read(Bundle("git", memories, stream.name, stream.description), (*broken, *left)))
 
 
-def _chosen(told: list[_Told], only_memory_files: bool, exclude: Exclude) -> list[_Told]:
+def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
     """Return the texts of another repository that are imported, as they were chosen by their paths."""
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
@@ -73,9 +73,9 @@ class _Stream:
         self.needs_done = self.ours = False
         self.history = True
         self.name = self.description = ""
-        self.told: list[_Told] = []
-        self.by_id: dict[str, _Told] = {}
-        self.there: Places[tuple[_Told, Content]] = Places()
+        self.told: list[_FoundMemory] = []
+        self.by_id: dict[str, _FoundMemory] = {}
+        self.there: Places[tuple[_FoundMemory, Content]] = Places()
 
     def run(self) -> None:
         """Read the whole stream; raises Refused."""
@@ -176,7 +176,7 @@ class _Stream:
             raise Refused("A commit of the stream does not name its version.")
         self._changes(commit, tells=not self.ours)
         if self.ours:
-            self._tell(commit, trailers)
+            self._add_described(commit, trailers)
 
     def _head(self) -> tuple[Commit, bytes | None]:
         mark = self.lines.optional(b"mark ")
@@ -269,7 +269,7 @@ class _Stream:
             told, _ = self.there[place]
             operation = "modified"
         else:
-            told, operation = _Told(None, "/" + reading.composed(place)), "created"
+            told, operation = _FoundMemory(None, "/" + reading.composed(place)), "created"
             self._new(told)
         if content.text is None:
             told.why = told.why or content.why
@@ -277,12 +277,12 @@ class _Stream:
             self._version(told, operation, content.text, commit)
         self.there.put(place, (told, content))
 
-    def _new(self, told: _Told) -> None:
+    def _new(self, told: _FoundMemory) -> None:
         self.told.append(told)
         if len(self.told) > self.bounds.entries:
             raise Refused(f"It has more than {self.bounds.entries:,} memories.")
 
-    def _version(self, told: _Told, operation: str, content: str | None, commit: Commit) -> None:
+    def _version(self, told: _FoundMemory, operation: str, content: str | None, commit: Commit) -> None:
         self.versions += 1
         if self.versions > self.bounds.versions:
             raise Refused(f"It has more than {self.bounds.versions:,} versions.")
@@ -321,7 +321,7 @@ class _Stream:
 
     # -------------------------------------------------------------------------------------------- our own commits
 
-    def _tell(self, commit: Commit, trailers: dict[str, str]) -> None:
+    def _add_described(self, commit: Commit, trailers: dict[str, str]) -> None:
         """Add the version that a commit of the hub's own stream describes in the trailers of its message."""
         try:
             memory, number = trailers["Memory"], int(trailers["Number"][:12])
@@ -338,7 +338,7 @@ class _Stream:
             author = values.author_of({"type": type, "id": id, "label": label if isinstance(label, str) else ""})
         told = self.by_id.get(memory)
         if told is None:
-            told = self.by_id[memory] = _Told(memory, "")
+            told = self.by_id[memory] = _FoundMemory(memory, "")
             self._new(told)
         if path is not None and not isinstance(path, str):
             raise Refused("A commit of the stream lacks facts about its version.")

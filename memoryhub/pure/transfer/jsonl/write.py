@@ -15,7 +15,7 @@ from memoryhub.pure.transfer.bundle import (
     BundledThread,
 )
 from memoryhub.pure.transfer.jsonl import proposals as jsonl_proposals
-from memoryhub.pure.transfer.written import About, Told, WrittenVersion, author, header, line
+from memoryhub.pure.transfer.written import About, JsonRow, WrittenVersion, author, header, line
 
 FORMAT = "memoryhub"
 
@@ -61,7 +61,7 @@ def _threads(memory: str, threads: Threads) -> Iterator[bytes]:
         yield line({"type": "thread", "memory": memory, **_dict(one)})
 
 
-def _dict(one: BundledThread | BundledTalk) -> Told:
+def _dict(one: BundledThread | BundledTalk) -> JsonRow:
     return asdict(one, dict_factory=lambda found: {name: _plain(value) for name, value in found})
 
 
@@ -69,7 +69,7 @@ def _plain(value: object) -> object:
     return moment(value) if isinstance(value, datetime) else value
 
 
-def _version(written: WrittenVersion) -> Told:
+def _version(written: WrittenVersion) -> JsonRow:
     version = written.version
     details = {
         "type": "version",
@@ -104,11 +104,11 @@ def proposals(found: Iterable[BundledProposal]) -> Iterator[bytes]:
         )
 
 
-def _decision(one: BundledDecision) -> Told:
+def _decision(one: BundledDecision) -> JsonRow:
     return {"state": one.state, "decided_at": moment(one.at), "decided_by": one.by, "reason": one.reason}
 
 
-def _change(change: BundledChange, *, is_decided: bool) -> Told:
+def _change(change: BundledChange, *, is_decided: bool) -> JsonRow:
     told = asdict(change)
     outcome = told.pop("outcome")
     return {**told, **outcome} if is_decided else told
@@ -120,7 +120,7 @@ def rules(found: Iterable[BundledRule]) -> Iterator[bytes]:
     yield line({"type": "path_rules", "rules": told})
 
 
-def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:
+def audit(kind: str, rows: Iterable[JsonRow]) -> Iterator[bytes]:
     """Yield the lines of one kind: `entry`, `redaction` or `proof`."""
     for row in rows:
         yield line({"type": kind, **row})

@@ -149,7 +149,7 @@ def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhoo
         )
         return see_other(request, "people")
     done = _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))}
-    done = f"{done} {left.told}" if left else done
+    done = f"{done} {left.outcome}" if left else done
     messages.success(request, told_of(done, user, ending, links, keys, webhooks))
     if user == person(request):
         return see_other(request, "sign_in")

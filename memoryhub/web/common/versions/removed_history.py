@@ -62,7 +62,7 @@ def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
 
 
-def told(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
+def with_entries(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
     """Return the gaps, each with the entry that removed its last version."""
     if not gaps:
         return []

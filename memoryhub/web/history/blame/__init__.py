@@ -26,7 +26,7 @@ from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions import memory_of, number_of, origins, removed_history
 from memoryhub.web.history.blame import lines as blame_lines
-from memoryhub.web.history.blame.lines import Told
+from memoryhub.web.history.blame.lines import Authorship
 from memoryhub.web.memories.facts import last_with_text
 
 LINES = 2_000
@@ -153,7 +153,7 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
     )
 
 
-def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]:
+def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Authorship]:
     """Return {version number: its author and its session} of some versions.
 
     The author of what an agent proposed is the agent; the note says who merged it.
@@ -168,11 +168,11 @@ def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]
     found = {}
     for row in rows:
         if row.id in brought:
-            found[row.number] = Told(row, brought[row.id].kind, None, brought[row.id].label)
+            found[row.number] = Authorship(row, brought[row.id].kind, None, brought[row.id].label)
             continue
         kind, author, label, note, session, _command = known.get(row.seq, ("", None, "", "", None, None))
         if by := proposed.get(row.seq):
             kind, author, label, note = ActorKind.KEY, by.agent, by.label, _("merged by %(name)s") % {"name": label}
         name = names.get(session, session) or ""
-        found[row.number] = Told(row, kind, author, label or "", session, name, note or "")
+        found[row.number] = Authorship(row, kind, author, label or "", session, name, note or "")
     return found

@@ -26,7 +26,7 @@ SHADES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Authorship:
     """A version with its author, the id and name of its session, and the person's note, from its audit entry."""
 
     row: Row
@@ -43,7 +43,7 @@ class Page:
     """Data shared by all lines of a page: the store, and the versions from which the lines come."""
 
     store: str
-    told: Mapping[int, Told]
+    told: Mapping[int, Authorship]
     oldest: datetime | None
     newest: datetime | None
 
@@ -122,7 +122,7 @@ class _Heads:
             return self.named % details, self.came % details
         return escape(_uncertain_name(origin)), escape(_uncertain(origin))
 
-    def _rest(self, origin: Told) -> str:
+    def _rest(self, origin: Authorship) -> str:
         """Return the author, the note, the time and the entry of a version."""
         seq, who = origin.row.seq, self._who(origin)
         if origin.note:
@@ -135,7 +135,7 @@ class _Heads:
             f'{when}<a class="blame-entry" href="{self.entry_url}{seq}" title="{self.entry % {"seq": seq}}">#{seq}</a>'
         )
 
-    def _who(self, origin: Told) -> str:
+    def _who(self, origin: Authorship) -> str:
         """Return the author with a link to their other acts, and the session."""
         name: str = visible_name(origin.label) if origin.label else self.unknown
         mark = self._mark(origin.kind, origin.label) if origin.kind else ""
@@ -210,7 +210,7 @@ def _uncertain(origin: Origin) -> str:
     return words % {"first": origin.since, "gone": origin.number - 1, "last": origin.number}
 
 
-def ends(origins: Mapping[int, Told]) -> tuple[datetime | None, datetime | None]:
+def ends(origins: Mapping[int, Authorship]) -> tuple[datetime | None, datetime | None]:
     """Return the oldest and the newest moment of some versions; None for both if there are none."""
     moments = sorted(version.row.at for version in origins.values())
     return (moments[0], moments[-1]) if moments else (None, None)

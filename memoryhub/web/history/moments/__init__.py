@@ -46,7 +46,9 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
     scope = choice.scope_of(store, request.GET)
     asked = choice.asked(store.id, last, request.GET)
     if request.htmx:
-        return render(request, "history/moments/_hint.html", {"store": store, **told(store, asked.seq or last)})
+        return render(
+            request, "history/moments/_hint.html", {"store": store, **entry_context(store, asked.seq or last)}
+        )
     if asked.seq is not None and not asked.sentence:
         at = choice.in_field(request.GET.get("at", ""))
         return HttpResponseRedirect(addresses.of_scope(store.id, asked.seq, scope) + addresses.query({"at": at}))
@@ -153,12 +155,19 @@ def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
     """Return the template context for the slider over a store's entries."""
     last = past.last_seq(store.id)
     first = removed_history.first_seq(store.id)
-    shown = {"seq": seq, "first": first, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
+    shown = {
+        "seq": seq,
+        "first": first,
+        "last": last,
+        "is_now": seq == last,
+        "scope": scope,
+        **entry_context(store, seq),
+    }
     memory = Memory.objects.filter(store=store, pk=scope.memory).first() if scope.memory else None
     return shown | {"life": life_line.of(memory, first, seq) if memory else None}
 
 
-def told(store: MemoryStore, seq: int) -> dict[str, Any]:
+def entry_context(store: MemoryStore, seq: int) -> dict[str, Any]:
     """Return the template context that describes an entry in words."""
     entry = AuditEntry.objects.of_chain(store.id).in_brief().filter(seq=seq).first()
     if entry is None:

@@ -27,7 +27,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.versions import memory_of, number_of, removed_history
 from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
-from memoryhub.web.history.blame.lines import Told
+from memoryhub.web.history.blame.lines import Authorship
 from memoryhub.web.history.compare import to_choose
 from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.passages import Passage, passages
@@ -56,7 +56,7 @@ class Followed:
 
     text: str
     origin: Origin
-    told: Told
+    told: Authorship
     lines: Mapping[int, int]
     spans: list[Span]
     now: int | None
@@ -146,7 +146,7 @@ def _first(version: MemoryVersion, followed: Followed | None, every: History | N
     return 1 if every.whole or every.oldest_kept else every.rows[0].number
 
 
-def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> Told | None:
+def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> Authorship | None:
     return told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number)
 
 

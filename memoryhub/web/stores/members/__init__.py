@@ -180,7 +180,7 @@ def _write(request: Request, store: MemoryStore, member: Member, role: Role | No
         return see_other(request, "members", store.id)
     done = _("%(name)s now has another role.") if role else _("%(name)s is no longer a member.")
     said = done % {"name": isolated(str(member.user))}
-    messages.success(request, f"{said} {behind.told}" if behind else said)
+    messages.success(request, f"{said} {behind.outcome}" if behind else said)
     left = member.user == me and role != Role.ADMIN and not me.is_superuser
     return see_other(request, "stores") if left else see_other(request, "members", store.id)
 
