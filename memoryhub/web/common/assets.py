@@ -32,7 +32,7 @@ JOINED = {
         "css/sessions/sessions.css", "css/tried/tried.css", "css/claude_runs/claude_runs.css",
         "css/history/moments.css", "css/history/changes.css", "css/undo/undo.css", "css/search/search.css",
         "css/common/selection.css", "css/common/letter.css",
-        "css/search/saved_views.css", "css/memories/conflict.css", "css/memories/life_line.css", "css/audit/tail.css",
+        "css/common/saved_views.css", "css/memories/conflict.css", "css/memories/life_line.css", "css/audit/tail.css",
         "css/common/charts.css", "css/common/tiles.css", "css/dashboards/dashboards.css", "css/dashboards/tree_map.css",
         "css/stores/limits.css", "css/erasure/erasure.css", "css/findings/scans.css", "css/findings/findings.css",
         "css/retention/retention.css", "css/path_rules/path_rules.css", "css/proposals/proposals.css",
