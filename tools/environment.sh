@@ -39,9 +39,11 @@ stamp=".venv/installed-$(cat "$@" | cksum | tr ' ' '-')"
 echo "Installing $* into .venv ..."
 options=""
 for file in "$@"; do options="$options -r $file"; done
-# The files' names have no spaces, wherever the checkout is.
+# The lock files name every package that is needed, so pip need not look for what these packages need in turn. The files'
+# names have no spaces, wherever the checkout is.
 # shellcheck disable=SC2086
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-compile $options
-# pip would compile one file after the other. Some packages have files for other versions of Python, which do not compile.
-.venv/bin/python -m compileall -qq -j 0 .venv/lib || true
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --no-compile $options
+# pip would compile one file after the other. Some packages have files for other versions of Python, which do not compile,
+# and of some hardly a file is ever loaded.
+.venv/bin/python -m compileall -qq -j 0 -x '/(pip|setuptools|pkg_resources|mypy|mypyc|pygments/lexers)/' .venv/lib || true
 touch "$stamp"
