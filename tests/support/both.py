@@ -68,7 +68,7 @@ MARK = "both_databases"
 
 Place = Literal["on both", "replaced", "elsewhere"]
 
-_REPEATED = re.compile(r"(\([^()]*\)|\"[^()]*?)(?: OR \1)+|(WHEN (?:(?!WHEN ).)*? THEN \S+)(?: \2)+")
+_REPEATED = re.compile(r"(\([^()]*\)|\"(?=[^()]* OR \")[^()]*?)(?: OR \1)+|(WHEN (?:(?!WHEN ).)*? THEN \S+)(?: \2)+")
 
 
 def on_both(items: Iterable[pytest.Item]) -> set[pytest.Item]:
