@@ -19,7 +19,7 @@ from memoryhub.web.common.acts import act_words
 from tests.support.fixtures import AT, BY, signed_in
 from tests.support.in_turn import in_turn
 from tests.support.write_guard import tampering
-from tests.web.history.versions import HOSTILE, Caller, commands, page, seqs
+from tests.web.history.versions import HOSTILE, Caller, commands, listed, page, seqs
 
 pytestmark = pytest.mark.django_db
 
@@ -153,12 +153,11 @@ class TestFilters:
     )
     def test_words_find_what_they_say(self, words: str, found: list[str], bob: User, caller: Caller) -> None:
         client = signed_in(bob)
-        for store in (None, caller.store):
-            response = page(client, store, q=words)
+        for response in (page(client, q=words), listed(client, caller.store, q=words)):
             assert response.context["problem"] == ""
             assert commands(response) == found
         parameters = dict(response.context["filter"].values)
-        assert commands(page(client, **parameters)) == found
+        assert commands(listed(client, **parameters)) == found
 
     def test_the_form_without_script_finds_the_same(self, bob: User, caller: Caller) -> None:
         blank = dict.fromkeys(("store", "agent", "person", "session", "path", "outcome", "door", "from", "to"), "")

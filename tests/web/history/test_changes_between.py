@@ -8,7 +8,7 @@ from memoryhub.models import Memory, MemoryStore
 from memoryhub.web.history.changes import between as changes_between
 from memoryhub.web.history.changes.between import Difference, Kind, Wanted, page
 from memoryhub.web.history.moments import past
-from tests.support.long import tried
+from tests.support.long import LONG, tried
 from tests.web.history.past import History, Tree
 from tests.web.history.versions import Caller
 
@@ -61,7 +61,7 @@ def test_any_two_moments_differ_as_a_replay_says(
         monkeypatch.setattr(changes_between, name, value)
     random = Random(seed)
     trees = {0: {}, **History(caller, random).run(50).trees}
-    for _ in range(25):
+    for _ in range(25 if LONG else 10):
         first, last = sorted(random.choices(sorted(trees), k=2))
         rows = all_of(Wanted(caller.store.id, first, last))
         assert found(rows) == expected(trees[first], trees[last]), (first, last)
