@@ -238,6 +238,13 @@ def committing() -> Iterator[None]:
             running.note_commit()
 
 
+def allow(seconds: float) -> None:
+    """Let the request of this thread take at least this long, because it knows that its bounded work needs it."""
+    running: _Running | None = getattr(_thread, "running", None)
+    if running is not None:
+        running.limit = max(running.limit, seconds)
+
+
 def _size_of_process() -> int:
     """Return the bytes of memory that this process has; 0 where the system does not tell."""
     try:

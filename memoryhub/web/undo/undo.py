@@ -15,6 +15,7 @@ from memoryhub.actions.comments.comments import LONGEST_NOTE
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done, Plan, PlanChanged, TooMuch
 from memoryhub.actions.review import decisions
+from memoryhub.database import watch
 from memoryhub.models import Agent, Directory, MemoryStore, Role
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.comments import telling
@@ -31,6 +32,8 @@ from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, 
 from memoryhub.web.undo.tasks import Task
 
 METHODS = ["GET", "HEAD", "POST"]
+SECONDS_EACH = 0.03
+"""Seconds of the processor that a request may take for each memory of its plan: five minutes for the most memories."""
 MOST_DIRECTORIES = 200
 
 
@@ -70,7 +73,7 @@ def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
     try:
         if request.method != "POST":
             asked = Asked.by(request, task.spread)
-            return _page(request, store, task, task.plan(asked.ticks), asked)
+            return _page(request, store, task, _plan(task, asked), asked)
         role: Role = request.role
         if not role.includes(Role.CURATOR):
             raise PermissionDenied
@@ -80,7 +83,7 @@ def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
 
 
 def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> HttpResponse:
-    plan, given = task.plan(asked.ticks), asked.given
+    plan, given = _plan(task, asked), asked.given
     if problem := _problem(request, plan, asked):
         return _page(request, store, task, plan, asked, problem)
     if not given.count(plan) and asked.ticks.flag:
@@ -106,6 +109,13 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
     if done.memory:
         return see_other("memory", store.id, done.memory)
     return see_other("entry", store.id, str(done.seq))
+
+
+def _plan(task: Task, asked: Asked) -> Plan:
+    """Return the plan of a task, and give the request time for as many memories as the plan has."""
+    plan = task.plan(asked.ticks)
+    watch.allow(len(plan.changes) * SECONDS_EACH)
+    return plan
 
 
 def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> HttpResponse:
