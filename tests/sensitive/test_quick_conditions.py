@@ -10,6 +10,7 @@ import pytest
 from memoryhub.pure import sensitive
 from memoryhub.pure.sensitive import find, keys, personal, poison
 from memoryhub.pure.sensitive.text import SHORTEST_LONG_WORD, Text
+from memoryhub.pure.text import visible
 from tests.sensitive.test_find import FRESH, FRESH_HARMLESS, HARMLESS, SENSITIVE
 from tests.support.long import LONG, tried
 
@@ -72,6 +73,36 @@ def test_a_text_has_the_same_findings_without_them(
     assert sum(bool(found) for _, found in with_conditions) > 500
     for text, found in with_conditions:
         assert find(text) == found, text
+
+
+HIDDEN = (
+    *"a1#\n ", "\ufe0f", "\ufe0e", "\u20e3", "\U0001f3f4", "\U000e0067", "\U000e0062", "\U000e007f", "👩", "💻",
+    "\u200d", "\u200c", "\u200b", "\U0001f3fb", "漢", "\ufe00", "\U000e0100", "\u0645", "\u0915", "\u094d", "ก",
+    "\ufeff", "\u1820", "\u180b", "\u034f", "\u2764", "\u200d👩",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+)  # fmt: skip
+
+
+def test_the_invisible_characters_that_are_fine_are_those_that_pages_show_as_they_are() -> None:
+    run = re.compile(
+        rf"{visible.FINE}|\A\ufeff(?!\ufeff)|(?<={poison._WITHOUT_SPACES})\u200b+|(?P<run>{poison._UNSEEN}+)"
+    )
+    chance = Random(3)
+    found, cases = 0, tried(200_000)
+    for _ in range(cases):
+        text = "".join(
+            chance.choices(chance.sample(HIDDEN, chance.choice((3, 5, 8, len(HIDDEN)))), k=chance.randrange(14))
+        )
+        spans = [match.span() for match in run.finditer(text) if match["run"]]
+        kept = [(start, _before_break(text, start, end)) for start, end in spans]
+        assert [*poison.invisible(Text(text))] == [place for place in kept if place[0] < place[1]], ascii(text)
+        found += bool(spans)
+    assert found > cases // 2
+
+
+def _before_break(text: str, start: int, end: int) -> int:
+    """The end of a run, without the places before a letter of Thai where a line may break."""
+    return start + len(text[start:end].rstrip("\u200b")) if poison._BREAK_BEFORE.match(text, end) else end
 
 
 def test_what_they_ask_about_a_text_is_true_of_it() -> None:

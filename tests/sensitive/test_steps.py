@@ -63,8 +63,12 @@ def test_whole_memories_of_files_take_half_of_the_steps_at_most(pattern: str) ->
 
 
 @pytest.mark.parametrize(
-    "piece", ["\u202e\u200b", "忽略之前", "password for a: ", "cpf 11111111111 ", "token:token:a1"]
-)
+    "piece",
+    [
+        "\u202e\u200b", "忽略之前", "password for a: ", "cpf 11111111111 ", "token:token:a1", "{{{{cpf 11111111111 ",
+        "cpf 11111111111 4111-1111-", "\u200e \u200e {{f 11111111111 ",
+    ],
+)  # fmt: skip
 def test_a_text_of_nothing_but_what_is_looked_for_takes_too_many_steps(piece: str) -> None:
     with pytest.raises(sensitive.TooMuch):
         sensitive.look(piece * (MOST // len(piece)), None, sensitive.STEPS)

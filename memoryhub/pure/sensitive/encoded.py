@@ -22,10 +22,17 @@ def encoded(text: Text) -> Iterator[Place]:
     """Yield the places that decode to text. Hashes, identifiers and pictures do not."""
     if not text.long_words:
         return
-    patterns = (_BLOB, _ESCAPED) if any(mark in text.text for mark in _ESCAPE_MARKS) else (_BLOB,)
-    for first, last in text.long_words:
-        found = (match for pattern in patterns for match in pattern.finditer(text.text, first, last))
-        yield from sorted(match.span() for match in found if _decodes(text, match))
+    places = [*_decoding(text, _BLOB)]
+    if any(mark in text.text for mark in _ESCAPE_MARKS):
+        places = sorted([*places, *_decoding(text, _ESCAPED)])
+    yield from places
+
+
+def _decoding(text: Text, pattern: re.Pattern[str]) -> Iterator[Place]:
+    for place in text.long_words:
+        for match in pattern.finditer(text.text, *place):
+            if _decodes(text, match):
+                yield match.span()
 
 
 def _decodes(text: Text, match: re.Match[str]) -> bool:

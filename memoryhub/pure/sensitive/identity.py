@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryhub.pure.sensitive import checks
-from memoryhub.pure.sensitive.text import FEWEST_DIGITS, OPAQUE, Place, Text, apart
+from memoryhub.pure.sensitive.text import ALNUM_WITH_SPACES, FEWEST_DIGITS, OPAQUE, Place, Text, apart
 
 Check = Callable[[str], bool]
 
@@ -90,9 +90,9 @@ _BEFORE = f"[0-9A-Za-z_{OPAQUE}.+/-]"
 _END = "(?![0-9A-Za-z_-])"
 
 
-def _any_of(forms: Sequence[Form], first: str) -> tuple[re.Pattern[str], tuple[Check, ...]]:
-    """Return one pattern of the first character of the forms, and the check of each group in it. The last group that
-    matched ends where the number ends.
+def _any_of(forms: Sequence[Form]) -> tuple[str, tuple[Check, ...]]:
+    """Return one shape of all forms, and the check of each group in it. The last group that matched ends where the
+    number ends.
 
     Digits with which several forms begin are compared once.
     """
@@ -105,12 +105,25 @@ def _any_of(forms: Sequence[Form], first: str) -> tuple[re.Pattern[str], tuple[C
         for start, some in starts.items()
         if some
     )
-    pattern = re.compile(f"{first}(?<!{_BEFORE}.)(?<=(?={shapes}).)", re.ASCII)
-    return pattern, tuple(form.check for some in starts.values() for form in some)
+    return shapes, tuple(form.check for some in starts.values() for form in some)
 
 
-_BY_DIGITS = _any_of(_DIGITS_FIRST, "[0-9]")
-_BY_LETTERS = _any_of(_LETTERS_FIRST, "[A-Z](?=[A-Z-]{0,5} ?[0-9]{2})")
+_DIGITS_SHAPE, _DIGITS_CHECKS = _any_of(_DIGITS_FIRST)
+_LETTERS_SHAPE, _LETTERS_CHECKS = _any_of(_LETTERS_FIRST)
+_BY_DIGITS = re.compile(f"[0-9](?<!{_BEFORE}.)(?<=(?={_DIGITS_SHAPE}).)", re.ASCII)
+_AMONG_DIGITS = re.compile(
+    f"[^{ALNUM_WITH_SPACES}{_BEFORE[1:]}(?:[0-9](?<=(?={_DIGITS_SHAPE}).)"
+    "|[stfgmxyz][0-9]{7}[a-z]()|[xyz]-[0-9]{7}-?[a-z]()"
+    "|[a-z]{6}[0-9]{2}[a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z]())",
+    re.ASCII,
+)
+"""The same from the character before the number on, which is faster to find where most characters are digits, and
+numbers that begin with letters in lower case, as in _SMALL."""
+
+FEW = 8
+"""A text has few digits if there are this many other characters for each."""
+
+_BY_LETTERS = re.compile(f"[A-Z](?<!{_BEFORE}.)(?=[A-Z-]{{0,5}} ?[0-9]{{2}})(?<=(?={_LETTERS_SHAPE}).)", re.ASCII)
 LONGEST_SHORT_NAME = 4
 """Names up to this length count only as whole words: `SIN`, not `since`."""
 
@@ -128,17 +141,18 @@ def _name(name: str) -> re.Pattern[str]:
 
 
 def _named_number(form: Form) -> re.Pattern[str]:
-    """Return a pattern of the first number of a form soon after its name. Its last group is the number."""
-    before = f"[^\\n]{{0,{AFTER_NAME - 1}}}?(?<!{_BEFORE})"
-    return re.compile(f"{before}((?:{form.shape}){_END})", re.ASCII | re.IGNORECASE)
+    """Return a pattern of the character before a number, which is fast to find, and the number: its last group."""
+    return re.compile(f"[^{_BEFORE[1:]}((?i:{form.shape}){_END})", re.ASCII)
 
 
+LONGEST_NUMBER = 30
 _BY_NAME = [
-    (name, _name(name), number, form.check)
+    (name.encode().split(), _name(name), number, form.check)
     for form in _NAMED
     for number in (_named_number(form),)
     for name in form.words.split("|")
 ]
+_WITHOUT_DIGITS = bytes.maketrans(b"0123456789", b" " * 10)
 
 FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
@@ -163,44 +177,71 @@ _NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
 def national_ids(text: Text) -> Iterator[Place]:
     """Yield the places of numbers that pass their check. A number of a common form counts only after a word that names
     it."""
-    places = [*_by_form(text, *_BY_DIGITS)]
+    tried: set[tuple[Place, Check]] = set()
+    places = [*_by_digits(text, tried)]
     if text.has_letters_and_digits:
-        places += _by_form(text, *_BY_LETTERS)
-    places += _by_small_letters(text)
-    places += _by_name(text)
+        places += _by_letters(text)
+    places += _by_name(text, tried)
     return iter(apart(places))
 
 
-def _by_form(text: Text, forms: re.Pattern[str], of_groups: Sequence[Check]) -> Iterator[Place]:
-    for number in text.each(forms.finditer(text.text), 3):
+def _by_digits(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
+    """Yield numbers that begin with a digit, and those in lower case. Note what is `tried`."""
+    few = text.digits * FEW < len(text.text)
+    pattern, searched = (_BY_DIGITS, text.text) if few else (_AMONG_DIGITS, "\n" + text.text)
+    shifted = len(searched) - len(text.text)
+    for number in text.each(pattern.finditer(searched), 3):
+        start, group = number.start(), number.lastindex or 0
+        if group > len(_DIGITS_CHECKS):
+            yield from _in_small_letters(text, start)
+            continue
+        place, check = (start, number.end(group) - shifted), _DIGITS_CHECKS[group - 1]
+        tried.add((place, check))
+        if _is_right(text, *place, check):
+            yield place
+    for digits in text.each(_SMALL.finditer(text.text), 3) if few else ():
+        yield from _in_small_letters(text, digits.start() - _LETTERS_BEFORE[(digits.lastindex or 0) - 1])
+
+
+def _in_small_letters(text: Text, start: int) -> Iterator[Place]:
+    for pattern, check in _SMALL_FORMS:
+        match = pattern.match(text.text, start)
+        if match and _is_right(text, *match.span(), check):
+            yield match.span()
+
+
+def _by_letters(text: Text) -> Iterator[Place]:
+    for number in text.each(_BY_LETTERS.finditer(text.text), 3):
         group = number.lastindex or 0
-        start, end = number.start(), number.end(group)
-        if _is_right(text, start, end, of_groups[group - 1]):
-            yield start, end
+        if _is_right(text, number.start(), number.end(group), _LETTERS_CHECKS[group - 1]):
+            yield number.start(), number.end(group)
 
 
-def _by_small_letters(text: Text) -> Iterator[Place]:
-    for digits in text.each(_SMALL.finditer(text.text), 5):
-        start = digits.start() - _LETTERS_BEFORE[(digits.lastindex or 0) - 1]
-        for pattern, check in _SMALL_FORMS:
-            match = pattern.match(text.text, start)
-            if match and _is_right(text, *match.span(), check):
-                yield match.span()
-
-
-def _by_name(text: Text) -> Iterator[Place]:
+def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
+    """Yield numbers after their names, except those that were `tried`."""
     if text.digits < FEWEST_DIGITS and not _LETTERS_AND_DIGITS.search(text.digit_lines):
         return
+    lines = text.digit_lines.encode("utf-8", "surrogatepass")
+    words = b"\n".join({*lines.translate(_WITHOUT_DIGITS).split()})
     for name, pattern, number, check in _BY_NAME:
-        if name in text.digit_lines:
-            position = 0
-            for match in text.each(pattern.finditer(text.low), 2):
-                position, last = max(position, match.end()), match.end() + AFTER_NAME
-                while position < last and (found := number.match(text.text, position)) and found.start(1) < last:
-                    text.spend(2)
-                    if _is_right(text, *found.span(1), check):
-                        yield found.span(1)
-                    position = found.start(1) + 1
+        if all(map(words.__contains__, name)):
+            for place in _after_name(text, pattern, number):
+                again = (place, check) in tried
+                text.spend(1 if again else 4)
+                if not again and _is_right(text, *place, check):
+                    yield place
+
+
+def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Place]:
+    """Yield the numbers that begin soon after a name, in the same line."""
+    position = 0
+    for match in text.each(name.finditer(text.low), 3):
+        position, last = max(position, match.end()), match.end() + AFTER_NAME
+        end = text.text.find("\n", position, last + LONGEST_NUMBER)
+        end = end if end >= 0 else last + LONGEST_NUMBER
+        while position < last and (found := number.search(text.text, position - 1, end)) and found.start(1) < last:
+            yield found.span(1)
+            position = found.start(1) + 1
 
 
 def _is_right(text: Text, start: int, end: int, check: Check) -> bool:

@@ -141,7 +141,7 @@ def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
 
 def _with_spaces(text: Text, spaced: str) -> Iterator[Place]:
     low, end = text.low, 0
-    for beginning in text.each(_BEGINNING.finditer(spaced), 10):
+    for beginning in text.each(_BEGINNING.finditer(spaced), 12):
         start = beginning.start()
         if start >= end and (match := _FOLLOWING[beginning.group()[1:]].match(low, start)):
             end = match.end()

@@ -218,7 +218,10 @@ def _value(text: str, connector: re.Match[str], limit: int | None, *, phrase: bo
             ends = _CLAUSE_END.match(text, end + 1) is not None
             return (start + 1, end), Given(text[start + 1 : end], True, setting, ends, phrase or not setting)
     bare = _BARE.match(text, start, len(text) if limit is None else max(start, limit))
-    value = _NEXT.split(bare.group())[0].rstrip(".,;:)]}\"'?>|*`") if bare else ""
+    value = bare.group() if bare else ""
+    if "&" in value or "\\" in value or "</" in value:
+        value = _NEXT.split(value, 1)[0]
+    value = value.rstrip(".,;:)]}\"'?>|*`")
     end = start + len(value)
     if text.startswith("...", end) or (connector["tag"] and not _TAG_AFTER.match(text, end)):
         return (start, end), None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from memoryhub.pure.sensitive.checks import luhn
-from memoryhub.pure.sensitive.text import OPAQUE, Number, Place, Text, apart
+from memoryhub.pure.sensitive.text import NUMBER_PART, OPAQUE, Number, Place, Text, apart
 
 _LETTERS = "A-Za-zÀ-ÖØ-öø-ɏͰ-ӿ"
 _MAIL_NAME = re.compile(rf"[0-9{_LETTERS}_.+'%&-]*$")
@@ -42,6 +42,7 @@ _CARD_WORD = re.compile(rf"(?:{_CARD_WORDS.pattern})\D{{0,24}}$")
 _NO_DIGITS = str.maketrans("", "", " .-\t\r\n\u00a0\u202f\u2011")
 LONGEST_PART = 20
 SHORTEST_CARD = 12
+_MAY_BE_CARD = re.compile(f"[0-9]{NUMBER_PART}{{{SHORTEST_CARD - 2},}}[0-9]")
 _ISSUER = re.compile(
     r"4\d{15}(?:\d{3})?|(?:5[1-5]|22[2-9]|2[3-6]|27[01]|2720)\d+|3[47]\d{13}|3(?:0[0-5]\d|[689]\d\d)\d{10}"
     r"|6(?:011|4[4-9]|5)\d+|35(?:2[89]|[3-8])\d+|62\d{14,17}|(?:5018|5019|5020|5038|5612|5893|6304|6390|6759|676[1-3])\d+|220[0-4]\d+"
@@ -133,6 +134,8 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _broken_cards(text: Text) -> Iterator[Place]:
+    if not _ANY_LINE_END.search(text.text):
+        return
     solid = _CARD_WORDS.search(text.low)
     broken, line_ends = (_ANY_BROKEN, _ANY_LINE_END) if solid else (_GROUPS_BROKEN, _LINE_END_IN_GROUPS)
     for line_end in text.each(line_ends.finditer(text.text), 4):
@@ -149,13 +152,13 @@ def _broken_cards(text: Text) -> Iterator[Place]:
 
 
 def _is_card(written: str) -> bool:
-    digits = written.translate(_NO_DIGITS)
-    return luhn(digits) and _ISSUER.fullmatch(digits) is not None and _fits_card(digits)
+    digits = written if written.isdecimal() else written.translate(_NO_DIGITS)
+    return _ISSUER.fullmatch(digits) is not None and _fits_card(digits) and luhn(digits)
 
 
 def _cards_in_lines(text: Text) -> Iterator[Place]:
-    for first, last, count in text.numbers:
-        position = first if count >= SHORTEST_CARD else last
+    for number in _MAY_BE_CARD.finditer(text.text):
+        position, last = number.span()
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
             text.spend(4)
             if _is_card(match.group()) and text.stands_alone(*match.span()):

@@ -12,7 +12,8 @@ _BIDIRECTIONAL = re.compile(f"[{_TURNS}{_MARKS}]")
 _TURN = re.compile(f"[{_TURNS}]")
 _RIGHT_TO_LEFT = "\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _DIRECTIONS = re.compile(
-    rf"(?P<signs>[{_TURNS}{_MARKS}]+)|(?P<letters>[{_RIGHT_TO_LEFT}]+)|\n[^{_RIGHT_TO_LEFT}{_TURNS}{_MARKS}]*"
+    rf"[\n{_TURNS}{_MARKS}{_RIGHT_TO_LEFT}](?:(?<=[{_TURNS}{_MARKS}])(?P<signs>[{_TURNS}{_MARKS}]*)"
+    rf"|(?<=[{_RIGHT_TO_LEFT}])(?P<letters>[{_RIGHT_TO_LEFT}]*)|(?<=\n)[^{_RIGHT_TO_LEFT}{_TURNS}{_MARKS}]*)"
 )
 NEAR = 200
 """How many characters before and after a direction mark a letter of Hebrew or Arabic makes it legitimate."""
@@ -25,7 +26,14 @@ _WITHOUT_SPACES = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 """Thai, Lao, Burmese and Khmer, which use U+200B to mark where a line may break."""
 
 _ANY_UNSEEN = re.compile(_UNSEEN)
-_RUN = re.compile(rf"{visible.FINE}|\A\ufeff(?!\ufeff)|(?<={_WITHOUT_SPACES})\u200b+|(?P<run>{_UNSEEN}+)")
+_RUN = re.compile(
+    rf"{_UNSEEN}(?!{visible.FINE_ALONE}|(?<={_WITHOUT_SPACES}\u200b)(?!\u200b)|(?<=\A\ufeff)(?!\ufeff))"
+    rf"(?:{visible.FINE_FROM_HIDDEN}(?P<after>[\ufe0e\U000e0067]{_UNSEEN}*)?|(?<={_WITHOUT_SPACES}\u200b)\u200b+"
+    rf"|(?P<run>{_UNSEEN}*))"
+)
+"""From an invisible character on, what belongs together. It looks back for what makes the character legitimate, because
+these characters are rare and fast to find. `after` is what follows an emoji and is not its own."""
+
 _BREAK_BEFORE = re.compile(_WITHOUT_SPACES)
 
 _ROLE_WORDS = "system|assistant|user|human|developer|tool"
@@ -107,9 +115,9 @@ def invisible(text: Text) -> Iterator[Place]:
     if text.text.isascii() or not _ANY_UNSEEN.search(text.text):
         return
     for match in text.each(_RUN.finditer(text.text), 1):
-        start, end = match.span("run")
+        start, end = match.span() if match.lastgroup == "run" else match.span("after")
         if start >= 0 and text.text[end - 1] == "\u200b" and _BREAK_BEFORE.match(text.text, end):
-            end = start + len(match["run"].rstrip("\u200b"))
+            end = start + len(text.text[start:end].rstrip("\u200b"))
         if start < end:
             yield start, end
 

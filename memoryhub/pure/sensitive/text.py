@@ -16,6 +16,9 @@ Place = tuple[int, int]
 FIRST_WITHOUT_SPACES = "\u2e80"
 """From this character on, scripts (Chinese, Japanese, Korean) put no spaces between words."""
 
+ALNUM_WITH_SPACES = "".join(filter(str.isalnum, map(chr, range(0x80, ord(FIRST_WITHOUT_SPACES)))))
+"""The letters and digits outside of ASCII that continue a word."""
+
 
 class Number(NamedTuple):
     """A stretch of digits and separators: its place [start, end), and its number of digits."""
@@ -37,7 +40,8 @@ _ASCII_DIGITS = {ord(zero) + digit: str(digit) for zero in _ZEROS for digit in r
 """Where a text has such digits, what is written between them in the same width counts too."""
 
 _DIGIT = re.compile("[0-9]")
-_NUMBER = re.compile("[0-9](?=[0-9 ()./\\-\u00a0\u202f\u2011]{6})[0-9 ()./\\-\u00a0\u202f\u2011]*[0-9]")
+NUMBER_PART = "[0-9 ()./\\-\u00a0\u202f\u2011]"
+_NUMBER = re.compile(f"[0-9](?={NUMBER_PART}{{6}}){NUMBER_PART}*[0-9]")
 _AROUND = " ()./-\u00a0\u202f\u2011"
 SHORTEST_LONG_WORD = 20
 """No key of a provider and no meaningful encoded text is shorter than this."""
@@ -109,7 +113,9 @@ class Text:
     def each(self, places: Iterable[T], steps: int) -> Iterator[T]:
         """Yield places to look at, each for so many steps."""
         for place in places:
-            self.spend(steps)
+            self._steps -= steps
+            if self._steps < self._until:
+                self.spend(0)
             yield place
 
     @fact
@@ -132,9 +138,16 @@ class Text:
     @fact
     def long_words(self) -> list[Place]:
         """Stretches of ASCII without white space that are long enough for a key or an encoded text."""
-        if max(map(len, self.text.split()), default=0) < SHORTEST_LONG_WORD:
-            return []
-        return [match.span() for match in _LONG_WORD.finditer(self.text)]
+        text, found, position = self.text, [], 0
+        for word in text.split():
+            if len(word) >= SHORTEST_LONG_WORD:
+                start = text.index(word, position)  # an earlier place would be inside a word that is as long
+                position = start + len(word)
+                if word.isascii() and word.isprintable():
+                    found.append((start, position))
+                else:
+                    found += [match.span() for match in _LONG_WORD.finditer(text, start, position)]
+        return found
 
     @fact
     def numbers(self) -> list[Number]:

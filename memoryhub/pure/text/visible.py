@@ -44,6 +44,18 @@ _FINE = (
     "[\u1820-\u18aa][\u180b-\u180d\u180f]",
 )
 FINE = "|".join(_FINE)
+
+# The same, after the first hidden character: those of one hidden character, and those that go on.
+FINE_ALONE = (
+    rf"(?<=[{_EMOJI}]\ufe0e)|(?<=[{_EMOJI}]\ufe0f)(?![\U0001f3fb-\U0001f3ff]?\u200d[{_EMOJI}])|(?<=[0-9#*]\ufe0f)\u20e3"
+    rf"|(?<=[{_HAN}][\ufe00-\ufe02\U000e0100-\U000e01ef])|(?<=[{_JOINED}][\u200c\u200d])(?=[{_JOINED}])"
+    "|(?<=[\u1820-\u18aa][\u180b-\u180d\u180f])"
+)
+FINE_FROM_HIDDEN = (
+    f"(?:(?<=\U0001f3f4\U000e0067)(?:{'|'.join(region[1:] for region in _FLAGS.split('|'))})\U000e007f"
+    rf"|(?:(?<=[{_EMOJI}]\ufe0f)[\U0001f3fb-\U0001f3ff]?\u200d[{_EMOJI}]|(?<=[{_EMOJI}]\u200d)[{_EMOJI}])"
+    rf"(?:\ufe0f?[\U0001f3fb-\U0001f3ff]?\u200d[{_EMOJI}])*\ufe0f?)"
+)
 _ANY = re.compile(f"[{_HIDDEN}]")
 _PARTS = re.compile(f"(?P<fine>{FINE})|(?P<hidden>[{_HIDDEN}]+)")
 _MASKED = re.compile(r"\[redacted:([a-z_]{1,20})\]")
