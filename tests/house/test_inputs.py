@@ -12,6 +12,7 @@ CONDITIONS = {
     "actions/core/audit/own_texts.py": "knows that a text may be in the version",
     "models/inputs.py": "is the field",
     "actions/transfer/exporting/entries.py": "an export of a person names a table",
+    "actions/memories/viewing.py": "the settings of a memory store",
     "actions/webhooks/facts.py": "acts of people and of the hub",
     "web/retention/runs/rows.py": "an undo of a run",
     "web/transfer/imports/rows.py": "an undo of an import",

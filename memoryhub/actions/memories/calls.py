@@ -365,8 +365,7 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """Render the answer to a view or a str_replace again. `content` is the text that it showed, None if that was
-    redacted."""
+    """Render the answer to a view or a str_replace again, which showed `content` (None if that was redacted)."""
     if content is None:
         return results.redacted()
     if command == View.name:

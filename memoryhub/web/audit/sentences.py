@@ -322,7 +322,7 @@ def _export(values: Values, command: Command) -> str:
 
 def _perhaps_signed(values: Values, command: Command) -> str:
     words = _plainly(values, command)
-    return f"{words}, {_('with a signature')}" if values.told.get("signed") is True else words
+    return f"{words}, {_('with a signature')}" if values.input.get("signed") is True else words
 
 
 def _export_table(values: Values, command: Command) -> str:
