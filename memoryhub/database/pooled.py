@@ -29,7 +29,7 @@ def options() -> dict[str, Any]:
     """Return the options of the pool that name the class of its connections; none without psycopg."""
     try:
         import psycopg
-    except ImportError:  # Django says so, or that the address is none
+    except ImportError:  # Django says so, or that the address is invalid
         return {}
 
     class Connection(psycopg.Connection[Any]):

@@ -116,8 +116,8 @@ class Notice(RowOfStore):
     """A conversation of which somebody was told, because a comment named them or answered them, until they put it away.
 
     `comment` is the id of the newest such comment. A conversation about a proposal has no memory. It is not audited:
-    the comments are. Who flagged a memory is told of decisions about it in the same way: `thread` is then the id of the
-    review that is the flag, and `comment` that of the newest decision.
+    the comments are. The person who flagged a memory is told of decisions about it in the same way: `thread` is then
+    the id of the review that is the flag, and `comment` that of the newest decision.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -52,8 +52,8 @@ def hashed(password: str) -> str:
 def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
     """Return two values: whether the password is right, and a stronger hash if the stored one is outdated (else None).
 
-    Raises TooBusy. If `stored` is None, the check takes as long. So its time does not reveal whether the account
-    exists.
+    Raises TooBusy. If `stored` is None, the check takes as long as with a hash. So its time does not reveal whether the
+    account exists.
     """
     if stored is None:
         _any_hash()

@@ -31,8 +31,8 @@ def named_in(text: str, people: Sequence[User]) -> set[str]:
 def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
     """Return (word, ids of the people) for each `@` of a text that begins a word; no ids if it names no one.
 
-    A person is named by name, by e-mail address, or by a first name that only one member has. Case does not matter. Of
-    two names of which one begins the other, the longer one counts.
+    A person is named by name, by e-mail address, or by a first name that only one member has. Case does not matter. If
+    several names fit, the longest one counts: `@Ann Lee` names Ann Lee, not Ann.
     """
     if "@" not in text:
         return []

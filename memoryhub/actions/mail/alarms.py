@@ -30,7 +30,7 @@ EVENTS = frozenset(GROUPS["alarm"])
 """The events of alarms, for webhooks of the hub."""
 
 ONCE = (WEBHOOK,)
-"""Kinds of alarms of which one message is enough."""
+"""Kinds of alarms for which one message is enough."""
 
 
 def look(at: datetime) -> None:

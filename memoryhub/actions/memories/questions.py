@@ -38,7 +38,7 @@ def of_call(store_id: str, command: Command | ToolError, session: str | None, ac
 
 
 def values_of_session(agent: str, name: str, at: datetime) -> tuple[object, ...]:
-    """Return the values of `sql.SESSION`, of which one is the moment before which a session's last use is too old."""
+    """Return the values for `sql.SESSION`. One is a moment: a last use of the session before it is too old."""
     return sql.moment(at - SESSION_EXACT_TO), agent, name
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from memoryhub.pure.text.folding import Whole, find
 
 Forms = tuple[str, ...]
-"""The folded texts of which one must occur; a Whole only as a word of its own."""
+"""Folded texts, one of which must occur; a Whole only as a word of its own."""
 
 _LETTERS = re.compile(r"[a-z]{3,}\Z")
 _PLURAL = re.compile(r"(?:(?<=[a-z]{2}[sxz])es|(?<=[cs]h)es|(?<![sui])s)\Z")
@@ -20,7 +20,7 @@ _SHORTEST = 5
 
 
 def forms(word: str) -> Forms:
-    """Return the texts of which one is in every text that has the folded word with another ending.
+    """Return some texts. Each text that has the folded word with another ending contains one of them.
 
     A search finds a text inside longer words, so `refund` is enough for `refunds` and `refunded`. Short words without
     their ending are in too many others (`test` in `latest`): they are found as whole words. Only words that end in at

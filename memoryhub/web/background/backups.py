@@ -45,8 +45,8 @@ class PlanForm(forms.Form):
         help_text=gettext_lazy("It counts only if a backup is made once a day or less often."),
     )  # fmt: skip
     newest = forms.IntegerField(label=gettext_lazy("Newest backups to keep"), min_value=1, max_value=1000)
-    weekly = forms.IntegerField(label=gettext_lazy("Weeks of which one is kept"), min_value=0, max_value=520)
-    monthly = forms.IntegerField(label=gettext_lazy("Months of which one is kept"), min_value=0, max_value=120)
+    weekly = forms.IntegerField(label=gettext_lazy("Weekly backups to keep"), min_value=0, max_value=520)
+    monthly = forms.IntegerField(label=gettext_lazy("Monthly backups to keep"), min_value=0, max_value=120)
 
     def clean_target(self) -> str:
         target: str = self.cleaned_data["target"].strip()

@@ -113,7 +113,10 @@ class StartForm(forms.Form):
     )
     excludes_memory = forms.BooleanField(
         label=_("Keep the results of the memory tool"), required=False,
-        help_text=_("It is the only tool of a run here, so nothing is cleared then. It helps agents with other tools."),
+        help_text=_(
+            "A run here has no other tool, so nothing is cleared then. The choice is useful for agents that have other"
+            " tools."
+        ),
     )  # fmt: skip
     clear_tool_inputs = forms.BooleanField(label=_("Clear the inputs of these calls too"), required=False)
     clears_thinking = forms.BooleanField(
@@ -124,7 +127,7 @@ class StartForm(forms.Form):
     )
     compacts = forms.BooleanField(
         label=_("Summarize the conversation when it grows"), required=False,
-        help_text=_("Claude’s API replaces what was said by a summary."),
+        help_text=_("Claude’s API replaces the earlier conversation with a summary."),
     )  # fmt: skip
     compact_at = _number(_("From this many input tokens on"), least=50_000, most=2_000_000, initial=150_000)
     instructions = _Text(
@@ -220,7 +223,7 @@ class MessageForm(forms.Form):
     )  # fmt: skip
     summarizes = forms.BooleanField(
         label=_("Summarize the conversation first"), required=False,
-        help_text=_("For a long conversation: Claude’s API replaces what was said by a summary."),
+        help_text=_("For a long conversation: Claude’s API replaces the earlier part with a summary."),
     )  # fmt: skip
 
     def clean(self) -> dict[str, Any] | None:

@@ -237,7 +237,8 @@ def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, st
 
 
 def errors(found: Figures, since: date, links: Links) -> Picture:
-    """Return the list of errors by kind. Calls that became part of a proposal are none; the picture says how many."""
+    """Return the list of errors by kind. Calls that became part of a proposal do not count as errors; the picture says
+    how many they are."""
     order = [kind for kind, count in found.errors.most_common() if count]
     most = max(found.errors.values(), default=0)
     named = {kind: (str(WORDS.get(Kind(kind), kind)), links.audit(**days(since), error=kind)) for kind in order}

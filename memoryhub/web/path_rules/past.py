@@ -102,7 +102,7 @@ class Past:
         return {path: pk for part in parts for path, pk in live.filter(path__in=part).values_list("path", "pk")}
 
     def _that_remove(self, versions: Mapping[int, Sequence[Made]]) -> set[str]:
-        """Return the ids of the versions that removed lines of the text before them, or may have: of which one of the
+        """Return the ids of the versions that removed lines of the text before them, or may have, because one of the
         two texts is gone."""
         found: set[str] = set()
         edited = (

@@ -78,7 +78,7 @@ def test_a_spelling_that_is_not_ticked_is_named_among_what_stays(
     page = find(signed_in(alice), "Quellenberg", "de kleine bakker")
     kept = page[page.index("What is not erased:") : page.index("Type this to confirm:")]
     assert re.findall(r"<code[^>]*>([^<]*)</code>", kept) == ["De-Kleine-Bakker"]
-    assert "What else these memories say: only the ticked spellings are replaced." in kept
+    assert "Everything else that these memories say: only the ticked spellings are replaced." in kept
 
 
 def test_the_settings_of_the_hub_lead_to_erasing_everywhere(superuser: User, store: MemoryStore, alice: User) -> None:

@@ -300,8 +300,11 @@ def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
 
 
 def require_may_return(store: Tree, returns: Iterable[tuple[str, str, str]]) -> None:
-    """Raise ToolError for the first (memory, path, new path) that a hold on a directory forbids: the memory is in the
-    trash, has the path there, and must not come back where the hold does not cover it."""
+    """Raise ToolError for the first restore from the trash that a legal hold forbids.
+
+    Each item of `returns` is (memory, path in the trash, new path). A hold on a directory that covers the path in the
+    trash must also cover the new path.
+    """
     returns = list(returns)
     tree.frozen(store).require_free((memory, path) for memory, path, _new in returns)
     places = _legal(store)[1] if returns else set()

@@ -26,7 +26,7 @@ def _rule_of(value: object) -> BundledRule:
         rule = PathRule.of_json(value)
         path_rules.require_valid([rule])
     except (BadRule, ValueError, KeyError, TypeError, AttributeError):
-        raise Refused("A path rule is none that can be.") from None
+        raise Refused("A path rule is invalid.") from None
     name = text_or_none(value, "name") or ""
     if len(name) > LONGEST_NAME:
         raise Refused("The name in a path rule is too long.")
