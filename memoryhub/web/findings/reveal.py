@@ -28,7 +28,7 @@ def reveal(request: Request, store: MemoryStore, version_id: str) -> HttpRespons
     entry = AuditEntry.objects.of_chain(store.pk).filter(command="reveal", version=version.pk).newest().first()
     answer = render(
         request,
-        "findings/revealed.html",
+        "findings/reveal.html",
         page_context(
             request,
             store,

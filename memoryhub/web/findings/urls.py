@@ -14,6 +14,6 @@ urlpatterns = [
     path("stores/<slug:store_id>/findings/decide", decide.decide_findings, name="decide_findings"),
     path("stores/<slug:store_id>/findings/<slug:finding_id>/line", removal.take_out, name="take_out"),
     path("stores/<slug:store_id>/versions/<slug:version_id>/reveal", reveal.reveal, name="reveal"),
-    path("stores/<slug:store_id>/rules", rules.rules, name="rules"),
-    path("settings/rules", rules.hub_rules, name="hub_rules"),
+    path("stores/<slug:store_id>/findings/rules", rules.rules, name="rules"),
+    path("settings/findings/rules", rules.hub_rules, name="hub_rules"),
 ]

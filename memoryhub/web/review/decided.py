@@ -191,7 +191,7 @@ def undo(request: Request) -> HttpResponse:
     back = next_of(request, "decided")
     if request.method != "POST":
         shown = {"entries": named, "stores": list(stores.values()), "next": back}
-        return render(request, "review/undo_several.html", shown)
+        return render(request, "review/decided/undo.html", shown)
     return _undo(request, [(stores[store], seq) for store, seq in pairs if store in stores])
 
 

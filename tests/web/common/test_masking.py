@@ -8,7 +8,6 @@ import re
 import zipfile
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
@@ -174,33 +173,6 @@ def test_a_value_stays_masked_in_calls_after_retention_has_removed_the_memory(
         assert "[redacted:card]" in signed_in(user).get(addresses[0]).content.decode()
     for form in ("csv", "json"):
         has_no_digits(signed_in(bob).post(reverse("export_audit"), {"format": form}))
-
-
-def test_a_curator_reveals_a_version_once_and_the_audit_tells_it(caller: Caller, curator: User) -> None:
-    memory = with_card(caller)
-    client, reveal = signed_in(curator), reverse("reveal", args=[caller.store.pk, memory.head_id])
-    assert reveal in client.get(address("memory", memory)).content.decode()
-    response = client.post(reveal)
-    assert response.status_code == 200
-    assert CARD in response.content.decode()
-    assert response.headers["Cache-Control"] == "no-store"
-    [entry] = reveals(caller.store)
-    assert (entry.version, entry.memory, entry.actor_id) == (memory.head_id, memory.pk, curator.pk)
-    assert CARD not in (entry.input or "")
-    has_no_digits(client.get(address("memory", memory)))
-    assert client.get(reveal).status_code == 405
-    assert len(reveals(caller.store)) == 1
-
-
-def test_who_may_reveal(caller: Caller, bob: User, charlie: User, alice: User) -> None:
-    memory = with_card(caller)
-    reveal = reverse("reveal", args=[caller.store.pk, memory.head_id])
-    assert signed_in(bob).post(reveal).status_code == 403
-    assert signed_in(charlie).post(reveal).status_code == 404
-    nothing = reverse("reveal", args=[caller.store.pk, "memver_nothing"])
-    assert signed_in(alice).post(nothing).status_code == 404
-    assert Client().post(reveal).status_code == 302
-    assert reveals(caller.store) == []
 
 
 def test_opening_the_editor_is_a_reveal_that_a_curator_asks_for(caller: Caller, curator: User) -> None:

@@ -81,7 +81,7 @@ def test_rules_are_chosen_with_the_arrow_keys_and_tried(
     page: Page, console: Console, live_server: LiveServer, alice: User, store: MemoryStore
 ) -> None:
     sign_in_as(page.context, alice, live_server.url)
-    page.goto(f"{live_server.url}/stores/{store.pk}/rules")
+    page.goto(f"{live_server.url}/stores/{store.pk}/findings/rules")
     page.locator("[name=rule-card]:checked").focus()
     for _ in range(3):
         press(page, "ArrowRight")
