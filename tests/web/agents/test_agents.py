@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audit_stays_whole"
 def addresses(agent: Agent, key: Key) -> list[str]:
     return [
         "/agents", "/agents/new", f"/agents/{agent.id}", f"/agents/{agent.id}/edit", f"/agents/{agent.id}/keys/new",
-        f"/keys/{key.id}/revoke", f"/keys/{key.id}/first-call", "/keys",
+        f"/keys/{key.id}/revoke", f"/keys/{key.id}/replace", f"/keys/{key.id}/first-call", "/keys",
     ]  # fmt: skip
 
 
@@ -33,10 +33,10 @@ def test_every_address_of_agents_is_in_these_tests(agent: Agent, store: MemorySt
 def test_who_may(agent: Agent, store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User) -> None:
     key = issue(agent, store)
     expected = {
-        superuser: [200, 200, 200, 200, 200, 200, 302, 200],
-        alice: [200, 403, 200, 403, 403, 200, 302, 403],
-        bob: [200, 403, 200, 403, 403, 403, 302, 403],
-        charlie: [200, 403, 404, 403, 403, 404, 404, 403],
+        superuser: [200, 200, 200, 200, 200, 200, 200, 302, 200],
+        alice: [200, 403, 200, 403, 403, 200, 200, 302, 403],
+        bob: [200, 403, 200, 403, 403, 403, 403, 302, 403],
+        charlie: [200, 403, 404, 403, 403, 404, 404, 404, 403],
     }
     for user, codes in expected.items():
         assert [signed_in(user).get(address).status_code for address in addresses(agent, key)] == codes

@@ -10,11 +10,10 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Access, Agent, Key, MemoryStore, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.support.fixtures import BY, signed_in
-from tests.web.agents.test_agents import issue, other, text
+from tests.web.agents.pages import issue, text
 from tests.web.path_rules.test_examples_and_questions import save
 
 pytestmark = pytest.mark.django_db
-__all__ = ["other"]
 
 
 def address(key: Key) -> str:
