@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _, ngettext
 from memoryhub.pure.protocol.rendering import human_size
 from memoryhub.web.common import assets
 from memoryhub.web.common.acts import act_words
+from memoryhub.web.common.responses import page_of
 
 register = template.Library()
 register.simple_tag(querystring, takes_context=True, name="query")
@@ -125,6 +126,13 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
         return mark_safe('aria-current="page"')
     is_inside = bool(section) and (path.startswith(f"/{section}/") or context.get("section") == section)
     return mark_safe('aria-current="true"') if is_inside else ""
+
+
+@register.simple_tag(takes_context=True)
+def page_of_form(context: template.Context, *, query: bool = False) -> str:
+    """Return the address to which a form on this page leads back."""
+    request = context.get("request")
+    return page_of(request, query=query) if request else ""
 
 
 @register.simple_tag(takes_context=True)

@@ -45,7 +45,7 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
             problem = why(error)
     if request.htmx:
         return _answer_about_note(request, store, memory, version.number, problem=problem)
-    shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk}
+    shown = {"problem": problem, "text": text, "written": written, "version_id": version.pk, "next": came_from(request)}
     shown |= {"tell": request.POST.get("tell"), "agent": addressee.agent_of(memory, version.number, lines)}
     return render(request, "comments/begin.html", page_context(request, store, memory, **shown))
 

@@ -51,6 +51,16 @@ def own_address(request: Request, wanted: str | None) -> str:
     return resolve_url(settings.LOGIN_REDIRECT_URL)
 
 
+def page_of(request: Request, *, query: bool) -> str:
+    """Return the address to which a form on the page leads back: that of the page, with or without its query.
+
+    A page that answers a POST has the form's own `next`, or the address that sent it: that of the POST may be no page.
+    """
+    if request.method != "POST":
+        return request.get_full_path() if query else request.path
+    return own_address(request, request.POST.get("next") or request.headers.get("Referer"))
+
+
 def client_address(request: Request) -> str:
     """Return the client's address: the address of the connection or, if that is a trusted proxy, the one that proxies
     report.

@@ -301,3 +301,32 @@ def test_the_page_of_the_entry_says_what_was_done(memory: Memory, alice: User) -
     said = signed_in(alice).get(reverse("entry", args=[memory.store_id, seq])).content.decode()
     assert "commented on" in said
     assert signed_in(alice).get(reverse("undo_entry", args=[memory.store_id, seq])).status_code == 200
+
+
+@pytest.mark.parametrize("do", ["reply", "edit"])
+def test_a_second_try_leads_back_to_the_page_of_the_first(memory: Memory, carla: User, do: str) -> None:
+    begin(carla, memory)
+    comment, client = newest(), signed_in(carla)
+    url, here = (reverse(name, args=[memory.store_id, comment.pk]) for name in ("answer_comment", "comment"))
+    body = client.post(url, {"do": do, "text": "", "next": here}).content.decode()
+    assert "Write something first." in body
+    assert set(re.findall(r'name="next" value="([^"]*)"', body)) == {here}, "also that of the theme"
+    again = client.post(url, {"do": do, "text": "Better now.", "next": here}, follow=True)
+    assert again.status_code == 200 and "Better now." in again.content.decode()
+
+
+def test_a_first_comment_that_was_refused_leads_back_too(memory: Memory, carla: User) -> None:
+    version = reverse("version", args=[memory.store_id, memory.head_id])
+    body = begin(carla, memory, text="", next=version).content.decode()
+    form = body[body.index('class="form"') :]
+    assert f'name="next" value="{version}"' in form and f'href="{version}">Cancel' in form
+    assert begin(carla, memory, next=version).headers["Location"] == f"{version}#{newest().pk}"
+
+
+def test_a_form_that_could_not_be_accepted_leads_back_to_its_page(memory: Memory, carla: User) -> None:
+    begin(carla, memory)
+    url, here = (reverse(name, args=[memory.store_id, newest().pk]) for name in ("answer_comment", "comment"))
+    client = signed_in(carla)
+    client.handler.enforce_csrf_checks = True
+    body = client.post(url, {"do": "reply", "next": here}).content.decode()
+    assert "could not be accepted" in body and f'href="{here}"' in body and url not in body
