@@ -19,7 +19,7 @@ from memoryhub.models import Access, Agent, AuditEntry, Key, KeyStore, MemorySto
 from memoryhub.models.access import fold_email
 from memoryhub.web.agents.clients import clients
 from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
-from memoryhub.web.agents.rows import key_rows
+from memoryhub.web.agents.rows import key_rows, newer_like
 from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
@@ -167,6 +167,7 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
             messages.success(request, format_html(link, said, reverse("audit"), key.pk, seen))
             return see_other(request, "agent", key.agent_id)
         form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
-    row = key_rows([key], user, timezone.now())[0]
-    shown = {"form": form, "row": row, "key": key, "naming": rules_naming(user, [key.pk])}
+    now = timezone.now()
+    shown = {"form": form, "row": key_rows([key], user, now)[0], "key": key, "naming": rules_naming(user, [key.pk])}
+    shown |= {"newer": newer_like(key, now)}
     return render(request, "agents/revoke.html", shown)

@@ -10,6 +10,8 @@ from django.db.models import Max, OuterRef, Subquery
 from memoryhub.models import Agent, Key, KeyStore, MemoryStore, RefusedCalls, Session, User
 
 NAMED_STORES = 5
+LOOKED_AT = 100
+"""The most keys of an agent that are searched for one with the same rights."""
 REFUSED_DAYS, MOST_STORES = 7, 1_000
 """The days whose refused calls are counted, and the most stores in which they are."""
 
@@ -81,6 +83,18 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
         )
         for key in keys
     ]
+
+
+def newer_like(key: Key, at: datetime) -> Key | None:
+    """Return the newest usable key of the agent of a key that was issued after it with the same rights, if any."""
+    issued = Key.objects.usable(at).filter(
+        agent=key.agent_id, access=key.access, all_stores=key.all_stores, created_at__gte=key.created_at
+    )
+    newer = list(issued.exclude(pk=key.pk).newest()[:LOOKED_AT])
+    reaches: dict[str, set[str]] = defaultdict(set)
+    for key_id, store_id in KeyStore.objects.filter(key__in=[key, *newer]).values_list("key", "store"):
+        reaches[key_id].add(store_id)
+    return next((one for one in newer if reaches[one.pk] == reaches[key.pk]), None)
 
 
 def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentRow]:

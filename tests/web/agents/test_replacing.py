@@ -10,6 +10,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Access, Agent, Key, MemoryStore, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.agents.pages import issue, text
 from tests.web.path_rules.test_examples_and_questions import save
 
@@ -79,3 +80,26 @@ def test_the_palette_finds_the_way(
     for user, place in ((superuser, "/keys"), (alice, "/agents"), (bob, "")):
         found = text(signed_in(user).get(reverse("palette"), {"q": words}, headers={"HX-Request": "true"}))
         assert ("Replace" in found) == bool(place) and (not place or f'href="{place}"' in found)
+
+
+@pytest.mark.both_databases
+def test_who_revokes_the_old_key_reads_which_key_has_its_rights_now_and_whether_it_is_used(
+    agent: Agent, store: MemoryStore, other: MemoryStore, superuser: User
+) -> None:
+    client, now = signed_in(superuser), BY["at"]
+    before, old = (issue(agent, store, at=now + timedelta(minutes=minute)) for minute in (0, 1))
+    later = BY | {"at": now + timedelta(minutes=2)}
+    for unlike in ({"stores": [store, other]}, {"all_stores": True}, {"stores": [store], "access": Access.MANAGE}):
+        keys_and_roles.issue_key(agent, **unlike, **later)
+    page = text(client.get(reverse("revoke_key", args=[old.pk])))
+    assert "Issue one with the same rights first" in page and "The new key" not in page and before.hint not in page
+    new, _ = keys_and_roles.issue_key(agent, stores=[store], access=Access(old.access), **later)
+    page = text(client.get(reverse("revoke_key", args=[old.pk])))
+    assert f"The new key …{new.hint}, which has the same rights" in page and "It has not been used yet." in page
+    assert "Issue one" not in page
+    with tampering():
+        Key.objects.filter(pk=new.pk).update(last_used_at=now + timedelta(minutes=3))
+    page = text(client.get(reverse("revoke_key", args=[old.pk])))
+    assert "It was last used <time" in page and "not been used" not in page
+    keys_and_roles.revoke_key(new, **later)
+    assert "Issue one with" in text(client.get(reverse("revoke_key", args=[old.pk])))
