@@ -275,7 +275,7 @@ NOT_PAGES = {
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
     "password_link", "forgotten", "reset_password", "end_mail", "test_mail", "verify_now", "back_up_now",
     "comments", "answer_comment", "put_away_comment",
-    "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
+    "set_role", "withdraw_store_invitation", "download_memory", "decide", "decide_many",
     "assign", "assign_proposal", "claim", "claim_proposal", "viewed", "choose_import", "start_import", "cancel_import",
     "leave_folder_out",
     "start_run", "allow_run", "cancel_run", "undo_run", "pause_webhook", "resume_webhook", "rotate_webhook",

@@ -37,12 +37,12 @@ FORMS: Mapping[str, str] = {
         proposal new_import choose_import leave_folder_out start_import cancel_import try_call replay_session
     """,
     ADMIN: """
-        revoke_key replace_key members set_role remove_member leaving withdraw_store_invitation store_keys edit_store
-        archive_store limits erase_everywhere erase redact_version receipts download_receipt scans cancel_scan rules
-        new_policy policy delete_policy export_rehearsal start_run allow_run cancel_run undo_run edit_path_rules
-        new_store_webhook edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook
-        test_webhook retention_certificate export_held release_hold remove_memories replay_failed replay_delivery
-        new_claude_run stop_claude_run continue_claude_run propose_claude_run claude_preset start_claude_evaluation
+        revoke_key replace_key members set_role leaving withdraw_store_invitation store_keys edit_store archive_store
+        limits erase_everywhere erase redact_version receipts download_receipt scans cancel_scan rules new_policy policy
+        delete_policy export_rehearsal start_run allow_run cancel_run undo_run edit_path_rules new_store_webhook
+        edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook test_webhook
+        retention_certificate export_held release_hold remove_memories replay_failed replay_delivery new_claude_run
+        stop_claude_run continue_claude_run propose_claude_run claude_preset start_claude_evaluation
         stop_claude_evaluation allow_act refuse_act withdraw_act
     """,
     SUPERUSER: """

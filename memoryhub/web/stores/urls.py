@@ -8,7 +8,6 @@ from memoryhub.web.stores.members import keys
 urlpatterns = [
     path("stores/<slug:store_id>/members", members.members, name="members"),
     path("stores/<slug:store_id>/members/<slug:user_id>/role", members.set_role, name="set_role"),
-    path("stores/<slug:store_id>/members/<slug:user_id>/remove", members.remove_member, name="remove_member"),
     path("stores/<slug:store_id>/members/<slug:user_id>/leaving", members.leaving, name="leaving"),
     path(
         "stores/<slug:store_id>/invitations/<slug:invitation_id>/withdraw",

@@ -41,15 +41,14 @@ def test_removing_an_admin_of_a_store_shows_their_webhooks_and_pauses_those_that
     manage.edit_webhook(changed.pk, theirs, Act(**by(second)))
     manage.pause(third.pk, Act(**by(alice)))
     client = signed_in(alice)
-    answer = client.post(f"/stores/{store.id}/members/{second.id}/remove")
-    assert answer.headers["Location"].endswith("/leaving") and second.role_in(store) is Role.ADMIN
-    page = text(client.get(answer.headers["Location"]))
+    asks = f"/stores/{store.id}/members/{second.id}/leaving"
+    page = text(client.get(asks))
     shown = re.findall(r'name="webhook" value="(\w+)" checked', page)
     assert sorted(shown) == sorted([first.pk, left.pk, changed.pk])
 
-    partly = client.post(answer.headers["Location"], {"shown": shown[1:], "webhook": shown})
+    partly = client.post(asks, {"shown": shown[1:], "webhook": shown})
     assert "another webhook was made in the meantime" in text(partly) and paused() == {"third"}
-    client.post(answer.headers["Location"], {"shown": shown, "webhook": [first.pk, changed.pk, mine.pk]})
+    client.post(asks, {"shown": shown, "webhook": [first.pk, changed.pk, mine.pk]})
     assert second.role_in(store) is None and paused() == {"first", "changed", "third"}
     assert {entry["name"] for entry in told(store.id, "pause_webhook")} == {"first", "changed", "third"}
 
@@ -73,7 +72,7 @@ def test_deactivating_somebody_shows_all_their_webhooks_and_pauses_those_that_st
 
 
 def test_a_webhook_that_somebody_may_have_changed_before_the_audit_begins_is_shown_unticked(
-    store: MemoryStore, alice: User, bob: User
+    store: MemoryStore, alice: User
 ) -> None:
     second = new_person("Second")
     keys_and_roles.set_role(store, second, Role.ADMIN, **BY)
@@ -84,11 +83,9 @@ def test_a_webhook_that_somebody_may_have_changed_before_the_audit_begins_is_sho
     curation.create(store.pk, "/a.md", "text\n", later)
     assert remove_entries(store.pk, AuditChain.objects.get(pk=store.pk).last_seq - 1, later)
     client = signed_in(alice)
-    answer = client.post(f"/stores/{store.id}/members/{second.id}/remove")
-    assert answer.headers["Location"].endswith("/leaving")
-    page = text(client.get(answer.headers["Location"]))
+    asks = f"/stores/{store.id}/members/{second.id}/leaving"
+    page = text(client.get(asks))
     assert f'name="webhook" value="{changed.pk}" aria-label' in page and "https://second.example.com/" in page
     assert "retention has removed older audit entries" in page
-    client.post(answer.headers["Location"], {"shown": changed.pk, "webhook": changed.pk})
+    client.post(asks, {"shown": changed.pk, "webhook": changed.pk})
     assert second.role_in(store) is None and paused() == {"changed"}
-    assert client.post(f"/stores/{store.id}/members/{bob.id}/remove").headers["Location"].endswith("/members")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.review import assignments
 from memoryhub.actions.transfer import importing
-from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, Role, User
+from memoryhub.models import ActRequest, Agent, Import, ImportState, MemoryStore, Role, User
 from tests.support.fixtures import BY, signed_in
 from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
@@ -74,8 +74,10 @@ def test_leaving_a_memory_store_says_so_too(
     for path in ("/a.md", "/b.md"):
         assignments.assign(store.pk, caller.create(path, "x\n").pk, bob.pk, act())
     finished(brought(signed_in(bob), store, name="waits.zip"))
-    route = "set_role" if role else "remove_member"
-    asked = client.post(reverse(route, args=[store.pk, bob.pk]), {"role": role or ""}, follow=True)
+    if role:
+        asked = client.post(reverse("set_role", args=[store.pk, bob.pk]), {"role": role}, follow=True)
+    else:
+        asked = client.get(reverse("leaving", args=[store.pk, bob.pk]))
     html, said = asked.content.decode(), words(asked)
     assert f'href="{reverse("review")}?assigned=bob%40example.com&amp;store={store.pk}"' in html
     assert "2 reviews that are assigned to them : they are assigned to no one then." in said
@@ -86,9 +88,13 @@ def test_leaving_a_memory_store_says_so_too(
 
 
 def test_who_goes_on_reviewing_leaves_nothing_behind(
-    store: MemoryStore, key: str, alice: User, superuser: User
+    store: MemoryStore, agent: Agent, key: str, alice: User, superuser: User
 ) -> None:
     keys_and_roles.set_role(store, superuser, Role.ADMIN, **BY)
     assignments.assign(store.pk, Caller(store, key).create("/a.md", "x\n").pk, superuser.pk, act())
-    told = words(signed_in(alice).post(reverse("remove_member", args=[store.pk, superuser.pk]), follow=True))
+    client, asks = signed_in(alice), reverse("leaving", args=[store.pk, superuser.pk])
+    key, _ = keys_and_roles.issue_key(agent, stores=[store], created_by=superuser, **BY)
+    asked = words(client.get(asks))
+    assert "they keep every right here" in asked and key.hint not in asked and "issued no key" not in asked
+    told = words(client.post(asks, follow=True))
     assert "no longer a member" in told and "review" not in told.partition("no longer a member")[2][:60]

@@ -45,7 +45,7 @@ def invited(store: MemoryStore) -> Invitation:
 
 def addresses(store: MemoryStore, user: User, invitation: Invitation) -> list[str]:
     return [
-        at(store), at(store, "keys"), at(store, f"members/{user.id}/role"), at(store, f"members/{user.id}/remove"),
+        at(store), at(store, "keys"), at(store, f"members/{user.id}/role"),
         at(store, f"invitations/{invitation.id}/withdraw"), at(store, f"members/{user.id}/leaving"),
     ]  # fmt: skip
 
@@ -240,7 +240,7 @@ def test_there_are_no_other_roles(store: MemoryStore, alice: User, bob: User, ro
 
 
 def test_somebody_who_is_no_member_has_no_role_to_change(store: MemoryStore, alice: User, charlie: User) -> None:
-    for rest in (f"members/{charlie.id}/role", f"members/{charlie.id}/remove", "members/user_x/role"):
+    for rest in (f"members/{charlie.id}/role", f"members/{charlie.id}/leaving", "members/user_x/role"):
         assert signed_in(alice).post(at(store, rest), {"role": "admin"}).status_code == 404
     assert charlie.role_in(store) is None
 
@@ -248,13 +248,16 @@ def test_somebody_who_is_no_member_has_no_role_to_change(store: MemoryStore, ali
 def test_a_member_is_removed_and_sees_nothing_any_more(store: MemoryStore, alice: User, bob: User) -> None:
     theirs = signed_in(bob)
     assert theirs.get(at(store)).status_code == 403
-    assert signed_in(alice).post(at(store, f"members/{bob.id}/remove")).status_code == 303
+    client, asks = signed_in(alice), at(store, f"members/{bob.id}/leaving")
+    assert f'href="{asks}" aria-label="Remove bob@example.com"' in text(client.get(at(store)))
+    assert "will no longer be a member" in text(client.get(asks)) and bob.role_in(store) == Role.VIEWER
+    assert client.post(asks).status_code == 303
     assert theirs.get(at(store)).status_code == 404
     assert (last(store).command, last(store).actor_id) == ("set_role", alice.id)
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize(("rest", "given"), [("remove", {}), ("role", {"role": "viewer"})])
+@pytest.mark.parametrize(("rest", "given"), [("leaving", {}), ("role", {"role": "viewer"})])
 def test_the_last_admin_stays_one(store: MemoryStore, alice: User, bob: User, rest: str, given: dict[str, str]) -> None:
     client = signed_in(alice)
     before = last(store).seq
@@ -268,20 +271,20 @@ def test_a_deactivated_admin_does_not_look_after_a_store(
 ) -> None:
     keys_and_roles.set_role(store, charlie, Role.ADMIN, **BY)
     people.set_active(charlie, False, **BY)
-    signed_in(alice).post(at(store, f"members/{alice.id}/remove"))
+    signed_in(alice).post(at(store, f"members/{alice.id}/leaving"))
     assert alice.role_in(store) == Role.ADMIN
 
 
 def test_one_of_two_admins_may_leave(store: MemoryStore, alice: User, charlie: User) -> None:
     keys_and_roles.set_role(store, charlie, Role.ADMIN, **BY)
-    response = signed_in(alice).post(at(store, f"members/{alice.id}/remove"))
+    response = signed_in(alice).post(at(store, f"members/{alice.id}/leaving"))
     assert response.headers["Location"] == "/stores"
     assert alice.role_in(store) is None
 
 
 def test_a_superuser_may_remove_the_last_admin(store: MemoryStore, alice: User, superuser: User) -> None:
     client = signed_in(superuser)
-    assert client.post(at(store, f"members/{alice.id}/remove")).status_code == 303
+    assert client.post(at(store, f"members/{alice.id}/leaving")).status_code == 303
     assert alice.role_in(store) is None
     assert "No members yet" in text(client.get(at(store)))
 

@@ -18,9 +18,10 @@ from memoryhub.actions.accounts.second_person import Words
 from memoryhub.models import Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Chosen, Sending, chosen, count_of, rows_of, webhooks_of
 from memoryhub.web.accounts.left_behind import left_in
 from memoryhub.web.accounts.people import shown_link
+from memoryhub.web.agents.rows import KeyRow
 from memoryhub.web.common.guards.access import by, in_store, person
 from memoryhub.web.common.guards.second import guard
 from memoryhub.web.common.pages import context
@@ -104,26 +105,20 @@ def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse
 
 
 @in_store(Role.ADMIN)
-@require_POST
-def remove_member(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Remove a member; what they did stays attributed to them."""
-    return _change(request, store, _member(store, user_id), None)
-
-
-@in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Show a member's keys to this store and webhooks of it before the member gets a lower role or none.
+    """Show what waits for a member, and the member's keys to this store and webhooks of it, before the member gets a
+    lower role or none.
 
-    On POST, change the role, revoke the ticked keys and pause the ticked webhooks.
+    On POST, change the role, revoke the ticked keys and pause the ticked webhooks. What they did stays attributed to
+    them.
     """
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
     if wanted not in ("", Role.VIEWER, Role.CURATOR):  # admin is no lower role: `set_role` asks for a proof before
         raise Http404
     role = Role(wanted) if wanted else None
-    keys = rows_of(Key.objects.for_store(store), member.user, person(request))
-    webhooks = webhooks_of(Webhook.objects.of_place(store.id), member.user)
+    keys, webhooks = _goes_on(request, store, member)
     if request.method == "POST" and (ending_too := chosen(request, keys, webhooks)) is not None:
         return _write(request, store, member, role, ending_too)
     ending = Q(pk=None)
@@ -132,7 +127,7 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
     if role != Role.ADMIN and not member.user.is_superuser:
         ending |= Q(made_by=member.user)
     invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
-    more = count_of(Key.objects.for_store(store), member.user) - len(keys)
+    more = count_of(Key.objects.for_store(store), member.user) - len(keys) if keys else 0
     shown: dict[str, Any] = {"member": member, "role": role, "keys": keys, "webhooks": webhooks}
     shown |= {"invitations": invitations, "left": left_in(store, member.user, role)}
     return render(
@@ -154,17 +149,20 @@ def _member(store: MemoryStore, user_id: str) -> Member:
     return get_object_or_404(store.members.select_related("user"), user=user_id)
 
 
-def _change(request: Request, store: MemoryStore, member: Member, role: Role | None) -> HttpResponse:
+def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list[KeyRow], list[Sending]]:
+    """Return what goes on working of a member who loses a role: keys and webhooks. A superuser loses no right."""
+    if member.user.is_superuser:
+        return [], []
+    keys = rows_of(Key.objects.for_store(store), member.user, person(request))
+    return keys, webhooks_of(Webhook.objects.of_place(store.id), member.user)
+
+
+def _change(request: Request, store: MemoryStore, member: Member, role: Role) -> HttpResponse:
     """Change a role, or redirect to `leaving` if the member loses rights and has made keys or webhooks that work, or if
     reviews or imports wait for the member."""
-    loses = (role is None or not role.includes(Role(member.role))) and not member.user.is_superuser
-    if loses and (
-        left_in(store, member.user, role)
-        or rows_of(Key.objects.for_store(store), member.user, person(request))
-        or webhooks_of(Webhook.objects.of_place(store.id), member.user)
-    ):
-        query = f"?role={role.value}" if role else ""
-        return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + query)
+    loses = not role.includes(Role(member.role))
+    if loses and (left_in(store, member.user, role) or any(_goes_on(request, store, member))):
+        return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + f"?role={role.value}")
     return _write(request, store, member, role, Chosen([], []))
 
 
