@@ -51,7 +51,8 @@ STORE = (
 )  # fmt: skip
 
 ERASURE = (
-    page("erase_everywhere", who=ADA), store("receipts", who=ADA), store("scans", who=ADA),
+    page("erase_everywhere", who=ADA), page("every_receipt", who=ADA),
+    store("receipts", who=ADA), store("scans", who=ADA),
     store("remove_memories", "?id={typical}", who=ADA),
     version("redact_version", "typical_middle", who=ADA), version("redact_version", "handbook_middle", who=ADA),
 )  # fmt: skip

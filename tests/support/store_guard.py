@@ -55,6 +55,7 @@ ACROSS_STORES = {
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
     "web.agents.agents.agent": "whether a session did something in any store of a person",
     "web.agents.rows.agent_rows": "whether a session did something in any store of a person",
+    "web.erasure.receipts.every_receipt": "a page of the receipts in all stores of a person, in the order of their ids",
     "web.sessions.session.session": "whether a session did something in any store of a person",
     "web.findings.rows.items_of": "a page of findings from many stores names them by their ids alone",
     "web.review.parts.parts_of": "a page of versions from many stores names them by their ids alone",

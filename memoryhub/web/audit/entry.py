@@ -20,6 +20,7 @@ from memoryhub.models import (
     Memory,
     MemoryStore,
     MemoryVersion,
+    Receipt,
     Redaction,
     Role,
     Session,
@@ -120,7 +121,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "proposal": proposal_in(answer.text) if answer and not found.ok else None,
         "decisions": decisions_of(found, details),
         "ruled": ruled(found, store, answer.text if answer else ""),
-        "facts": _facts(found, details),
+        "facts": _facts(found, details) | {"receipt": _receipt(found, person(request))},
         "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > first_seq(chain) else None,
         "next": seq + 1 if seq < head.last_seq else None,
@@ -240,6 +241,15 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
         "undone_session": _undone_session(found, details),
         "called": f"{ROOT}{found.path}" if Door(found.door).has_tool and found.path is not None else "",
     }
+
+
+def _receipt(found: AuditEntry, user: User) -> Receipt | None:
+    """Return the receipt of an erasure, for an admin of its memory store."""
+    store = MemoryStore.present.filter(pk=found.chain).first() if found.command == "erase" else None
+    if store is None or user.role_in(store) != Role.ADMIN:
+        return None
+    written = Receipt.objects.filter(store=found.chain, at=found.at)
+    return next((one for one in written if one.content.get("entry") == found.seq), None)
 
 
 def _undone_session(found: AuditEntry, details: dict[str, Any]) -> Session | None:

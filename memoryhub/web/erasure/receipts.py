@@ -1,5 +1,6 @@
 """Receipts of erasures: the list, each receipt and its download, and verifying a pasted one."""
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -9,7 +10,7 @@ from memoryhub.actions.core.audit import documents
 from memoryhub.actions.core.audit.documents import Verdict
 from memoryhub.actions.transfer.exporting.entries import export_table
 from memoryhub.models import MemoryStore, Receipt, Role
-from memoryhub.web.common.guards.access import act, in_store
+from memoryhub.web.common.guards.access import act, in_store, person, signed_in
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import attachment
@@ -39,6 +40,22 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
             typed=request.POST.get("receipt", "")[: documents.MOST],
         ),
     )
+
+
+@require_safe
+@signed_in
+def every_receipt(request: Request) -> HttpResponse:
+    """List the receipts of all memory stores of which the person is an admin, newest first."""
+    stores = MemoryStore.objects.administered_by(person(request))
+    if not stores.exists():
+        raise PermissionDenied
+    before = request.GET.get("before", "")
+    found = Receipt.objects.filter(store__in=stores.values("pk")).order_by("-pk")
+    rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
+    named = stores.in_bulk({one.store for one in rows})
+    listed = [(one, named[one.store]) for one in rows[:PAGE]]
+    older = rows[PAGE - 1].pk if len(rows) > PAGE else None
+    return render(request, "erasure/every_receipt.html", {"listed": listed, "older": older, "before": before})
 
 
 def _check(text: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from memoryhub.web.erasure import everywhere, letter, one_store, receipts, redac
 
 urlpatterns = [
     path("erase", everywhere.erase_everywhere, name="erase_everywhere"),
+    path("erase/receipts", receipts.every_receipt, name="every_receipt"),
     path("erase/letters/<slug:group>", letter.letter, name="erasure_letter"),
     path("stores/<slug:store_id>/erase", one_store.page, name="erase"),
     path("stores/<slug:store_id>/versions/<slug:version_id>/redact", redact.redact_version, name="redact_version"),

@@ -114,6 +114,8 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
             yield _place(route, str(name))
     if user.is_superuser:
         yield _place("people", _("People"))
+    if MemoryStore.objects.administered_by(user).exists():
+        yield reverse("every_receipt"), _("Receipts of erasures"), _("proof erased signed privacy")
     if Key.objects.governed_by(user).exists():
         also = _("leaked stolen lost compromised rotate rotation revoke new api token secret")
         yield reverse("keys" if user.is_superuser else "agents"), _("Replace a key"), also

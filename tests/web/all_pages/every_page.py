@@ -189,6 +189,7 @@ def _of_finding(store: MemoryStore) -> Iterator[Page]:
 def _of_erasure(store: MemoryStore, memory: Memory) -> Iterator[Page]:
     yield page("erase_everywhere")
     yield page("erase_everywhere", f"?store={store.id}", called="erase-from-one")
+    yield page("every_receipt")
     for name in ("receipts", "scans"):
         yield page(name, store_id=store.id)
     versions = MemoryVersion.objects.of_memory(memory).order_by("number")

@@ -8,12 +8,13 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import documents
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import erasure
-from memoryhub.models import MemoryStore, Receipt, User
+from memoryhub.models import MemoryStore, Receipt, Role, User
 from tests.api.harness import new_store
-from tests.support.fixtures import signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.erasure.erasing import SUBJECT, of_two_versions
 from tests.web.memories.pages import act, newest, page
 
@@ -43,6 +44,26 @@ def test_it_says_how_much_and_never_what(receipt: Receipt, alice: User) -> None:
     for part in (SUBJECT, "Zacharias", "alice@example.com", "Alice</dd>", "zq.md"):
         assert part not in html.partition("<main")[2].partition("</main>")[0], part
     assert receipt.pk in page(signed_in(alice), reverse("receipts", args=[receipt.store]))
+
+
+@pytest.mark.both_databases
+def test_the_proof_is_found_from_the_audit_the_page_that_erases_and_the_palette(
+    receipt: Receipt, store: MemoryStore, alice: User, bob: User, superuser: User
+) -> None:
+    entry, every = reverse("entry", args=[store.pk, receipt.content["entry"]]), reverse("every_receipt")
+    link = f'href="{address(receipt)}"'
+    for user in (alice, superuser):
+        client = signed_in(user)
+        assert link in page(client, entry) and link in page(client, every)
+        assert store.name in page(client, every).partition("<main")[2]
+        assert f'href="{every}"' in page(client, reverse("erase_everywhere"))
+        found = client.get(reverse("palette"), {"q": "receipt"}, headers={"HX-Request": "true"})
+        assert f'href="{every}"' in found.content.decode()
+    assert link not in page(signed_in(bob), entry) and signed_in(bob).get(every).status_code == 403
+    charlie = new_person("Charlie")
+    keys_and_roles.set_role(new_store(), charlie, Role.ADMIN, **BY)
+    assert receipt.pk not in page(signed_in(charlie), every)
+    assert "No older receipts" in page(signed_in(alice), f"{every}?before={receipt.pk}")
 
 
 def document(receipt: Receipt) -> str:
