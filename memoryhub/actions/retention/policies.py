@@ -1,7 +1,8 @@
 """Retention policies: saved and deleted. Each act's entry has the changed settings before and after."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import RetentionPolicy
+from memoryhub.models import AuditEntry, RetentionPolicy
 from memoryhub.pure import ids, retention_rules
 from memoryhub.pure.retention_rules import BadPattern, Policy, patterns
 
@@ -70,6 +71,18 @@ def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
 def with_pattern(store_id: str | None, pattern: str, other_than: str = "") -> RetentionPolicy | None:
     """Return the policy of a store, or of the hub, that has a pattern. A pattern belongs to one policy."""
     return RetentionPolicy.objects.filter(store_id=store_id, pattern=pattern).exclude(pk=other_than).first()
+
+
+def last_saved(policy_id: str, chains: Sequence[str], at: datetime) -> AuditEntry | None:
+    """Return the entry in one of the chains that made a policy, or changed it last before a moment.
+
+    Entries that save policies are few, so the scan of their inputs is short.
+    """
+    for chain in chains:
+        saved = AuditEntry.objects.of_chain(chain).of_command("set_policy").filter(at__lte=at)
+        if (entry := saved.filter(ok=True, input__contains=policy_id).newest().first()) is not None:
+            return entry
+    return None
 
 
 def save_policy(

@@ -48,6 +48,7 @@ from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions import text_before, text_of
 from memoryhub.web.common.versions.comparisons import Sides, sides
 from memoryhub.web.common.versions.removed_history import first_seq, start_of, starts_at
+from memoryhub.web.retention.authors import saved_by
 
 MOST_VERSIONS = 100
 MOST_DIFFS = 5
@@ -121,7 +122,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "proposal": proposal_in(answer.text) if answer and not found.ok else None,
         "decisions": decisions_of(found, details),
         "ruled": ruled(found, store, answer.text if answer else ""),
-        "facts": _facts(found, details) | {"receipt": _receipt(found, person(request))},
+        "facts": _facts(found, details) | _whose(found, person(request)),
         "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > first_seq(chain) else None,
         "next": seq + 1 if seq < head.last_seq else None,
@@ -241,6 +242,12 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
         "undone_session": _undone_session(found, details),
         "called": f"{ROOT}{found.path}" if Door(found.door).has_tool and found.path is not None else "",
     }
+
+
+def _whose(found: AuditEntry, user: User) -> dict[str, object]:
+    """Return what the person may see beside it: the receipt of an erasure, and who made the policy of a removal."""
+    policy = found.actor_id if found.actor_kind == ActorKind.POLICY else None
+    return {"receipt": _receipt(found, user), "policies": saved_by([policy], found.chain, found.at, user)}
 
 
 def _receipt(found: AuditEntry, user: User) -> Receipt | None:

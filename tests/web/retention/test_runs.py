@@ -8,13 +8,15 @@ from django.utils import timezone
 
 from memoryhub.actions.erasure.redaction import redact_version
 from memoryhub.actions.memories import curation
-from memoryhub.actions.retention import runs
+from memoryhub.actions.retention import policies, runs
+from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.retention.runs import clock
 from memoryhub.actions.stores import stores
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, Run, RunItem, User
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, RetentionPolicy, Run, RunItem, User
 from memoryhub.web.retention import runs as runs_pages
 from memoryhub.web.retention.runs import rows as runs_rows
 from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.browser_forms import form_with
 from tests.web.memories.pages import act, newest, page, write
 from tests.web.retention.pages import begun, policy, ran, some, url
@@ -63,6 +65,27 @@ def test_each_memory_has_its_reason_and_its_entry(client: Client, store: MemoryS
     assert html.count("in the trash") >= 3 and "Unread" in html
     for item in RunItem.objects.filter(run=run):
         assert url("entry", store.pk, item.seq) in html
+
+
+@pytest.mark.both_databases
+def test_a_run_and_its_entries_say_who_made_or_changed_the_policy(
+    client: Client, store: MemoryStore, many: list[Memory], bob: User, superuser: User
+) -> None:
+    saved = RetentionPolicy.objects.get()
+    alone = AuditEntry.objects.of_chain(store.pk).of_command("set_policy").newest()[0]
+    item = RunItem.objects.filter(run=(run := ran(store)))[0]
+    for address in (url("run", run.pk), url("entry", store.pk, item.seq)):
+        html = page(signed_in(bob), address)
+        assert "by the policy Unread" in html and f'href="{url("entry", store.pk, alone.seq)}">made by ' in html
+    changed = PolicySettings(name="Unread for long", pattern="/old/", expire_unread_days=91)
+    policies.save_policy(store.pk, changed, act()._replace(at=run.started_at), policy_id=saved.pk)
+    html = page(client, url("run", run.pk))
+    assert "by the policy Unread for long" in html and ">last changed by " in html
+    hub = policy(None, "House", keep_entry_days=1)
+    with tampering():
+        RunItem.objects.filter(pk=item.pk).update(policy=hub.pk)
+    assert "by the policy House" not in page(client, url("run", run.pk))
+    assert "by the policy House" in page(signed_in(superuser), url("run", run.pk))
 
 
 def test_htmx_gets_the_state_alone_until_the_end(client: Client, store: MemoryStore, many: list[Memory]) -> None:

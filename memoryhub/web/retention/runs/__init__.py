@@ -11,14 +11,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.retention import runs
-from memoryhub.models import MemoryStore, Role, Run, RunState
+from memoryhub.models import HUB, MemoryStore, Role, Run, RunState
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
-from memoryhub.web.common.guards.access import act, in_store
+from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.retention.access import of_run
+from memoryhub.web.retention.authors import saved_by
 from memoryhub.web.retention.outlook import outlook
 from memoryhub.web.retention.runs import rows
 
@@ -73,6 +74,8 @@ def page(request: Request, run: Run) -> HttpResponse:
             answer.headers["HX-Refresh"] = "true"
         return answer
     items = rows.items(run, int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0)
+    chain = run.store.pk if run.store else HUB
+    shown["policies"] = saved_by((line.item.policy for line in items.lines), chain, run.started_at, person(request))
     if summary.is_waiting and run.store:
         shown["outlook"] = outlook(run.store.pk, run.at, None, against_saved=False, weeks=False)
     return render(

@@ -1,0 +1,35 @@
+"""Who made or last changed the policies by which a run, or one of its entries, removed something."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from memoryhub.actions.retention import policies
+from memoryhub.models import HUB, AuditEntry, User
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A policy under its name then, and the entry that made it (`is_new`) or changed it last; `url` is its page."""
+
+    name: str
+    entry: AuditEntry
+    is_new: bool
+    url: str
+
+
+def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:
+    """Return the policies of a memory store or the hub as they were at a moment, as far as the person may see it: only
+    superusers see the hub's audit."""
+    chains = [chain, HUB] if user.is_superuser else [chain]
+    found = (policies.last_saved(policy, chains, at) for policy in dict.fromkeys(policy_ids) if policy)
+    return [_saved(entry) for entry in found if entry]
+
+
+def _saved(entry: AuditEntry) -> Saved:
+    details = json.loads(entry.input or "{}")
+    is_new = details.get("name", [""])[0] is None
+    return Saved(details.get("label", ""), entry, is_new, reverse("entry", args=[entry.chain, entry.seq]))
