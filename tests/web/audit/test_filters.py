@@ -11,6 +11,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.core.rules import holds
+from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, HoldKind, MemoryStore, Session, User
 from memoryhub.web.audit.filters import Filter
@@ -174,6 +175,20 @@ def test_changes_are_all_commands_that_write_memories(typed: str, bob: User, cal
     shown = page(signed_in(bob), caller.store, q=typed).context
     assert shown["filter"].values == {"command": "writes", "agent": "Support bot"}
     assert [row.entry.command for row in shown["rows"]] == ["create"]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("typed", ["by Root", "by root@example.com"])
+def test_an_administrator_without_a_role_is_known_from_her_entries(
+    bob: User, superuser: User, caller: Caller, typed: str
+) -> None:
+    client = signed_in(bob)
+    assert page(client, caller.store, q=typed).context["filter"].values == {}
+    curation.create(caller.store.id, "/a.md", "a\n", act(superuser))
+    shown = page(client, caller.store, q=typed).context
+    assert [row.entry.author_id for row in shown["rows"]] == [superuser.pk]
+    fields = {field.key: dict(field.choices) for field in shown["fields"]}
+    assert fields["person"][superuser.pk] == superuser.email
 
 
 def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Caller) -> None:

@@ -18,11 +18,11 @@ MOST_LISTED = 200
 
 
 def people_visible_to(user: User) -> QuerySet[User]:
-    """Return the people who have a role in a store that the person may see; everyone for a superuser."""
+    """Return the people who have a role or an entry in a store that the person may see; everyone for a superuser."""
     people = User.objects.order_by("email")
     if user.is_superuser:
         return people
-    return people.filter(memberships__store__in=MemoryStore.objects.visible_to(user)).distinct()
+    return people.known_in(list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True)))
 
 
 def choices_for(user: User, key: str) -> Choices:
