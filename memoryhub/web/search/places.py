@@ -93,6 +93,9 @@ ALSO: dict[str, str | Promise] = {
 }  # fmt: skip
 """Other words with which people look for a page; its name does not contain them."""
 
+_PROOF = gettext_lazy("Proof for an auditor")
+_PROVES = gettext_lazy("signed signature audit export evidence verify public key")
+
 Place = tuple[str, str, str]
 """The address of a page, its name, and other words for it."""
 
@@ -106,12 +109,15 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
             if route == "try_call" and not (role and role.includes(Role.CURATOR)):
                 continue
             yield _place(route, _("This memory store: %(page)s") % {"page": name}, store.pk)
+        proof = _("This memory store: %(page)s") % {"page": _PROOF}
+        yield f"{reverse('store_audit', args=[store.pk])}#proof", proof, str(_PROVES)
         if configuration.may_run(user, store):
             page = _("Claude runs")
             yield _place("claude_runs", _("This memory store: %(page)s") % {"page": page}, store.pk)
     for route, name in OF_THE_HUB.items():
         if route != "keys" or user.is_superuser:
             yield _place(route, str(name))
+    yield f"{reverse('audit')}#proof", str(_PROOF), str(_PROVES)
     if user.is_superuser:
         yield _place("people", _("People"))
     if MemoryStore.objects.administered_by(user).exists():

@@ -128,14 +128,20 @@ def test_a_check_that_was_asked_for_names_the_wrong_chain_and_an_old_request_is_
     assert "something is wrong . What to do now" in visible_text(signed_in(superuser), reverse("audit"))
 
 
-def test_the_audit_of_a_store_leads_curators_to_the_proof_for_an_auditor(
-    store: MemoryStore, alice: User, bob: User
-) -> None:
+def test_every_audit_leads_to_a_proof_for_an_auditor(store: MemoryStore, alice: User, bob: User) -> None:
     page, proof = reverse("store_audit", args=[store.pk]), reverse("export_store", args=[store.pk]) + "?format=signed"
     assert proof in signed_in(alice).get(page).content.decode()
     check = f'<a href="{reverse("public_key")}">Check a signed export</a>'
     for user, address in ((bob, page), (alice, reverse("audit"))):  # a viewer exports no proofs
         html = signed_in(user).get(address).content.decode()
-        assert "Proof for an auditor" not in html and check in html
+        assert '<a href="#proof">Proof for an auditor</a>' in html and check in html
+        form = html[html.index('id="proof"') :]
+        assert 'name="signed"' in form[: form.index("</form>")] and proof not in html
     export = signed_in(alice).get(proof).content.decode()
     assert 'value="signed" checked' in export and reverse("public_key") in export
+
+
+@pytest.mark.parametrize("words", ["proof", "auditor", "signed", "proof for an auditor"])
+def test_the_palette_leads_an_auditor_to_the_proof(store: MemoryStore, bob: User, words: str) -> None:
+    html = signed_in(bob).get(reverse("palette"), {"q": words, "store": store.pk}).content.decode()
+    assert f"{reverse('store_audit', args=[store.pk])}#proof" in html and f"{reverse('audit')}#proof" in html
