@@ -17,9 +17,13 @@ from memoryhub.web.common.filters import LONGEST
 from memoryhub.web.common.filters.keys import KEYS, base
 from memoryhub.web.common.filters.names import names_for
 
-MOST = 4
+MOST = 8
 SHORTEST = 6
 """A text that is the beginning of a tool's sentence has at least this many characters."""
+
+_RETENTION = ("set_policy", "delete_policy", "expire", "purge", "prune_versions", "start_run", "allow_run")
+_ALSO = dict.fromkeys(_RETENTION, "retention policy expire")
+"""Other words with which people look for a command."""
 
 _COMMON = frozenset(("the", "and", "was", "were", "not", "for", "did", "does", "that", "this", "with", "error", "are"))
 _PARTS = re.compile(r"[^\W_]{2,}")
@@ -99,7 +103,7 @@ def _alike(typed: str) -> list[tuple[str, str]]:
         sentences = () if kind == Kind.OTHER else beginnings_of(kind)
         choices["error", kind.value] = " ".join([kind.value, str(label), *sentences])
     for name in COMMANDS:
-        choices["command", name] = f"{name} {act_words(name)}"
+        choices["command", name] = f"{name} {act_words(name)} {_ALSO.get(name, '')}"
     scores = {choice: len(words & _stems(text)) for choice, text in choices.items()}
     best = max(scores.values(), default=0)
     return [choice for choice, score in scores.items() if score == best] if best else []

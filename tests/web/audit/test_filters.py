@@ -15,6 +15,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, HoldKind, MemoryStore, Session, User
 from memoryhub.web.audit.filters import Filter
+from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.filters.bar import bar_of
 from tests.support.fixtures import BY, signed_in
 from tests.support.write_guard import tampering
@@ -201,6 +202,20 @@ def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Calle
     assert f"?{first.query}".replace("&", "&amp;") in answer.content.decode()
     assert first.query.startswith("q=by+Support+bot+today+str_replace+error%3Ano_match")
     assert "/search?q=did%20not%20match" in answer.content.decode()
+
+
+@pytest.mark.parametrize("word", ["retention", "policy", "expiry"])
+def test_words_of_retention_lead_to_its_commands(bob: User, store: MemoryStore, word: str) -> None:
+    answer = page(signed_in(bob), store, q=word)
+    guessed = {guess.written for guess in answer.context["guesses"].filters}
+    assert {"command:set_policy", "command:expire", "command:allow_run"} <= guessed
+    assert "created or changed a retention policy" in answer.content.decode()
+    runs = [guess.written for guess in page(signed_in(bob), store, q="retention run").context["guesses"].filters]
+    assert runs == [f"command:{verb}_run" for verb in ("start", "allow", "cancel", "undo")]
+
+
+def test_every_command_has_words_in_the_list() -> None:
+    assert [name for name in COMMANDS if act_words(name) == name.replace("_", " ") and "_" in name] == []
 
 
 @pytest.mark.parametrize("word", ["a", "by", "not", '"a'])

@@ -122,8 +122,10 @@ _ALL = (
             did=_("stopped an evaluation of how a model keeps memories")),
     Command("evaluate_memory", _("evaluated how %(model)s keeps memories: %(passed)s of %(count)s cases passed"),
             did=_("evaluated how a model keeps memories")),
-    Command("save_claude_preset", _("saved version %(number)s of the preset “%(name)s” of Claude runs")),
-    Command("delete_claude_preset", _("deleted the preset “%(name)s” of Claude runs")),
+    Command("save_claude_preset", _("saved version %(number)s of the preset “%(name)s” of Claude runs"),
+            did=_("saved a preset of Claude runs")),
+    Command("delete_claude_preset", _("deleted the preset “%(name)s” of Claude runs"),
+            did=_("deleted a preset of Claude runs")),
     Command(
         "copy_memories",
         several=lambda n: ngettext(
@@ -154,7 +156,7 @@ _ALL = (
         ),
         counts="versions", did=_("removed the flag"),
     ),
-    Command("reopen", _("undid the decision of entry %(entry)s"), event="review.needed"),
+    Command("reopen", _("undid the decision of entry %(entry)s"), event="review.needed", did=_("undid a decision")),
     Command(
         "assign",
         (_("assigned the review of %(path)s to %(person)s"), _("took the review of %(path)s from %(before)s")),
@@ -169,29 +171,33 @@ _ALL = (
     Command("resolve_comments", _("resolved a conversation about %(subject)s"), did=_("resolved a conversation")),
     Command("reopen_comments", _("reopened a conversation about %(subject)s"), did=_("reopened a conversation")),
     # The store
-    Command("create_store", _("created the store “%(name)s”"), event="memory_store.created"),
+    Command("create_store", _("created the store “%(name)s”"), event="memory_store.created", did=_("created a store")),
     Command(
         "edit_store", _("changed the store’s settings: %(changes)s"), _("could not change the store’s settings"),
-        event="memory_store.updated",
+        event="memory_store.updated", did=_("changed the settings of a store"),
     ),
-    Command("archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived"),
+    Command("archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived",
+            did=_("archived a store")),
     Command(
-        "unarchive_store", _("unarchived the store"), _("tried to unarchive the store"), event="memory_store.unarchived"
+        "unarchive_store", _("unarchived the store"), _("tried to unarchive the store"),
+        event="memory_store.unarchived", did=_("unarchived a store"),
     ),
     Command(
-        "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"), event="memory_store.deleted"
+        "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"),
+        event="memory_store.deleted", did=_("deleted a store"),
     ),
     Command(
         "edit_path_rules", refused=_("tried to take over path rules"),
         several=lambda n: ngettext(
             "changed the path rules: there is now %(count)s", "changed the path rules: there are now %(count)s", n
         ),
-        counts="after",
+        counts="after", did=_("changed the path rules"),
     ),
-    Command("set_role", (_("gave %(person)s the role %(role)s"), _("removed the role %(before)s from %(person)s"))),
-    Command("share_view", _("shared the view “%(name)s” with the members of the store")),
-    Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),
-    Command("delete_view", _("deleted the shared view “%(name)s”")),
+    Command("set_role", (_("gave %(person)s the role %(role)s"), _("removed the role %(before)s from %(person)s")),
+            did=_("gave or removed a role")),
+    Command("share_view", _("shared the view “%(name)s” with the members of the store"), did=_("shared a view")),
+    Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”"), did=_("renamed a shared view")),
+    Command("delete_view", _("deleted the shared view “%(name)s”"), did=_("deleted a shared view")),
     # Memories that leave a store and that come in
     Command(
         "export", _("exported %(path)s"), _("tried to export %(path)s"),
@@ -200,21 +206,22 @@ _ALL = (
             "exported %(count)s memories as %(format)s: %(paths)s", n),
         "memories", did=_("exported"),
     ),
-    Command("export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH),
-    Command("export_table", scope=Scope.BOTH),
+    Command("export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH,
+            did=_("exported the audit")),
+    Command("export_table", scope=Scope.BOTH, did=_("exported a table")),
     Command(
         "prepare_import",
         several=lambda n: ngettext(
             "uploaded %(name)s with %(count)s memory, to be imported into %(place)s",
             "uploaded %(name)s with %(count)s memories, to be imported into %(place)s", n),
-        counts="memories",
+        counts="memories", did=_("uploaded an import"),
     ),
     Command(
         "start_import",
         several=lambda n: ngettext(
             "started the import of %(name)s: %(count)s memory into %(place)s",
             "started the import of %(name)s: %(count)s memories into %(place)s", n),
-        counts="take beside",
+        counts="take beside", did=_("started an import"),
     ),
     Command(
         "import", _("imported %(path)s"), _("tried to import %(path)s"),
@@ -231,29 +238,30 @@ _ALL = (
         "import_decision", _("imported proposal #%(number)s with the decision about it"),
         did=_("imported a decided proposal"),
     ),
-    Command("cancel_import", _("cancelled the import %(import)s")),
+    Command("cancel_import", _("cancelled the import %(import)s"), did=_("cancelled an import")),
     # Sensitive text
-    Command("edit_rules", _("changed the rules for sensitive text: %(rules)s"), scope=Scope.BOTH),
+    Command("edit_rules", _("changed the rules for sensitive text: %(rules)s"), scope=Scope.BOTH,
+            did=_("changed the rules for sensitive text")),
     Command(
         "dismiss_finding",
         several=lambda n: ngettext(
             "dismissed %(count)s finding: %(kinds)s", "dismissed %(count)s findings: %(kinds)s", n
         ),
-        counts="before", event="finding.dismissed",
+        counts="before", event="finding.dismissed", did=_("dismissed a finding"),
     ),
     Command(
         "resolve_finding",
         several=lambda n: ngettext(
             "resolved %(count)s finding: %(kinds)s", "resolved %(count)s findings: %(kinds)s", n
         ),
-        counts="before", event="finding.resolved",
+        counts="before", event="finding.resolved", did=_("resolved a finding"),
     ),
     Command(
         "reopen_finding",
         several=lambda n: ngettext(
             "reopened %(count)s finding: %(kinds)s", "reopened %(count)s findings: %(kinds)s", n
         ),
-        counts="before", event="finding.opened",
+        counts="before", event="finding.opened", did=_("reopened a finding"),
     ),
     Command("reveal", _("revealed the text of %(path)s in version %(version)s"), did=_("revealed the text")),
     Command(
@@ -267,27 +275,27 @@ _ALL = (
             "downloaded %(count)s places with a text about a person", n),
         counts="places", did=_("downloaded what is stored about a person"),
     ),
-    Command("start_scan", _("started a scan of the history for: %(kinds)s")),
+    Command("start_scan", _("started a scan of the history for: %(kinds)s"), did=_("started a scan")),
     Command(
         "cancel_scan",
         several=lambda n: ngettext(
             "stopped the scan of the history after %(checked)s versions, with %(count)s new finding",
             "stopped the scan of the history after %(checked)s versions, with %(count)s new findings", n),
-        counts="found",
+        counts="found", did=_("stopped a scan"),
     ),
     Command(
         "end_scan",
         several=lambda n: ngettext(
             "scanned the history, %(checked)s versions, with %(count)s new finding",
             "scanned the history, %(checked)s versions, with %(count)s new findings", n),
-        counts="found",
+        counts="found", did=_("ended a scan"),
     ),
     Command(
         "note_findings",
         several=lambda n: ngettext(
             "found %(count)s new finding in the history", "found %(count)s new findings in the history", n
         ),
-        counts="found",
+        counts="found", did=_("noted new findings"),
     ),
     # Retention
     Command(
@@ -296,9 +304,10 @@ _ALL = (
             _("created the retention policy “%(label)s” for %(which)s: %(settings)s"),
             _("changed the retention policy “%(label)s”: %(changes)s"),
         ),
-        scope=Scope.BOTH,
+        scope=Scope.BOTH, did=_("created or changed a retention policy"),
     ),
-    Command("delete_policy", _("deleted the retention policy “%(label)s” for %(which)s"), scope=Scope.BOTH),
+    Command("delete_policy", _("deleted the retention policy “%(label)s” for %(which)s"), scope=Scope.BOTH,
+            did=_("deleted a retention policy")),
     Command("hold", did=_("placed a legal hold or a pin")),
     Command("release", did=_("released a legal hold or a pin")),
     Command("expire", _("moved %(path)s to the trash: %(why)s"), did=_("moved to the trash")),
@@ -320,17 +329,18 @@ _ALL = (
         several=lambda n: ngettext(
             "removed %(count)s audit entry, up to %(up_to)s", "removed %(count)s audit entries, up to %(up_to)s", n
         ),
-        counts="entries", scope=Scope.BOTH,
+        counts="entries", scope=Scope.BOTH, did=_("removed audit entries"),
     ),
-    Command("start_run", _("started a retention run"), scope=Scope.BOTH),
-    Command("allow_run", _("allowed a retention run to continue"), scope=Scope.BOTH),
-    Command("cancel_run", _("cancelled a retention run"), scope=Scope.BOTH),
+    Command("start_run", _("started a retention run"), scope=Scope.BOTH, did=_("started a retention run")),
+    Command("allow_run", _("allowed a retention run to continue"), scope=Scope.BOTH,
+            did=_("allowed a retention run to continue")),
+    Command("cancel_run", _("cancelled a retention run"), scope=Scope.BOTH, did=_("cancelled a retention run")),
     Command(
         "undo_run",
         several=lambda n: ngettext(
             "undid a retention run: %(count)s memory came back",
             "undid a retention run: %(count)s memories came back", n),
-        counts="memories",
+        counts="memories", did=_("undid a retention run"),
     ),
     Command(
         "certify", _("signed the export of what is on legal hold: %(paths)s"),
@@ -340,20 +350,25 @@ _ALL = (
         counts="overdue", did=_("signed a certificate of retention"),
     ),
     # Webhooks
-    Command("create_webhook", _("created the webhook “%(name)s” to %(url)s"), scope=Scope.BOTH),
-    Command("edit_webhook", _("changed the webhook “%(name)s”: %(changes)s"), scope=Scope.BOTH),
-    Command("pause_webhook", scope=Scope.BOTH),
-    Command("resume_webhook", _("resumed the webhook “%(name)s”"), scope=Scope.BOTH),
-    Command("rotate_webhook", _("made a new secret for the webhook “%(name)s”"), scope=Scope.BOTH),
-    Command("reveal_webhook", _("viewed the secret of the webhook “%(name)s”"), scope=Scope.BOTH),
-    Command("delete_webhook", _("deleted the webhook “%(name)s”"), scope=Scope.BOTH),
-    Command("test_webhook", _("sent a test event to the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command("create_webhook", _("created the webhook “%(name)s” to %(url)s"), scope=Scope.BOTH,
+            did=_("created a webhook")),
+    Command("edit_webhook", _("changed the webhook “%(name)s”: %(changes)s"), scope=Scope.BOTH,
+            did=_("changed a webhook")),
+    Command("pause_webhook", scope=Scope.BOTH, did=_("paused a webhook")),
+    Command("resume_webhook", _("resumed the webhook “%(name)s”"), scope=Scope.BOTH, did=_("resumed a webhook")),
+    Command("rotate_webhook", _("made a new secret for the webhook “%(name)s”"), scope=Scope.BOTH,
+            did=_("made a new secret for a webhook")),
+    Command("reveal_webhook", _("viewed the secret of the webhook “%(name)s”"), scope=Scope.BOTH,
+            did=_("viewed the secret of a webhook")),
+    Command("delete_webhook", _("deleted the webhook “%(name)s”"), scope=Scope.BOTH, did=_("deleted a webhook")),
+    Command("test_webhook", _("sent a test event to the webhook “%(name)s”"), scope=Scope.BOTH,
+            did=_("sent a test event")),
     Command(
         "replay_webhook", _("sent a delivery of the webhook “%(name)s” again"),
         several=lambda n: ngettext(
             "sent %(count)s failed delivery of the webhook “%(name)s” again",
             "sent %(count)s failed deliveries of the webhook “%(name)s” again", n),
-        counts="deliveries", scope=Scope.BOTH,
+        counts="deliveries", scope=Scope.BOTH, did=_("sent a delivery again"),
     ),
     *hub_commands.ALL,
 )  # fmt: skip
