@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db.models import Exists, OuterRef, Q
 
 from memoryhub.actions.verification.entries import WRITES
-from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Proposal, Session, User
 from memoryhub.web.sessions.readers.query import Entry, Seen
 
 LOOK = 300
@@ -38,7 +38,8 @@ class Write(NamedTuple):
 class Group:
     """The answers to one session, or to one agent or person without a session, newest first.
 
-    `since` is the oldest of these answers, and `written` came after it; `more` means that there may be more.
+    `since` is the oldest of these answers; `written` and `proposed` came after it. `more` means that there may be more
+    that was written.
     """
 
     seen: Sequence[Seen]
@@ -47,6 +48,7 @@ class Group:
     session: Session | None
     written: Sequence[Write]
     more: bool
+    proposed: Sequence[Proposal] = ()
 
     @property
     def last(self) -> Entry:
@@ -78,7 +80,31 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
         for who, seen in readers.items()
     ]
     numbered = iter(with_numbers([write for group in found for write in group.written]))
-    return [replace(group, written=list(islice(numbered, len(group.written)))) for group in found]
+    proposed = _proposed(found, [store, *{other for others in elsewhere.values() for other in others}])
+    return [
+        replace(group, written=list(islice(numbered, len(group.written))), proposed=_since(group, proposed))
+        for group in found
+    ]
+
+
+def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str, list[Proposal]]:
+    """Return {session id: its proposals in these stores, in the order of their numbers}."""
+    sessions = [group.session for group in found if group.session is not None]
+    if not sessions:
+        return {}
+    of_them = Proposal.objects.filter(
+        store__in=stores, agent__in={one.agent_id for one in sessions}, session__in=[one.pk for one in sessions]
+    )
+    by_session: dict[str, list[Proposal]] = {}
+    for proposal in of_them.select_related("store").order_by("store_id", "number"):
+        by_session.setdefault(str(proposal.session), []).append(proposal)
+    return by_session
+
+
+def _since(group: Group, proposed: Mapping[str, Sequence[Proposal]]) -> list[Proposal]:
+    """Return the proposals to which a reader's session added after the first of the answers, at most WRITTEN."""
+    own = proposed.get(group.session.pk, ()) if group.session else ()
+    return [proposal for proposal in own if proposal.changed_at > group.since.at][:WRITTEN]
 
 
 def _group(
