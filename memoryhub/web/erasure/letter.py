@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.actions.core.audit import documents
-from memoryhub.actions.erasure import several
+from memoryhub.actions.erasure import erasure, several
 from memoryhub.actions.erasure.several import How, Outcome
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Receipt, User
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Receipt, Redaction, User
 from memoryhub.web.audit.sentences import told_of
 from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
@@ -141,9 +141,15 @@ def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
 
 
 def _memories(receipt: Receipt) -> list[Memory]:
-    """Return the live memories whose newest version the erasure changed; at most `erasure.MOST_TOLD`."""
+    """Return the live memories whose newest version the erasure changed, and those in the trash of which it changed a
+    version; of each at most `erasure.MOST_TOLD`."""
     entry = AuditEntry.objects.of_chain(receipt.store).filter(seq=receipt.content.get("entry")).first()
-    newest = told_of(entry.input).get("newest", ()) if entry else ()
+    if entry is None:
+        return []
+    newest = told_of(entry.input).get("newest", ())
     made = MemoryVersion.objects.among(receipt.store, [after for _before, after in newest])
     found = Memory.objects.among(receipt.store, set(made.values_list("memory_id", flat=True))).live()
-    return list(found.order_by("path"))
+    redacted = Redaction.objects.of_chain(receipt.store).filter(seq=entry.seq, version__isnull=False)
+    versions = MemoryVersion.objects.filter(store_id=receipt.store, pk__in=redacted.values("version"))
+    in_trash = Memory.objects.in_trash().filter(store_id=receipt.store, pk__in=versions.values("memory_id"))
+    return [*found.order_by("path"), *in_trash.order_by("path")[: erasure.MOST_TOLD]]
