@@ -224,3 +224,14 @@ def goes(do_it: Callable[[], object]) -> bool:
 
 class _UndoneError(Exception):
     """Ends an act that is undone."""
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_move_says_that_a_hold_without_freezing_goes_along(garden: MemoryStore, alice: User, whole: bool) -> None:
+    chosen = directory(garden, "/case") if whole else ids(garden)
+    client, says = signed_in(alice), "A legal hold goes along with this memory"
+    assert says not in words(ask(client, garden, act="move", ids=chosen, into="/new"))
+    hold(garden, "/case/a.md")
+    preview = words(ask(client, garden, act="move", ids=chosen, into="/new"))
+    assert f"{says}, and still keeps it from being removed: /case/a.md" in preview

@@ -27,7 +27,7 @@ from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.memories import branches
 from memoryhub.web.memories.selection import holds, restore
 from memoryhub.web.memories.selection.forms import DeleteForm, MoveForm, Posted
-from memoryhub.web.retention.holds.held import by_hold
+from memoryhub.web.retention.holds.held import by_hold, going_along
 from memoryhub.web.transfer import exports as web_exporting
 
 SHOWN = 200
@@ -135,6 +135,7 @@ def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
         moving=plan.moving[:SHOWN] if plan else (),
         blocked=plan.blocked[:SHOWN] if plan else (),
         kept=by_hold((one.hold, one.item.path) for one in plan.held if one.hold) if plan else (),
+        along=going_along(store, ((one.item.id, one.item.path) for one in plan.moving), timezone.now()) if plan else (),
         rest=max(0, len(plan.moving) - SHOWN) if plan else 0,
     )
 

@@ -30,6 +30,17 @@ def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
     return [Kept(hold, tuple(paths[pk][:MOST]), max(0, len(paths[pk]) - MOST)) for pk, hold in found.items()]
 
 
+def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: datetime) -> list[Kept]:
+    """Return the legal holds on single memories that move, each as (id, path) or with the directory that it is in."""
+    on_memories = holds.holds_of(store.pk, now).legal_memories
+    if not on_memories:
+        return []
+    moved = dict(moving)
+    rows = Memory.objects.live().filter(store=store, pk__in=on_memories).order_by("path").values_list("pk", "path")
+    under = tuple(f"{path}/" for path in moved.values())
+    return by_hold((on_memories[pk], path) for pk, path in rows if pk in moved or path.startswith(under))
+
+
 def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
     """Return the legal hold with which a memory or a directory keeps its path, and where it is; None without one."""
     in_force = holds.holds_of(store.pk, now)
