@@ -66,7 +66,7 @@ def test_an_upload_is_read_from_its_file_and_needs_little_more_memory_than_its_t
     with TemporaryUploadedFile(name, "application/octet-stream", len(data), None) as upload:
         upload.write(data)
         upload.seek(0)
-        form = UploadForm({"source": "upload", "place": ""}, {"brought": upload})
+        form = UploadForm(MemoryStore(), {"source": "upload", "place": ""}, {"brought": upload})
         assert form.is_valid()
         tracemalloc.start()
         try:

@@ -22,6 +22,7 @@ from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.errors.kinds import WORDS as ERRORS
 from memoryhub.web.common.filters import KeyValues, Malformed
 from memoryhub.web.common.filters.keys import ACTIVE, base, shown
+from memoryhub.web.common.typed_paths import root_problem
 
 KEYS = (
     "store", "agent", "key", "person", "session", "call", "command", "path", "outcome", "error", "door", "when", "from",
@@ -239,6 +240,8 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
         raise Malformed(
             _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
         )
+    if value and (problem := root_problem(value, chains)):
+        raise Malformed(problem)
     return place_of(value, chains) if value else value
 
 

@@ -13,6 +13,7 @@ from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.typed_paths import require_below_root
 
 LONGEST_NOTE = 1000
 LONGEST_PASSWORD = 1_000
@@ -37,8 +38,10 @@ class StoresField(StoreField, forms.ModelMultipleChoiceField):
 class PathField(forms.CharField):
     """A path typed by a person, validated as the memory tool does; the leading slash is optional.
 
-    With `creates`, the path must also be allowed for a new memory.
+    With `creates`, the path must also be allowed for a new memory. `store` is the id of the memory store it lies in.
     """
+
+    store: str
 
     def __init__(self, *, creates: bool, **kwargs: Any) -> None:
         attrs = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
@@ -48,10 +51,21 @@ class PathField(forms.CharField):
     def clean(self, value: Any) -> str:
         typed = super().clean(value)
         beneath = typed if typed.startswith("/") else f"/{typed}"
+        require_below_root(beneath, [self.store])
         try:
             return paths.from_tool(paths.ROOT + beneath, creates=self.creates)
         except ToolError as error:
             raise forms.ValidationError(for_people(error)) from error
+
+
+class InStoreForm(forms.Form):
+    """A form with paths in a memory store."""
+
+    def __init__(self, store: MemoryStore, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            if isinstance(field, PathField):
+                field.store = store.pk
 
 
 class NoteForm(forms.Form):

@@ -13,7 +13,7 @@ from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.text.diffs import Diff
 from memoryhub.templatetags.visible import visible
-from memoryhub.web.common.forms import NoteForm, PathField
+from memoryhub.web.common.forms import InStoreForm, NoteForm, PathField
 from memoryhub.web.common.guards.access import act, in_store
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
@@ -33,7 +33,7 @@ class RestoreForm(NoteForm):
     head = forms.CharField(widget=forms.HiddenInput, max_length=64)
 
 
-class RestoreDeletedForm(RestoreForm):
+class RestoreDeletedForm(InStoreForm, RestoreForm):
     """The form for a memory in the trash, which also needs a path."""
 
     path = PathField(label=_("Path"), creates=True, help_text=_("Where the memory will be."))
@@ -79,8 +79,10 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
 
 
 def _form(memory: Memory, version: MemoryVersion, data: Any) -> RestoreForm:
-    form = RestoreForm if memory.is_live else RestoreDeletedForm
-    return form(data, initial={"head": memory.head_id, "path": version.path})
+    initial = {"head": memory.head_id, "path": version.path}
+    if memory.is_live:
+        return RestoreForm(data, initial=initial)
+    return RestoreDeletedForm(memory.store, data, initial=initial)
 
 
 def _restored(request: Request, store: MemoryStore, memory: Memory, version: MemoryVersion, form: RestoreForm) -> bool:

@@ -150,12 +150,13 @@ def _content(
 def _deleted(memory: Memory, sent: EditForm) -> MergePage:
     given = sent.cleaned_data
     form = NewMemoryForm(
+        memory.store,
         initial={
             "text": given["text"].replace("\r\n", "\n"),
             "newlines": given["newlines"],
             "note": given["note"],
             "path": memory.path,
-        }
+        },
     )
     entry = _entry(memory, _version(memory, memory.head_id))
     return MergePage(form, None, None, entry, (), 0, asks=False, has_base=False, they_changed=None, saving_changes=None)

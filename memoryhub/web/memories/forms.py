@@ -7,7 +7,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.memories.curation import Merged
 from memoryhub.models import Memory
-from memoryhub.web.common.forms import LONGEST_NOTE, NoteForm, PathField
+from memoryhub.web.common.forms import LONGEST_NOTE, InStoreForm, NoteForm, PathField
 from memoryhub.web.common.texts import lines
 
 
@@ -48,7 +48,7 @@ class TextForm(ReasonForm):
         return lines.Editable("", newlines).sign
 
 
-class NewMemoryForm(TextForm):
+class NewMemoryForm(InStoreForm, TextForm):
     """The path and the text of a new memory."""
 
     path = PathField(label=_("Path"), creates=True, help_text=_("For example /projects/plan.md"))
@@ -91,7 +91,7 @@ class EditForm(TextForm):
         )
 
 
-class RenameForm(ReasonForm):
+class RenameForm(InStoreForm, ReasonForm):
     """A new path for a memory or a directory."""
 
     new_path = PathField(label=_("New path"), creates=False)

@@ -70,7 +70,7 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 def new(request: Request, store: MemoryStore) -> HttpResponse:
     """Create a memory at a path."""
     posted = request.POST if request.method == "POST" else None
-    form = NewMemoryForm(posted, initial={"path": request.GET.get("path", "")})
+    form = NewMemoryForm(store, posted, initial={"path": request.GET.get("path", "")})
     if posted is not None and form.is_valid():
         given = form.cleaned_data
         try:
@@ -189,7 +189,7 @@ def _tell_saved(request: Request, memory: Memory, form: EditForm, done: curation
 def rename(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     """Rename a memory; its id and its versions stay the same."""
     memory = facts.find(store, memory_id)
-    form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": memory.path})
+    form = RenameForm(store, request.POST if request.method == "POST" else None, initial={"new_path": memory.path})
     if request.method == "POST" and form.is_valid():
         new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
         try:

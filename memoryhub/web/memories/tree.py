@@ -75,7 +75,7 @@ def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 def rename(request: Request, store: MemoryStore, path: str) -> HttpResponse:
     """Rename a directory with everything in it."""
     directory = _find(store, path)
-    form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": directory.path})
+    form = RenameForm(store, request.POST if request.method == "POST" else None, initial={"new_path": directory.path})
     if request.method == "POST" and form.is_valid():
         given, new_path = form.cleaned_data, form.cleaned_data["new_path"]
         try:

@@ -26,6 +26,7 @@ from memoryhub.pure.path_rules import (
     names_one_memory,
 )
 from memoryhub.pure.retention_rules import BadPattern
+from memoryhub.web.common.typed_paths import require_below_root
 from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices, condition
 from memoryhub.web.retention import sentences as retention_words
 
@@ -72,8 +73,7 @@ LIMIT: Row = UNTOUCHED | {"effect": Effect.REFUSE.value}
 
 
 class PathRuleForm(forms.Form):
-    """The form of one rule. `names` are the agents and keys to which the rule can apply; `pattern_url` says which
-    memories a pattern matches."""
+    """The form of one rule. `names` are the agents and keys to which the rule can apply."""
 
     effect = forms.ChoiceField(label=_("Effect"), choices=EFFECTS, widget=forms.RadioSelect)
     who = forms.ChoiceField(label=_("Who"), required=False)
@@ -111,8 +111,10 @@ class PathRuleForm(forms.Form):
         }),
     )  # fmt: skip
 
-    def __init__(self, *args: Any, names: Names, pattern_url: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, names: Names, store: MemoryStore, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.store = store
+        pattern_url = reverse("retention_pattern", args=[store.pk], query={"brief": 1})
         self.fields["pattern"].widget.attrs |= {
             "hx-get": pattern_url, "hx-trigger": "input changed delay:400ms", "hx-target": "next .pattern-says",
             "hx-swap": "outerHTML",
@@ -130,6 +132,7 @@ class PathRuleForm(forms.Form):
         who.choices = [("", _("Every agent")), *choices(known)]
 
     def clean_pattern(self) -> str:
+        require_below_root(self.cleaned_data["pattern"], [self.store.pk])
         try:
             return retention_rules.cleaned(self.cleaned_data["pattern"])
         except BadPattern as bad:
@@ -235,13 +238,10 @@ def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tup
 
 def unbound(rows: Sequence[Mapping[str, Any]], names: Names, store: MemoryStore) -> Rows:
     """Return the form with these rows, not yet checked."""
-    return PathRuleRows(initial=[dict(row) for row in rows], form_kwargs=_of(names, store))
+    return PathRuleRows(initial=[dict(row) for row in rows], form_kwargs={"names": names, "store": store})
 
 
 def bound(data: QueryDict, names: Names, store: MemoryStore) -> Rows:
     """Return the form as it was submitted."""
-    return PathRuleRows(data, form_kwargs=_of(names, store), error_messages={"too_many_forms": str(TOO_MANY)})
-
-
-def _of(names: Names, store: MemoryStore) -> dict[str, Any]:
-    return {"names": names, "pattern_url": reverse("retention_pattern", args=[store.pk], query={"brief": 1})}
+    kwargs = {"names": names, "store": store}
+    return PathRuleRows(data, form_kwargs=kwargs, error_messages={"too_many_forms": str(TOO_MANY)})

@@ -19,6 +19,7 @@ from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.typed_paths import root_problem
 from memoryhub.web.retention import sentences as retention_words
 from memoryhub.web.retention.due import fate_of, kept_by, over
 
@@ -71,7 +72,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Explain which policy applies to a path, whether or not a memory exists there, and what becomes of those that were
     deleted there."""
     path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
-    problem = _("A path begins with a slash: /customers/acme.md") if path and not path.startswith("/") else ""
+    problem = root_problem(path, [store.pk])
+    if path and not path.startswith("/"):
+        problem = _("A path begins with a slash: /customers/acme.md")
     shown = {} if problem or not path else _explained(request, store, path)
     return render(request, "retention/explain.html", pages.context(request, store, path=path, problem=problem, **shown))
 
@@ -91,7 +94,7 @@ def pattern(request: Request, store: MemoryStore) -> HttpResponse:
 
 def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> dict[str, object]:
     """Return the template context for the fragment that explains a pattern. `most` paths are compared with it."""
-    problem = retention_words.pattern_problem(given)
+    problem = root_problem(given, [store.pk]) or retention_words.pattern_problem(given)
     given = given if given != "/" else ""
     return {
         "pattern": given,

@@ -10,8 +10,10 @@ from django.forms import BoundField
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.retention.policies import MOST_DAYS, MOST_VERSIONS, PolicySettings
+from memoryhub.models import MemoryStore
 from memoryhub.pure import retention_rules
 from memoryhub.pure.retention_rules import BadPattern
+from memoryhub.web.common.typed_paths import require_below_root
 from memoryhub.web.retention import sentences
 
 RULES = (
@@ -71,8 +73,9 @@ class PolicyForm(forms.Form):
         help_text=_("While it is paused, it still applies to its memories, but removes nothing."),
     )  # fmt: skip
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, store: MemoryStore | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.store = store
         for number, label, suggested in RULES:
             self.fields[f"use_{number}"] = forms.BooleanField(label=label, required=False)
             most, least = (MOST_VERSIONS, 1) if number == VERSIONS else (MOST_DAYS, 1)
@@ -84,12 +87,10 @@ class PolicyForm(forms.Form):
                 initial=suggested,
             )
 
-    @classmethod
-    def of(cls, settings: PolicySettings) -> "PolicyForm":
-        return cls(initial=typed(settings))
-
     def clean_pattern(self) -> str:
         """Return the pattern in its normalised form."""
+        stores = [self.store.pk] if self.store else MemoryStore.objects.values_list("pk", flat=True)
+        require_below_root(self.cleaned_data["pattern"], list(stores))
         try:
             return retention_rules.cleaned(self.cleaned_data["pattern"])
         except BadPattern as bad:
@@ -161,5 +162,5 @@ def query(settings: PolicySettings) -> str:
 
 def drafted(parameters: Mapping[str, str]) -> dict[str, Any]:
     """Return the form data in query parameters as initial values; empty if there are none."""
-    names = PolicyForm().fields
+    names = PolicyForm(None).fields
     return {name: value.replace("\0", "") for name, value in parameters.items() if name in names}

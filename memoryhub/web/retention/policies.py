@@ -94,11 +94,10 @@ def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy |
     """
     if request.method != "POST":
         draft = drafted(request.GET.dict())
-        form = (
-            PolicyForm(initial=draft) if draft else PolicyForm.of(PolicySettings.of(policy)) if policy else PolicyForm()
-        )
+        now = typed(PolicySettings.of(policy)) if policy else {}
+        form = PolicyForm(store, initial=draft or now)
         return _page(request, store, policy, form)
-    form = PolicyForm(request.POST)
+    form = PolicyForm(store, request.POST)
     if not form.is_valid():
         return _page(request, store, policy, form)
     settings = form.settings()

@@ -66,7 +66,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def weeks(request: Request, store: MemoryStore) -> HttpResponse:
     """Show only the charts, for the saved policies or a draft in the query; htmx gets a fragment."""
     draft = drafted(request.GET.dict())
-    form = PolicyForm(draft)
+    form = PolicyForm(store, draft)
     tried = tried_with(store, form, request.GET.get("policy", "")) if draft and form.is_valid() else None
     now = timezone.now()
     shown = pictures(store.pk, now, tried, against_saved=tried is not None)
@@ -93,7 +93,7 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
     tried: Sequence[Policy] | None = None
     details: dict[str, Any] = {"days": days} if days else {}
     if draft:
-        given = PolicyForm(draft)
+        given = PolicyForm(store, draft)
         if not given.is_valid():
             return HttpResponseBadRequest(
                 _("The policy has mistakes. Correct them first."), content_type="text/plain; charset=utf-8"

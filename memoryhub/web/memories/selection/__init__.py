@@ -106,7 +106,7 @@ def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Dir
 
 def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
     """Ask for the destination, preview the new paths, then move."""
-    form = MoveForm(request.POST if "into" in request.POST else None)
+    form = MoveForm(store, request.POST if "into" in request.POST else None)
     plan: MovePlan | None = None
     problem = ""
     if form.is_valid():

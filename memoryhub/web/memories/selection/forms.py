@@ -11,7 +11,7 @@ from memoryhub.actions.memories.selection import Chosen
 from memoryhub.actions.memories.selection.restore import Thrown
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.errors import ToolError
-from memoryhub.web.common.forms import NoteForm, PathField
+from memoryhub.web.common.forms import InStoreForm, NoteForm, PathField
 
 _ID = re.compile(r"(mem|dir)_[0-9A-Z]{26}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -22,7 +22,7 @@ class DeleteForm(NoteForm):
     """An optional note on why the selection is deleted."""
 
 
-class MoveForm(NoteForm):
+class MoveForm(InStoreForm, NoteForm):
     """The destination directory; `/` is the root."""
 
     into = PathField(label=_("Directory to move into"), creates=False)

@@ -47,7 +47,7 @@ class Row:
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
     """Restore the memories, or show which ones are blocked. Raise TooMuch if there are too many."""
-    places, errors = _places(request.POST)
+    places, errors = _places(store, request.POST)
     note = request.POST.get("note", "")
     problem, final = "", None
     if errors:
@@ -128,10 +128,11 @@ def _why(one: Return) -> str:
     }.get(one.obstacle, "%(path)s") % {"path": one.to}
 
 
-def _places(post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+def _places(store: MemoryStore, post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Return {memory: typed path} for the valid paths, and {memory: (typed text, error message)} for the invalid
     ones."""
     field = PathField(creates=True)
+    field.store = store.pk
     places, errors = {}, {}
     for name, value in post.items():
         if not name.startswith(_PLACE):

@@ -56,8 +56,9 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
     """Ask for a source and read it at once; it is rejected as a whole, or stored for a preview."""
     may_fetch = person(request).is_superuser
     posted = request.POST.get("source", UPLOAD) if request.method == "POST" else ""
-    upload = UploadForm(*((request.POST, request.FILES) if posted == UPLOAD else ()), too_large=was_too_large(request))
-    other = StoreSourceForm(request.POST if posted == STORE else None, prefix="other") if may_fetch else None
+    sent = (request.POST, request.FILES) if posted == UPLOAD else ()
+    upload = UploadForm(store, *sent, too_large=was_too_large(request))
+    other = StoreSourceForm(store, request.POST if posted == STORE else None, prefix="other") if may_fetch else None
     form = other if posted == STORE and other is not None else upload if posted == UPLOAD else None
     if form is not None and form.is_valid():
         try:

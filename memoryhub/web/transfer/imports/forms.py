@@ -8,31 +8,23 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.transfer.importing import Brought, api_source, bounds, sources
-from memoryhub.pure.protocol import paths
-from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.transfer.tree_read import DEFAULT, Exclude
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.forms import InStoreForm, PathField
 
 UPLOAD, STORE = "upload", "store"
 
 
-class PlaceForm(forms.Form):
+class PlaceForm(InStoreForm):
     """The directory into which the memories are imported."""
 
-    place = forms.CharField(
-        label=_("Into the directory"), required=False, max_length=1100, strip=True,
-        widget=forms.TextInput(attrs={"class": "input-mono", "placeholder": "/", "spellcheck": "false"}),
+    place = PathField(
+        label=_("Into the directory"), required=False, creates=False,
         help_text=_("For example /projects/website. If you leave it empty, the paths stay as they are."),
     )  # fmt: skip
 
-    def clean_place(self) -> str:
-        place = str(self.cleaned_data["place"]).rstrip("/")
-        if not place:
-            return ""
-        try:
-            return paths.from_tool(paths.to_tool(place if place.startswith("/") else f"/{place}"))
-        except ToolError as error:
-            raise ValidationError(for_people(error)) from None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["place"].widget.attrs |= {"class": "input-mono", "placeholder": "/"}
 
 
 class UploadForm(PlaceForm):

@@ -1,0 +1,30 @@
+"""Paths that people type as agents write them: with `/memories`, the root of the memory tool, before the path."""
+
+from collections.abc import Collection
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from memoryhub.models import MemoryVersion
+from memoryhub.pure.protocol import paths
+from memoryhub.templatetags.visible import isolated
+
+
+def root_problem(typed: str, stores: Collection[str]) -> str:
+    """Return what is wrong with a path or a pattern that begins with the root of the tool; empty if nothing is.
+
+    It is right if one of the stores (ids) has, or ever had, a memory or a directory of that name.
+    """
+    if typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/"):
+        return ""
+    versions = MemoryVersion.objects.filter(store_id__in=stores)
+    if versions.at(paths.ROOT).exists() or versions.under(paths.ROOT).exists():
+        return ""
+    meant = "/" + typed.removeprefix(paths.ROOT).lstrip("/")
+    return _("Paths here begin below /memories: did you mean %(path)s?") % {"path": isolated(meant)}
+
+
+def require_below_root(typed: str, stores: Collection[str]) -> None:
+    """Raise ValidationError if a path or a pattern wrongly begins with the root of the tool."""
+    if problem := root_problem(typed, stores):
+        raise ValidationError(problem, code="root")
