@@ -59,6 +59,14 @@ class Filter(KeyValues):
         return "command" if value in (WRITING, *COMMANDS) else None
 
     @classmethod
+    def _typed(cls, written: str, user: User | None) -> list[Term]:
+        """Return the words. What “read” means depends on who read: people read pages, and agents view."""
+        terms = super(Filter, cls)._typed(written, user)
+        if all(term.key != "agent" for term in terms):
+            return terms
+        return [replace(term, value="view") if term.written.lower() in ("read", "not read") else term for term in terms]
+
+    @classmethod
     def meant(cls, term: Term) -> Term:
         """Return the phrase with a slash after a directory, which here means everything under it."""
         return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term

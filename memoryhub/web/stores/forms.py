@@ -1,7 +1,9 @@
 """The form of a memory store's settings."""
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.stores.stores import ANSWERS, StoreSettings
 from memoryhub.models import MemoryStore
@@ -50,6 +52,13 @@ class StoreForm(forms.Form):
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreForm":
         return cls(initial=StoreSettings.of(store).as_json())
+
+    def lead_to_reads(self, store: MemoryStore) -> None:
+        """Link what was read so far beside the box, if the store records it."""
+        if store.records_views:
+            field, url = self.fields["records_views"], reverse("store_audit", args=[store.pk], query={"q": "read"})
+            link = '{} <a href="{}">{}</a>'
+            field.help_text = format_html(link, field.help_text, url, gettext("What was read"))
 
     def settings(self) -> StoreSettings:
         """Return the settings of a valid form."""

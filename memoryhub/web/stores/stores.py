@@ -61,6 +61,7 @@ def new(request: Request) -> HttpResponse:
 def edit(request: Request, store: MemoryStore) -> HttpResponse:
     """Change the name, the description, and whether creating may overwrite."""
     form = StoreForm(request.POST) if request.method == "POST" else StoreForm.of(store)
+    form.lead_to_reads(store)
     if request.method == "POST" and form.is_valid():
         try:
             stores.edit_store(store, form.settings(), only=GENERAL, **by(request))

@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import Access, Agent, HoldKind, MemoryStore, Session, User
 from memoryhub.web.audit.filters import Filter
 from memoryhub.web.common.acts import act_words
@@ -317,3 +319,15 @@ def test_completions_say_that_there_are_more(bob: User) -> None:
     assert kinds.count('role="option"') == 14 and "type on" not in kinds
     commands = client.get(reverse("completions"), {"q": "command:", "keys": "error command"}).content.decode()
     assert f"{len(COMMANDS) + 1 - 16} more: type on" in commands
+
+
+def test_what_was_read_is_found_by_that_word(alice: User, caller: Caller) -> None:
+    memory = caller.create("/a.md", "one\n")
+    caller.call("view", path="/memories/a.md")
+    stores.edit_store(caller.store, replace(StoreSettings.of(caller.store), records_views=True), **BY)
+    client = signed_in(alice)
+    client.get(reverse("memory", args=[caller.store.pk, memory.pk]))
+    assert commands(page(client, caller.store, q="read")) == ["view_text"]
+    assert commands(page(client, caller.store, q=f"read by {alice.name} today")) == ["view_text"]
+    assert commands(page(client, caller.store, q=f'read by "{Agent.objects.get().name}"')) == ["view"]
+    assert "view_text" not in commands(page(client, caller.store, q="not read"))
