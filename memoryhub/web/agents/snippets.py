@@ -2,10 +2,17 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memoryhub.web.agents.set_up import CALL, SetUp, set_up
 
+FIRST_NOTE = {
+    "type": "tool_use",
+    "id": "toolu_first_note",
+    "name": "memory",
+    "input": {"command": "create", "path": "/memories/first-note.md", "file_text": "The hub works.\n"},
+}
 FIRST_LOOK = {
     "type": "tool_use",
     "id": "toolu_first_look",
@@ -18,6 +25,7 @@ _LOOK = """
 block = {block}
 print(call(block)["content"])
 """
+_NOTE = 'print(call({block})["content"])'
 
 _STORES = """\
 import time
@@ -38,11 +46,13 @@ for memory in memories.list({store}, path_prefix="/", view="full"):
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """Examples of using a key: one call with curl and with Python, Claude with the memory store, and the memory_stores
-    API."""
+    """Examples of using a key: one call with curl and with Python, and another one that writes a memory (`…_writes`),
+    Claude with the memory store, and the memory_stores API."""
 
     curl: str
+    curl_writes: str
     python: str
+    python_writes: str
     claude: SetUp
     stores: str
 
@@ -52,19 +62,21 @@ def snippets(hub: str, store_id: str, secret: str) -> Snippets:
     url = f"{hub.rstrip('/')}/v1/memory_stores/{store_id}/tool_calls"
     code = CALL.format(url=json.dumps(url), secret=json.dumps(secret))
     return Snippets(
-        _curl(url, secret),
+        _curl(url, secret, FIRST_LOOK),
+        _curl(url, secret, FIRST_NOTE),
         code + _LOOK.format(block=json.dumps(FIRST_LOOK)),
+        _NOTE.format(block=json.dumps(FIRST_NOTE)),
         set_up(hub, store_id, secret),
         _STORES.format(hub=json.dumps(hub.rstrip("/")), secret=json.dumps(secret), store=json.dumps(store_id)),
     )
 
 
-def _curl(url: str, secret: str) -> str:
+def _curl(url: str, secret: str, block: Mapping[str, object]) -> str:
     parts = (
         f"curl --silent --show-error {shlex.quote(url)}",
         f"--header {shlex.quote('Authorization: Bearer ' + secret)}",
         "--header 'Content-Type: application/json'",
         "--header 'Memoryhub-Session: first-look'",
-        f"--data {shlex.quote(json.dumps(FIRST_LOOK))}",
+        f"--data {shlex.quote(json.dumps(block))}",
     )
     return " \\\n  ".join(parts)

@@ -125,3 +125,17 @@ def test_a_key_without_any_store_has_no_snippet(agent: Agent, superuser: User) -
     html = signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given).content.decode()
     assert "no memory store yet" in html and "snippet-curl" not in html
     assert hub_settings.MEMORYHUB_URL not in html
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_second_line_of_the_first_examples_writes_a_memory(
+    live_server: LiveServer, agent: Agent, store: MemoryStore, superuser: User, settings: Any, tmp_path: Path
+) -> None:
+    settings.MEMORYHUB_URL = live_server.url
+    given = {"access": "write", "scope": "some", "stores": [store.id], "expires_in": "7"}
+    client, address = signed_in(superuser), f"/agents/{agent.id}/keys/new"
+    html = client.post(address, given).content.decode()
+    assert "File created" in run(["sh", "-c", snippet_in(html, "curl-writes")], tmp_path)
+    python = f"{snippet_in(html, 'python')}\n{snippet_in(html, 'python-writes')}"
+    assert "/memories/first-note.md" in run([sys.executable, "-c", python], tmp_path)
+    assert "snippet-curl-writes" not in client.post(address, given | {"access": "read"}).content.decode()

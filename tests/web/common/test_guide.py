@@ -105,3 +105,11 @@ def test_a_command_of_the_guide_can_be_copied(bob: User) -> None:
     page = text(bob)
     section = page[page.index('id="is-the-audit-true"') :]
     assert 'data-copy-text=".venv/bin/python manage.py verify_audit"' in section.partition("<h2")[0]
+
+
+def test_what_connects_programs_is_found_from_the_page_of_the_api(client: Client, bob: User) -> None:
+    html = client.get(reverse("api_docs")).content.decode()
+    for name in ("agents", "mcp", "webhooks", "metrics"):
+        assert f'href="{reverse("guide", args=[name])}"' in html
+    assert "pip install mcp" in text(bob, "", "mcp")
+    assert "Alerts" in [section.title for section in document("metrics").sections]
