@@ -125,11 +125,15 @@ def _keys(user: User, query: str) -> Iterable[Group]:
 
 
 def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
-    """Yield groups of the pages and the pages of settings whose names contain all words; other words for a page count
-    if they begin as typed. Those named by what is typed come first."""
+    """Yield groups of the pages, the pages of settings and the documents of the guide whose names contain all words;
+    other words for a page count if they begin as typed. Those named by what is typed come first."""
     if not words:
         return
-    kinds = {_("Pages"): places.pages(user, store_id), _("Settings"): places.settings(user, store_id)}
+    kinds = {
+        _("Pages"): places.pages(user, store_id),
+        _("Settings"): places.settings(user, store_id),
+        _("Guide"): places.guide(),
+    }
     for label, pages in kinds.items():
         found = [(url, name) for url, name, also in pages if _is_meant(name, also, words)]
         if found:

@@ -139,6 +139,10 @@ def settings(user: User, store_id: str) -> Iterator[Place]:
             yield _place(route, _("Settings of the hub: %(page)s") % {"page": name})
     for route, name in OWN.items():
         yield _place(route, str(name))
+
+
+def guide() -> Iterator[Place]:
+    """Yield the documents of the guide."""
     for topic, (title, words) in GUIDE.items():
         yield reverse("guide", args=[topic]), _("Guide: %(page)s") % {"page": title}, str(words)
 

@@ -1,6 +1,7 @@
 """Data for the pages of webhooks: the health of each, and its deliveries with their results."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,12 +46,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One delivery with the result of its last attempt; `about` is the path in its audit entry."""
+    """One delivery with the result of its last attempt; `tries` counts all attempts, `about` is the path in its audit
+    entry."""
 
     delivery: Delivery
     event: str
     status: int | None
     problem: str
+    tries: int
     about: str = ""
 
     @property
@@ -110,10 +113,12 @@ def lines(webhook: Webhook, state: str, before: str) -> Lines:
     older = shown[SIZE - 1].pk if len(shown) > SIZE else ""
     shown = shown[:SIZE]
     last: dict[str, Attempt] = {}
+    often = Counter[str]()
     for attempt in Attempt.objects.filter(delivery__in=shown).order_by("id"):
         last[attempt.delivery_id] = attempt
+        often[attempt.delivery_id] += 1
     paths = paths_of(shown)
-    made = [_line(delivery, last.get(delivery.pk), paths.get((delivery.chain, delivery.seq), "")) for delivery in shown]
+    made = [_line(one, last.get(one.pk), often[one.pk], paths.get((one.chain, one.seq), "")) for one in shown]
     active = webhook.paused_at is None
     return Lines(made, older, active and any(line.is_waiting for line in made))
 
@@ -130,9 +135,9 @@ def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
     return found
 
 
-def _line(delivery: Delivery, last: Attempt | None, about: str) -> Line:
+def _line(delivery: Delivery, last: Attempt | None, tries: int, about: str) -> Line:
     words = _words(last) if last and last.problem else ""
-    return Line(delivery, sentences.event(delivery.event), last.status if last else None, words, about)
+    return Line(delivery, sentences.event(delivery.event), last.status if last else None, words, tries, about)
 
 
 def tries(delivery: Delivery) -> list[Try]:

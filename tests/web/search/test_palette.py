@@ -162,3 +162,8 @@ def test_hostile_names_stay_text(db: None) -> None:
         assert "<script" not in html
         assert "<img" not in html
         assert "<svg/onload" not in html
+
+
+def test_documents_of_the_guide_are_a_group_of_their_own(alice: User) -> None:
+    before, _label, after = groups(alice, q="mcp").partition('data-label="Guide"')
+    assert 'href="/guide/mcp"' in after and 'href="/guide/mcp"' not in before

@@ -198,6 +198,17 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert "was deleted" in post(client, "delete_webhook", hook.pk) and not Webhook.objects.exists()
 
 
+def test_the_list_counts_the_tries_from_before_it_was_sent_again(client: Client, hook: Webhook) -> None:
+    failed = tried(hook, Answer(500, "status"))
+    html = page(client, url("webhook", hook.pk))
+    assert "No delivery has succeeded yet." in html and "No delivery has succeeded since" not in html
+    post(client, "replay_delivery", hook.pk, failed.pk)
+    later = timezone.now() + timedelta(minutes=1)
+    send.settle([(message, Answer(500, "status"), later) for message in send.claim(hook.pk, later)])
+    assert Delivery.objects.get().attempts == 1
+    assert '<span class="not-narrow">2</span>' in page(client, url("webhook", hook.pk))
+
+
 def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook) -> None:
     failed = tried(hook, Answer(410, "status"))
     manage.resume(hook.pk, act())
