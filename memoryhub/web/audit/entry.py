@@ -39,6 +39,7 @@ from memoryhub.web.audit.decisions import decisions_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.merges import merged_with
 from memoryhub.web.audit.names import names_in
+from memoryhub.web.audit.remedies import remedy_for
 from memoryhub.web.audit.ruled import ruled
 from memoryhub.web.audit.sentences import told_of, words_of
 from memoryhub.web.common.guards.access import person, signed_in
@@ -122,6 +123,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "proposal": proposal_in(answer.text) if answer and not found.ok else None,
         "decisions": decisions_of(found, details),
         "ruled": ruled(found, store, answer.text if answer else ""),
+        "remedy": remedy_for(found, store, answer.text if answer else "", person(request)),
         "facts": _facts(found, details) | _whose(found, person(request)),
         "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > first_seq(chain) else None,

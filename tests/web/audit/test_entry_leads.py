@@ -8,10 +8,12 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.stores import path_rules
-from memoryhub.models import AuditEntry, MemoryStore, Session, User
+from memoryhub.models import Access, AuditEntry, HoldKind, Key, Memory, MemoryStore, Session, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.support.fixtures import BY, signed_in
+from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back
 
@@ -93,6 +95,32 @@ def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller
         assert ("Rule 1 hides this path from the agent, as the rules are now." in html) == is_hidden
     html = entry_page(client, AuditEntry.objects.of_chain(caller.store.pk).get(seq=caller.last.seq - 1))
     assert client.get(leads(html, "Which rule decides?")).context["asked"].verb == "see"
+
+
+def test_a_refused_call_says_what_helps(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
+    caller.create("/notes/a.md", "one\n")
+    memory = Memory.objects.get().pk
+    holds.place(store.pk, Act(**BY), kind=HoldKind.HOLD, reason="Dispute", memory=memory)
+    client = signed_in(alice)
+
+    def then(command: str, **input: str) -> str:
+        assert caller.call(command, **input).is_error
+        return entry_page(client, caller.last)
+
+    held = then("delete", path="/memories/notes/a.md")
+    assert leads(held, "Pins and legal holds of this memory store") == reverse("holds", args=[store.pk])
+    assert "copy the old text exactly" in then("str_replace", path="/memories/notes/a.md", old_str="x", new_str="y")
+    taken = then("create", path="/memories/notes/a.md", file_text="two")
+    assert leads(taken, "Overwrite on create") == reverse("edit_store", args=[store.pk])
+    assert "Overwrite on create" not in entry_page(signed_in(bob), caller.last), "who may not open it gets no link"
+    wrong = then("view", path="/etc/passwd")
+    assert client.get(leads(wrong, "Connect an agent")).status_code == 200
+    with tampering():
+        Key.objects.update(access=Access.READ)
+    refused = then("create", path="/memories/notes/b.md", file_text="b")
+    assert "The key has the access Read." in refused
+    assert leads(refused, "Keys of this agent") == reverse("agent", args=[caller.last.author_id])
+    assert "The key has the access Read." not in entry_page(client, AuditEntry.objects.of_chain(store.pk).oldest()[0])
 
 
 def test_the_entry_of_an_undo_leads_to_the_session(caller: Caller, alice: User) -> None:

@@ -1,0 +1,88 @@
+"""What helps against an error of a call: a sentence for each kind, with the page on which it can be changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models import AuditEntry, MemoryStore, Role, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.pure.protocol.kinds import Kind, kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """How a caller avoids an error, and the page that it is about."""
+
+    words: str | Promise
+    link: str | Promise = ""
+    url: str = ""
+
+
+THEN = _("See what was there")
+_LEAST = {"edit_store": Role.ADMIN, "archive_store": Role.ADMIN, "rules": Role.CURATOR}
+"""The least role that opens a page, where viewers do not."""
+
+
+_OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
+    Kind.NOT_FOUND: (
+        _("The agent should view the directory first, and name a path that is there."), THEN, "moment",
+    ),
+    Kind.EXISTS: (
+        _("The agent should change what is there, or choose another path. The memory store can also let it overwrite."),
+        _("Overwrite on create"), "edit_store",
+    ),
+    Kind.NO_MATCH: (
+        _("The agent should view the memory first, and copy the old text exactly, without the numbers of lines."),
+        THEN, "moment",
+    ),
+    Kind.SEVERAL: (
+        _("The agent should repeat more of the text around the place, so that it is found once."),
+        THEN, "moment",
+    ),
+    Kind.LIMIT: (_("Raise the limit, or let less be written."), _("Limits of this memory store"), "limits"),
+    Kind.SENSITIVE: (
+        _("The agent should leave out that value. The rules say what is refused."),
+        _("Rules for sensitive text"), "rules",
+    ),
+    Kind.ARCHIVED: (_("Nothing can be written until it is unarchived."), _("Unarchive"), "archive_store"),
+    Kind.HELD: (
+        _("Nothing changes it until the hold is released."), _("Pins and legal holds of this memory store"), "holds",
+    ),
+    Kind.RULE: (_("Another path, or a change of the rules, would let it pass."), _("Path rules"), "path_rules"),
+    Kind.PRECONDITION: (
+        _("It was changed in the meantime. The caller should read it again, then write."),
+        THEN, "moment",
+    ),
+}  # fmt: skip
+"""{kind: (sentence, name of the page, name of its address)}; the page belongs to the memory store."""
+
+
+def remedy_for(entry: AuditEntry, store: MemoryStore | None, answer: str, user: User) -> Remedy | None:
+    """Return what helps against the error of an agent's call, or None if nothing is known. It has no page if the person
+    may not open that."""
+    if store is None or entry.ok or entry.actor_kind != ActorKind.KEY:
+        return None
+    kind = kind_of(answer)
+    if kind == Kind.READ_ONLY and entry.author_id:
+        words = _("The key has the access Read. Give the agent a key with the access Write.")
+        return Remedy(words, _("Keys of this agent"), reverse("agent", args=[entry.author_id]))
+    if kind in (Kind.PATH, Kind.MALFORMED):
+        words = _("The call must be as the memory tool specifies.")
+        return Remedy(words, _("Connect an agent"), reverse("guide", args=["agents"]))
+    return _of_store(*_OF_STORE[kind], entry, store, user) if kind in _OF_STORE else None
+
+
+def _of_store(
+    words: str | Promise, link: str | Promise, name: str, entry: AuditEntry, store: MemoryStore, user: User
+) -> Remedy:
+    if name == "moment":
+        place = entry.path.removeprefix("/") if entry.path else ""
+        then = reverse("moment_directory", args=[store.pk, entry.seq, place]) if place else ""
+        return Remedy(words, link, then or reverse("moment", args=[store.pk, entry.seq]))
+    role = user.role_in(store)
+    if role is None or not role.includes(_LEAST.get(name, Role.VIEWER)):
+        return Remedy(words)
+    return Remedy(words, link, reverse(name, args=[store.pk]))
