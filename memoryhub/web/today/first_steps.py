@@ -58,7 +58,10 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
     yield _connect(stores, at, wrote=wrote)
     yield Step(
         _("Let it write a memory"),
-        _("Tell your agent something that it should remember. It writes that with the memory tool."),
+        _(
+            "Tell your agent something that it should remember. It writes that with the memory tool. The page of the "
+            "memory store has a call to copy that does the same without an agent."
+        ),
         wrote,
         is_waiting=True,
         act=_("Show the memory store"),
