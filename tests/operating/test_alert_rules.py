@@ -27,6 +27,7 @@ def rules() -> list[dict[str, Any]]:
     return list(group["rules"])
 
 
+@pytest.mark.both_databases
 def test_each_metric_and_label_of_the_alert_rules_is_on_the_page_of_metrics(
     store: MemoryStore, key: str, settings: Any
 ) -> None:

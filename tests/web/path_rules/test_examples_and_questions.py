@@ -94,6 +94,7 @@ def test_a_question_knows_what_the_key_may_do(store: MemoryStore, agent: Agent, 
     assert "No key of this agent works here now." in ask(client, store, agent.pk, "see", "/policies/a.md")
 
 
+@pytest.mark.both_databases
 def test_the_pages_of_an_agent_and_of_a_key_lead_to_the_rules_that_name_them(
     store: MemoryStore, agent: Agent, alice: User, charlie: User
 ) -> None:
