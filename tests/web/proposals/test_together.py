@@ -78,7 +78,7 @@ def press(client: Client, store: MemoryStore, decision: str, *numbers: int, note
 
 def take_back(client: Client, page: Any) -> Any:
     """Follows the link of the message after a press, and presses the button there."""
-    (link,) = {unescape(link) for link in re.findall(r'href="(/review/undo\?[^"]+)"', page.content.decode())}
+    (link,) = {unescape(link) for link in re.findall(r'href="(/review/decided/undo\?[^"]+)"', page.content.decode())}
     asked = client.get(link)
     fields = dict(re.findall(r'name="(entries|next)" value="([^"]+)"', asked.content.decode()))
     return client.post(reverse("undo_decisions"), fields, follow=True)
