@@ -13,7 +13,8 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.accounts import keys_and_roles, people
-from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.core.audit import Actor, keys
+from memoryhub.actions.core.hub import installation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Access, Agent, AuditChain, Door, MemoryStore, Role, User
@@ -107,6 +108,15 @@ def audit_stays_whole(db: None) -> Iterator[None]:
     if is_turn(12):
         for chain in AuditChain.objects.all():
             assert verify.verify(chain.id)[1] is None
+
+
+@pytest.fixture
+def own_key(db: None) -> Iterator[None]:
+    """The audit key of the tests is the current one again when a test that replaces it ends."""
+    key = keys.current()
+    installation.keep_marks()
+    yield
+    keys.use(key)
 
 
 @pytest.fixture

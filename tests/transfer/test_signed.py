@@ -199,7 +199,7 @@ def test_a_filter_adds_no_line_to_the_statement() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("own_checkpoints")
+@pytest.mark.usefixtures("own_checkpoints", "own_key")
 def test_after_a_rotation_the_older_key_is_there_under_its_fingerprint(
     caller: Caller, alice: User, auditor: Auditor, client: Client
 ) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import secrets
-from collections.abc import Iterator
 from datetime import timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -16,7 +15,6 @@ from django.utils import timezone
 from memoryhub.actions.backups import make
 from memoryhub.actions.core import proofs
 from memoryhub.actions.core.audit import Act, Actor, documents, keys
-from memoryhub.actions.core.hub import installation
 from memoryhub.actions.core.rules import holds
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import findings
@@ -35,7 +33,7 @@ from tests.support.long import LONG
 from tests.support.tampering import undone
 from tests.support.write_guard import tampering
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_checkpoints")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_checkpoints", "own_key")]
 
 LATER = timezone.now() + timedelta(days=60)
 ROTATIONS = 4 if LONG else 2
@@ -48,15 +46,6 @@ def act() -> Act:
 
 def new_key() -> str:
     return secrets.token_urlsafe(48)
-
-
-@pytest.fixture(autouse=True)
-def own_key() -> Iterator[None]:
-    """The key of the tests is the current one again when the test ends."""
-    key = keys.current()
-    installation.keep_marks()
-    yield
-    keys.use(key)
 
 
 @pytest.fixture
