@@ -97,6 +97,7 @@ def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller
     assert client.get(leads(html, "Which rule decides?")).context["asked"].verb == "see"
 
 
+@pytest.mark.both_databases
 def test_a_refused_call_says_what_helps(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     caller.create("/notes/a.md", "one\n")
     memory = Memory.objects.get().pk

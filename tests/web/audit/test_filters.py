@@ -321,6 +321,7 @@ def test_completions_say_that_there_are_more(bob: User) -> None:
     assert f"{len(COMMANDS) + 1 - 16} more: type on" in commands
 
 
+@pytest.mark.both_databases
 def test_what_was_read_is_found_by_that_word(alice: User, caller: Caller) -> None:
     memory = caller.create("/a.md", "one\n")
     caller.call("view", path="/memories/a.md")

@@ -66,6 +66,7 @@ def client(memory: Memory, alice: User) -> Client:
     return signed_in(alice)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("place", SENT)
 def test_no_form_takes_the_root_of_the_tool_for_a_directory(
     place: str, client: Client, store: MemoryStore, memory: Memory
@@ -82,6 +83,7 @@ def test_no_form_takes_the_root_of_the_tool_for_a_directory(
     assert not RetentionPolicy.objects.exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("place", READ)
 def test_no_filter_finds_nothing_there_without_saying_why(place: str, client: Client, store: MemoryStore) -> None:
     name, query = READ[place]
@@ -89,12 +91,14 @@ def test_no_filter_finds_nothing_there_without_saying_why(place: str, client: Cl
     assert SAID in client.get(reverse(name, args=args), query).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_policy_of_the_hub_is_refused_too(client: Client) -> None:
     _name, given = PLACES["a policy"]
     hub = signed_in(new_person("Root", is_superuser=True))
     assert SAID in hub.post(reverse("new_hub_policy"), given).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_store_that_has_a_directory_of_this_name_is_asked_nothing(client: Client, store: MemoryStore) -> None:
     write(store, "/memories/customers/acme.md")
     page = client.post(reverse("holds", args=[store.pk]), PLACES["a hold"][1], follow=True).content.decode()
