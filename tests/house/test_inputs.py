@@ -11,6 +11,7 @@ from tests.house.test_house import name_of, our_files
 CONDITIONS = {
     "actions/core/audit/own_texts.py": "knows that a text may be in the version",
     "models/inputs.py": "is the field",
+    "actions/retention/policies.py": "acts about a policy",
     "actions/transfer/exporting/entries.py": "an export of a person names a table",
     "actions/memories/viewing.py": "the settings of a memory store",
     "actions/webhooks/facts.py": "acts of people and of the hub",
