@@ -16,8 +16,9 @@ from memoryhub.pure import chain, statement
 from memoryhub.pure.statement import EntryRange
 from memoryhub.pure.transfer.archive import write
 
-MOST = 500_000
-"""The most entries that are checked for one download. Longer chains are checked by `verify_audit` alone."""
+MOST = 200_000
+"""The most entries that are checked for one download: proxies wait a minute for its first byte. Only `verify_audit`
+checks longer chains."""
 
 
 @dataclass(frozen=True, slots=True)

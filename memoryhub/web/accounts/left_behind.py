@@ -27,7 +27,7 @@ class LeftBehind:
 
     @property
     def outcome(self) -> str:
-        """Return sentences on what a deactivation has done to it."""
+        """Return sentences on what has become of it, once the person is deactivated or has left."""
         said = (
             (
                 ngettext(

@@ -33,9 +33,9 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
     if not Key.objects.governed_by(user).filter(pk=key.pk).exists():
         raise PermissionDenied
     form = ReplaceKeyForm(request.POST if request.method == "POST" else None, initial=_like(key))
-    if not _may_issue(key, user, now) or not form.is_valid():
-        row = key_rows([key], user, now)[0]
-        shown = {"form": form, "row": row, "key": key, "may_issue": _may_issue(key, user, now)}
+    may_issue = _may_issue(key, user, now)
+    if not may_issue or not form.is_valid():
+        shown = {"form": form, "row": key_rows([key], user, now)[0], "key": key, "may_issue": may_issue}
         return render(request, "agents/replace.html", shown | {"form_once": fresh_form()})
     stores = list(MemoryStore.objects.filter(keys=key).by_name())
     if key.access == Access.MANAGE or key.all_stores:
@@ -60,8 +60,8 @@ def _may_issue(key: Key, user: User, at: datetime) -> bool:
 
 
 def _like(key: Key) -> dict[str, object]:
-    """Return the name of a key, and how long it was to work, as the form has it; a period that it has not is the usual
-    one."""
+    """Return the name of a key and the period for which it was to work, as initial values of the form. A period that
+    the form does not offer is left out."""
     if key.expires_at is None:
         return {"name": key.name, "expires_in": NEVER}
     days = str((key.expires_at - key.created_at).days)

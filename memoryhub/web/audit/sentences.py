@@ -17,10 +17,10 @@ from memoryhub.models import (
 from memoryhub.pure import ids as ids_of
 from memoryhub.pure.text import keeping
 from memoryhub.web.audit import page_names, settings_changed as changed
+from memoryhub.web.audit.names import EntryInput
 from memoryhub.web.common.texts import kinds
 from memoryhub.web.retention import sentences as retention
 
-EntryInput = Mapping[str, Any]
 NOTHING = "–"
 _NAMED = 3
 _NAMES = re.compile(r"%\((\w+)\)s")

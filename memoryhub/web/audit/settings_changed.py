@@ -1,15 +1,13 @@
 """Sentences for changed settings of stores, agents, people, policies, webhooks and the hub."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from memoryhub.pure.limits import COLUMNS
+from memoryhub.web.audit.names import EntryInput
 from memoryhub.web.common.texts import kinds
-
-EntryInput = Mapping[str, Any]
 
 
 def changes(details: EntryInput, names: Mapping[str, str]) -> str:

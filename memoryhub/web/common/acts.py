@@ -10,7 +10,7 @@ def act_words(command: str | None) -> str:
     if not command:
         return gettext("no command")
     known = COMMANDS.get(command)
-    return str((known and known.did) or command.replace("_", " "))
+    return str((known and known.label) or command.replace("_", " "))
 
 
 def tried_words(command: str | None) -> str:

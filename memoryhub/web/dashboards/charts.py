@@ -273,7 +273,7 @@ def _by_column(
 
 def _named(command: str) -> str:
     """Return what a command did in plain words, such as “replaced text”."""
-    return str(COMMANDS_IN_WORDS[command].did) if command else _("others")
+    return COMMANDS_IN_WORDS[command].label if command else _("others")
 
 
 def _last(among: Sequence[Column]) -> date:

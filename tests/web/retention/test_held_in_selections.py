@@ -65,6 +65,7 @@ def test_a_directory_is_deleted_but_for_what_is_held_in_it(garden: MemoryStore, 
         page(client, reverse("delete_directory", args=[garden.pk, "case"])),
     ):
         assert "Letter of the court" in asked and "Delete the other 1" in words(asked)
+        assert "<h1>Delete 1 memory</h1>" in asked and "with 1 memory under it" in words(asked)
     assert "1 memory is in the trash now" in words(confirm(client, garden, asked))
     assert live(garden) == {"/case/a.md", "/free/c.md", "/free/d.md"} and verify(garden.id)[1] is None
     assert Directory.objects.get(store=garden, path="/case").memory_count == 1

@@ -95,7 +95,7 @@ _ALL = (
         (_("assigned proposal #%(number)s to %(person)s"), _("took proposal #%(number)s from %(before)s")),
         did=_("assigned a proposal"),
     ),
-    Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
+    Command("list_proposals", _("listed its proposals"), by_agents=True),
     Command("view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
             by_agents=True, did=_("viewed its proposal")),
     Command(
@@ -331,10 +331,9 @@ _ALL = (
         ),
         counts="entries", scope=Scope.BOTH, did=_("removed audit entries"),
     ),
-    Command("start_run", _("started a retention run"), scope=Scope.BOTH, did=_("started a retention run")),
-    Command("allow_run", _("allowed a retention run to continue"), scope=Scope.BOTH,
-            did=_("allowed a retention run to continue")),
-    Command("cancel_run", _("cancelled a retention run"), scope=Scope.BOTH, did=_("cancelled a retention run")),
+    Command("start_run", _("started a retention run"), scope=Scope.BOTH),
+    Command("allow_run", _("allowed a retention run to continue"), scope=Scope.BOTH),
+    Command("cancel_run", _("cancelled a retention run"), scope=Scope.BOTH),
     Command(
         "undo_run",
         several=lambda n: ngettext(

@@ -13,7 +13,7 @@ ALL = (
         "sign_in", _("signed in from %(address)s"), _("failed to sign in as %(email)s from %(address)s"),
         scope=Scope.HUB, did=_("signed in"),
     ),
-    Command("sign_out", _("signed out"), scope=Scope.HUB, did=_("signed out")),
+    Command("sign_out", _("signed out"), scope=Scope.HUB),
     Command(
         "confirm", _("proved again who they are, from %(address)s"),
         _("failed to prove again who they are, from %(address)s"), scope=Scope.HUB, did=_("proved again who they are"),
@@ -49,7 +49,7 @@ ALL = (
             did=_("changed their own settings")),
     Command("activate_user", _("activated %(name)s (%(email)s) again"), scope=Scope.HUB, did=_("activated a person")),
     Command("deactivate_user", _("deactivated %(name)s (%(email)s)"), scope=Scope.HUB, did=_("deactivated a person")),
-    Command("add_app", _("added an authenticator app"), scope=Scope.HUB, did=_("added an authenticator app")),
+    Command("add_app", _("added an authenticator app"), scope=Scope.HUB),
     Command("remove_app", _("removed the authenticator app of %(email)s"), scope=Scope.HUB,
             did=_("removed an authenticator app")),
     Command("add_passkey", _("added the passkey “%(name)s”"), scope=Scope.HUB, did=_("added a passkey")),
@@ -84,15 +84,13 @@ ALL = (
     # The hub
     Command("set_second_person", _("made a second person necessary for acts that cannot be undone"), scope=Scope.HUB,
             did=_("made a second person necessary")),
-    Command("unset_second_person", _("made a second person unnecessary"), scope=Scope.HUB,
-            did=_("made a second person unnecessary")),
+    Command("unset_second_person", _("made a second person unnecessary"), scope=Scope.HUB),
     Command("set_claude_role", (_("let people with the role %(role)s run Claude"), _("let no one run Claude")),
             scope=Scope.HUB, did=_("set who runs Claude")),
     Command("set_limits", _("changed the hub’s limits: %(changes)s"), scope=Scope.HUB,
             did=_("changed the limits of the hub")),
     Command("set_scrub_hour", _HOUR, scope=Scope.HUB, did=_("changed the hour for rewriting the database file")),
-    Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB,
-            did=_("asked for the database file to be rewritten")),
+    Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
     Command("ask_verify_audit", _("asked for a check of all audit entries"), scope=Scope.HUB,
             did=_("asked for a check of the audit")),
     Command(
@@ -102,7 +100,7 @@ ALL = (
     Command("back_up", _("made the backup %(name)s"), scope=Scope.HUB, did=_("made a backup")),
     Command("set_backups", _("changed the settings of the backups"), scope=Scope.HUB,
             did=_("changed the settings of backups")),
-    Command("ask_backup", _("asked for a backup"), scope=Scope.HUB, did=_("asked for a backup")),
+    Command("ask_backup", _("asked for a backup"), scope=Scope.HUB),
     Command("restore_backup", _("restored the hub from the backup %(name)s"), scope=Scope.HUB,
             did=_("restored a backup")),
     Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB,
@@ -111,7 +109,7 @@ ALL = (
             did=_("replaced the audit key")),
     Command("put_back_audit_key", _("put back the older audit key %(key)s"), scope=Scope.HUB,
             did=_("put back an older audit key")),
-    Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB, did=_("accepted a new SECRET_KEY")),
+    Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB),
     Command(
         "seal_rows",
         several=lambda n: ngettext(

@@ -104,6 +104,15 @@ class Holds:
         return self.pinned_memories.get(memory_id) or _above(self.pinned_places, path)
 
 
+def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
+    """Return the first memory in a directory that a hold of its own freezes, and the hold; None if there is none."""
+    if not in_force.freezing_memories:
+        return None
+    frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)
+    first = frozen.order_by("path").first()
+    return (first, in_force.freezing_memories[first.pk]) if first else None
+
+
 def _above(places: Marks, path: str) -> Hold | None:
     """Return the hold on a path or on a directory above it, or None; the topmost one if there are several."""
     return next((places[place] for place in (*paths.ancestors(path), path) if place in places), None)

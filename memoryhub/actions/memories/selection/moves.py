@@ -118,11 +118,10 @@ def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
         return None
     memory = item.memory.id if item.memory else ""
     hold = in_force.stops_move(memory, item.path, to)
-    if hold or not item.is_directory or not in_force.freezing_memories:
+    if hold or not item.is_directory:
         return hold
-    frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(item.path)
-    first = frozen.order_by("path").values_list("pk", flat=True).first()
-    return in_force.freezing_memories[first] if first else None
+    found = holds.frozen_under(store_id, in_force, item.path)
+    return found[1] if found else None
 
 
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:

@@ -39,7 +39,7 @@ def can_prove(user: User) -> bool:
     return _by_password(user) or _by_passkey(user)
 
 
-def came_from(request: Request) -> str:
+def cancel_address(request: Request) -> str:
     """Return the address of the page on which the person began the act: *Cancel* leads there.
 
     The address of the act itself may answer only a POST.
@@ -69,7 +69,7 @@ def proof(request: Request) -> HttpResponse | None:
         "by_passkey": _by_passkey(person(request)),
         "by_provider": bool(request.browser.grant),
         "by_password": _by_password(person(request)),
-        "came_from": came_from(request),
+        "came_from": cancel_address(request),
     }
     if form.is_valid():
         try:

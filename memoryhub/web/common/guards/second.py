@@ -12,7 +12,7 @@ from memoryhub.actions.accounts import second_person
 from memoryhub.actions.accounts.second_person import ACTS, Words
 from memoryhub.models import MemoryStore
 from memoryhub.web.common.guards.access import act, person
-from memoryhub.web.common.guards.fresh import PROOF_FIELDS, came_from, proof
+from memoryhub.web.common.guards.fresh import PROOF_FIELDS, cancel_address, proof
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 
@@ -61,7 +61,7 @@ def guard(
     shown = {
         "form": form,
         "kept": fields,
-        "came_from": came_from(request),
+        "came_from": cancel_address(request),
         "title": ACTS[name],
         "words": wanted.words,
         "days": second_person.OPEN_FOR.days,

@@ -45,9 +45,7 @@ def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Ke
     """Return the legal hold with which a memory or a directory keeps its path, and where it is; None without one."""
     in_force = holds.holds_of(store.pk, now)
     hold = in_force.fixes(memory, path)
-    if hold is None and not memory and in_force.freezing_memories:
-        frozen = (
-            Memory.objects.filter(store=store, pk__in=in_force.freezing_memories).under(path).order_by("path").first()
-        )
-        return Kept(in_force.freezing_memories[frozen.pk], (frozen.path,), 0) if frozen else None
+    if hold is None and not memory and (found := holds.frozen_under(store.pk, in_force, path)):
+        frozen, hold = found
+        return Kept(hold, (frozen.path,), 0)
     return Kept(hold, (path if hold.path is None or holds.covers(hold.path, path) else hold.path,), 0) if hold else None

@@ -16,6 +16,8 @@ LOOK = 300
 """The most calls of a session after a read that are scanned for writes."""
 
 WRITTEN = 8
+MOST_PROPOSALS = 1_000
+"""The most proposals, the newest of all sessions of a page, among which those of each reader are looked for."""
 SHOWN = 12
 OTHER_STORES = 5
 
@@ -88,15 +90,19 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
 
 
 def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str, list[Proposal]]:
-    """Return {session id: its proposals in these stores, in the order of their numbers}."""
+    """Return {session id: its proposals in these stores since its first answer, in the order of their numbers}."""
     sessions = [group.session for group in found if group.session is not None]
     if not sessions:
         return {}
     of_them = Proposal.objects.filter(
-        store__in=stores, agent__in={one.agent_id for one in sessions}, session__in=[one.pk for one in sessions]
+        store__in=stores,
+        agent__in={one.agent_id for one in sessions},
+        session__in=[one.pk for one in sessions],
+        changed_at__gt=min(group.since.at for group in found),
     )
+    newest = of_them.select_related("store").order_by("-changed_at", "-pk")[:MOST_PROPOSALS]
     by_session: dict[str, list[Proposal]] = {}
-    for proposal in of_them.select_related("store").order_by("store_id", "number"):
+    for proposal in sorted(newest, key=lambda one: (one.store_id, one.number)):
         by_session.setdefault(str(proposal.session), []).append(proposal)
     return by_session
 
