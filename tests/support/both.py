@@ -4,8 +4,8 @@ PostgreSQL runs the tests of the rooms and modules in `WHOLE` that use a databas
 `both_databases`: the others send the same kinds of statements. Of a test with parameters, it runs every third case: the
 cases differ in values, rarely in statements. A case that has the mark itself, those of a test with the mark
 `both_databases(each_case=True)`, and those of `tests/faults` run on both.
-A run of all tests on SQLite fails if the hub has sent a kind of statement only in the tests that are left out: give the
-test that is then named the mark, or test what sends the statement in a module that runs on both databases.
+A run of all tests on SQLite names the tests that are left out and in which alone the hub has sent a kind of statement:
+`.ci/run` runs them on PostgreSQL afterwards. Give such a test the mark, so that it runs beside the others.
 """
 
 import re

@@ -268,6 +268,7 @@ def test_a_key_that_was_issued_after_the_page_was_opened_is_shown_before_anythin
     assert User.objects.get(pk=other.pk).is_active
 
 
+@pytest.mark.both_databases
 def test_removing_an_admin_of_a_store_shows_the_keys_to_it_that_they_made(
     store: MemoryStore, alice: User, superuser: User
 ) -> None:

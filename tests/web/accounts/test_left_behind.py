@@ -87,6 +87,7 @@ def test_leaving_a_memory_store_says_so_too(
     assert not assignments.standing(store.pk).exists()
 
 
+@pytest.mark.both_databases
 def test_who_goes_on_reviewing_leaves_nothing_behind(
     store: MemoryStore, agent: Agent, key: str, alice: User, superuser: User
 ) -> None:

@@ -30,6 +30,7 @@ def test_every_address_of_agents_is_in_these_tests(agent: Agent, store: MemorySt
     assert len(mine) == len(addresses(agent, issue(agent, store)))
 
 
+@pytest.mark.both_databases
 def test_who_may(agent: Agent, store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User) -> None:
     key = issue(agent, store)
     expected = {

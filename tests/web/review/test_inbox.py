@@ -214,7 +214,7 @@ def test_the_inbox_says_how_many_versions_have_come_since(caller: Caller, agent:
         assert client.get(reverse("review_news"), {"since": strange}).status_code == 204
 
 
-@pytest.mark.both_databases
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("words", ["path:/rare", 'agent:"support bot" session:run-2', "path:/rare/3.md"])
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_a_page_looks_at_so_many_and_goes_on(
