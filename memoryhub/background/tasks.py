@@ -45,7 +45,7 @@ RUN_FOR = 0.8
 PAUSE = 0.02
 """Seconds that a round of jobs lasts, and seconds of pause after each of its steps, in which tool calls are
 answered."""
-RUN_EVERY = 0.75
+RUN_EVERY = 1.0
 """Seconds between two steps of a retention run while others write: each step keeps all of them waiting, so a few long
 ones are felt by fewer calls than many short ones."""
 SCAN_FOR = 2.0

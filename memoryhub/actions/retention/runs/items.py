@@ -19,7 +19,7 @@ from memoryhub.pure.retention_rules import Due, Facts, Policy
 
 MOST = 60
 """The most items of one transaction: tool calls wait for it."""
-SHORT = 0.045
+SHORT = 0.06
 """Seconds after which a transaction takes up no further item while others write: they wait a little longer, but seldom
 (`background.tasks.RUN_EVERY`)."""
 
