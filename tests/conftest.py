@@ -129,7 +129,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     missing = sent.missing() if _is_whole(config) else {}
     if missing:
-        title = f"statements that are sent on SQLite only: give the test the mark {both.MARK}; .ci/run runs it there now"
+        title = f"statements that are sent on SQLite only: the mark {both.MARK} is missing (.ci/run runs these there)"
         terminalreporter.section(title)
         for kind, test in missing.items():
             terminalreporter.write_line(f"{test}\n    {kind}")
