@@ -272,6 +272,7 @@ def test_receipts_and_certificates_of_before_are_right_and_forged_ones_are_not(h
         assert documents.check(documents.document(kind, content, "0" * 64)) is documents.Verdict.WRONG
 
 
+@pytest.mark.both_databases
 def test_what_other_programs_know_stays_and_a_new_secret_follows_from_the_new_key(hub: Hub) -> None:
     wanted = manage.WebhookSettings("One", "https://example.com/hook", ["memory.created"])
     webhook = manage.create_webhook(None, wanted, act())
@@ -350,6 +351,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Path
     return tmp_path
 
 
+@pytest.mark.both_databases
 def test_the_command_replaces_the_file_and_goes_on_where_it_was_interrupted(hub: Hub, home: Path) -> None:
     before = (home / "audit_key").read_text()
     said = StringIO()

@@ -62,6 +62,7 @@ def of_memory(gaps: Gaps) -> dict[str, Any]:
     return {"store_id": gaps.store.pk, "memory_id": gaps.thinned.pk}
 
 
+@pytest.mark.both_databases
 def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an administrator; a viewer sees them too, or is refused (in the short form: each sixth). On the demo, which
     has something on each. Each page that shows texts of memories has an entry that says so, and no other page."""
@@ -158,6 +159,7 @@ class TestAudit:
         seq = AuditEntry.objects.of_chain(gaps.store.pk).of_command("purge").get().seq
         assert "Removed permanently" in shown(client, "entry", chain=gaps.store.pk, seq=seq)
 
+    @pytest.mark.both_databases
     def test_exports_go_on(self, gaps: Gaps, client: Client) -> None:
         for form in ("csv", "json"):
             answer = client.post(reverse("export_audit"), {"format": form, "store": gaps.store.pk})

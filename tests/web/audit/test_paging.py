@@ -93,6 +93,7 @@ class TestPaging:
             found = older_page(Search(), [chain], size=100).entries
             assert [entry.seq for entry in found] == sorted((entry.seq for entry in found), reverse=True)
 
+    @pytest.mark.both_databases
     def test_newer_leads_back_over_the_same_pages(self, chains: list[str]) -> None:
         pages, before = [], None
         while not pages or before:
@@ -125,6 +126,7 @@ class TestPaging:
             assert len(found) == len(expected)
             assert set(found) == expected
 
+    @pytest.mark.both_databases
     def test_the_links_of_the_page_keep_the_filter(self, chains: list[str], alice: User, caller: Caller) -> None:
         client = signed_in(alice)
         first = page(client, caller.store, q="command:view outcome:ok")
@@ -236,6 +238,7 @@ class TestBoundedLooks:
             assert [entry.seq for entry in older_page(Search(path=path), chains[:1]).entries] == [moved]
         assert [entry.seq for entry in older_page(Search(path="/old/a.md"), chains[:1]).entries] == [moved, made]
 
+    @pytest.mark.both_databases
     def test_the_page_says_how_far_it_looked_and_goes_on(
         self, chains: list[str], alice: User, caller: Caller, monkeypatch: pytest.MonkeyPatch
     ) -> None:
