@@ -121,8 +121,8 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if _is_worker(session.config):
         session.config.workeroutput["sent"] = (list(sent.on_both), sent.replaced)  # type: ignore[attr-defined]
-    elif _is_whole(session.config):
-        names = session.config.cache.mkdir("sent") / "on_sqlite_only"  # type: ignore[union-attr]
+    elif _is_whole(session.config) and session.config.cache is not None:
+        names = session.config.cache.mkdir("sent") / "on_sqlite_only"
         names.write_text("".join(f"{test}\n" for test in sorted(set(sent.missing().values()))))
 
 
@@ -138,7 +138,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def _is_whole(config: pytest.Config) -> bool:
     """Whether all tests are run, on SQLite."""
     own = config.option
-    chosen = own.keyword or own.markexpr or own.deselect or own.maxfail or own.lf
+    chosen = own.keyword or own.markexpr or own.deselect or own.maxfail or getattr(own, "lf", False)
     return connection.vendor == "sqlite" and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
