@@ -121,7 +121,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if _is_worker(session.config):
         session.config.workeroutput["sent"] = (list(sent.on_both), sent.replaced)  # type: ignore[attr-defined]
-    elif _is_whole(session.config) and session.config.cache is not None:
+    elif _is_whole(session.config) and session.config.pluginmanager.hasplugin("cacheprovider"):
         names = session.config.cache.mkdir("sent") / "on_sqlite_only"
         names.write_text("".join(f"{test}\n" for test in sorted(set(sent.missing().values()))))
 
