@@ -70,8 +70,10 @@ def forwarded_headers(get_response: GetResponse) -> GetResponse:
 
 
 def private_answers(get_response: GetResponse) -> GetResponse:
-    """Forbid browsers and proxies to cache an answer or guess its type; a static file says itself how long it may be
-    cached. What is answered where there is no such file is a page."""
+    """Forbid browsers and proxies to cache an answer or guess its type.
+
+    A static file says itself how long it may be cached; the answer for a missing one is treated as a page.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -108,8 +110,8 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
 
 def no_keys(get_response: GetResponse) -> GetResponse:
-    """Lead from an address with a whole key, as of a search for it, to what can be done about the key: no page repeats
-    it, and it stays in no history."""
+    """Redirect from an address that contains a whole key, such as a search for it, to the page that says what to do
+    about the key. So no page repeats the key, and it stays in no history."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD") or not WHOLE.search(request.META.get("QUERY_STRING", "")):

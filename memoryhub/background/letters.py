@@ -56,8 +56,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message to one address. `act` and `url` are the button; with `ends`, the address of the page on which the
-    receiver ends such messages; `choose` is that of the page on which the receiver chooses."""
+    """A message to one address. `act` is the text of its button, and `url` where that leads.
+
+    `ends` is the address of the page on which the receiver ends such messages ("": there is none), and `choose` that of
+    the page on which the receiver chooses which messages to get.
+    """
 
     to: str
     subject: str

@@ -358,21 +358,28 @@ def _answers(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
 
 
 def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Raise ToolError if one of `paths` was in the last request: the hub may say without an error that it stays."""
+    """Raise ToolError, with the answer of the hub, if one of `paths` is still listed after its deletion was sent.
+
+    The hub may have answered without an error that it keeps a memory.
+    """
     for path in paths:
         if path in sent:
             raise ToolError(sent[path])
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletes the next message may have, beside two lists. Raises the error unless it says so."""
+    """Return how many deletions the next message may have, which also lists the root twice.
+
+    Raise the error if it does not name a smaller number of calls.
+    """
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if what no list shows was refused; mostly it does not exist."""
+    """Raise ToolError if the deletion of the path that no list shows was refused, unless there is nothing at that
+    path."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

@@ -11,7 +11,7 @@ MOST_BYTES = 1_048_576
 
 
 class Busy(Exception):
-    """A file changed while it was compared: the next look sees what it is then."""
+    """A file changed while it was compared: the next comparison reads it again."""
 
 
 class Folder:

@@ -1,6 +1,6 @@
 """Keeps a directory of files and a memory store of a MemoryHub in step, in both directions: `hub-memory-sync`.
 
-For agents that keep their memory in files, such as Claude Code. Each look compares three things: the digest of a file,
+For agents that keep their memory in files, such as Claude Code. Each comparison takes three digests: that of a file,
 that of the memory, and the one that both had when they were last the same. Where only one side changed, the other
 follows.
 """
@@ -41,9 +41,12 @@ class Ended(Exception):
 
 @dataclass(slots=True)
 class State:
-    """What is known since the last look. `files` is {path: digest that both sides had}. `waiting` is {path: [digest of
-    what was proposed ("": a deletion), number of the proposal]}, and `refused` {path: digest of what the hub did not
-    take, which stays as it is}; `tried` is when it was last sent, in seconds since 1970."""
+    """What is known since the last comparison.
+
+    `files` is {path: digest that both sides had}. `waiting` is {path: [digest of what was proposed ("": a deletion),
+    number of the proposal]}. `refused` is {path: digest of a file that the hub did not take}: the file stays as it is.
+    `tried` is {path: when it was last sent, in seconds since 1970}.
+    """
 
     store: str
     path: str
@@ -77,8 +80,11 @@ class Sync:
         return state
 
     def look(self) -> None:
-        """Compare both sides once, and bring each up to date. Raises OSError and the errors of the SDK: then what was
-        done until then is known, and the next look goes on."""
+        """Compare both sides once, and bring each up to date.
+
+        Raises OSError and the errors of the SDK: what was done before the error is remembered, and the next comparison
+        continues.
+        """
         before = asdict(self.state)
         try:
             local, remote = self.folder.scan(), self._memories()
@@ -180,9 +186,13 @@ class Sync:
         return self.memories.update(memory.id, memory_store_id=self.store, content=text, precondition=known)
 
     def _refused(self, relative: str, here: str | None, memory: Any, error: anthropic.APIStatusError) -> None:
-        """Mind a refusal. What a rule refuses is not kept in the file either: the agent would go on with it. Other
-        refusals, such as a limit, leave the file as it is, and it is sent again when it changes, or after a while. What
-        passes by itself, as too many calls or a hub that is busy, ends this look: the next one sends the file again."""
+        """Handle a refusal by the hub.
+
+        If a path rule refused the change, the file gets the text of the memory again, because the agent would otherwise
+        go on with its own. After another refusal that lasts, such as a limit, the file stays as it is, and is sent
+        again when it changes or after a while. After one that passes by itself, such as too many calls, this comparison
+        ends with the error, and the next one sends the file again.
+        """
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)
         if error.status_code == 403 and proposal:
@@ -344,7 +354,7 @@ def _once(sync: Sync) -> int:
 
 
 def _watch(sync: Sync, every: float) -> int:
-    """Look again and again. What is the matter is said once; the looks become rarer until it is over."""
+    """Compare again and again. A problem is reported once; the pauses become longer until it has passed."""
     matter, pause = "", every
     while True:
         try:

@@ -106,8 +106,7 @@ def interrupt(other: BaseDatabaseWrapper) -> None:
 
 
 def replace(own: BaseDatabaseWrapper) -> None:
-    """Close a connection of this thread of which nobody knows in which state it is. The next statement opens another
-    one."""
+    """Close a connection of this thread whose state is unknown. The next statement opens another one."""
     try:
         if own.vendor != "sqlite" and own.connection is not None:
             own.connection.close()  # otherwise the pool hands it out again

@@ -87,7 +87,7 @@ class _Running:
         return self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
 
     def end(self) -> None:
-        """Once this has returned, it is not stopped any more."""
+        """Note that the request has ended: once this has returned, it is not stopped any more."""
         while True:
             try:
                 with self.lock:
@@ -98,7 +98,10 @@ class _Running:
             return
 
     def protect(self) -> None:
-        """Let it not be stopped until `protected` is lower again. Raises TookTooMuch if it was stopped before."""
+        """Keep the request from being stopped until `protected` is lower again.
+
+        Raises TookTooMuch if it was stopped before.
+        """
         with self.lock:
             if not self.was_stopped:
                 self.protected += 1
@@ -107,14 +110,17 @@ class _Running:
         raise TookTooMuch
 
     def note_commit(self) -> None:
-        """Give it as long again for its answer, so that it is told what it did."""
+        """Give the request the whole limit once more after its first commit, so that it can answer what it did."""
         if not self.has_committed:
             self.has_committed, self.before, self.waited = True, self._processor(), 0.0
 
     # ------------------------------------------------------------------------------------------ in the watch's thread
 
     def unless_it_ends(self, do: Callable[[], None]) -> None:
-        """Do something while it runs, if it does, and if it is not just about to end or to commit."""
+        """Call `do` if the request still runs, and is not just about to end or to commit.
+
+        It does neither during the call.
+        """
         if self.lock.acquire(blocking=False):
             try:
                 if not self.has_ended:
@@ -123,7 +129,10 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Note how long it waits, and how many of the bytes by which the process grew it was the first to touch."""
+        """Add the time since the last check to how long the request waits.
+
+        Add to its memory the bytes that it was the first to touch.
+        """
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault
@@ -231,7 +240,10 @@ def unstopped() -> Iterator[_Running | None]:
 
 @contextlib.contextmanager
 def committing() -> Iterator[None]:
-    """Commit what a request did. It is stopped before, and told so; or it is committed, and has time for its answer."""
+    """Commit what a request did in this block.
+
+    The request is stopped either before the block, or after a commit and with time for its answer.
+    """
     with unstopped() as running:
         yield
         if running is not None:
@@ -246,7 +258,7 @@ def allow(seconds: float) -> None:
 
 
 def _size_of_process() -> int:
-    """Return the bytes of memory that this process has; 0 where the system does not tell."""
+    """Return the bytes of memory that this process has; 0 where the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
@@ -259,7 +271,8 @@ def _faults_of_process() -> int:
 
 
 def _faults_of(task: int) -> int:
-    """Return the same of one of its threads; 0 where the system does not tell."""
+    """Return how often one thread of this process touched a page of memory that the process had not touched before; 0
+    where the system does not report it."""
     try:
         return int(Path(f"/proc/self/task/{task}/stat").read_text().rpartition(")")[2].split()[7])
     except OSError:

@@ -278,8 +278,10 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Exists(stores), ~Exists(stores.exclude(store__in=own)), all_stores=False)
 
     def beyond(self, user: User) -> KeyQuerySet:
-        """Return the keys that reach a store of which a person has not the role admin: those to issue which the person
-        must be a superuser."""
+        """Return the keys that reach a store in which the person is not an admin.
+
+        Only a superuser may issue such a key.
+        """
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
         others = KeyStore.objects.filter(key=OuterRef("pk")).exclude(store__in=own)
         return self.filter(Q(all_stores=True) | Exists(others))

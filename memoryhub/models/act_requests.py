@@ -36,7 +36,7 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
         return waiting.filter(store__in=user.memberships.filter(role=Role.ADMIN).values("store"))
 
     def concerning(self, user: User) -> ActRequestQuerySet:
-        """Return what a person has asked for, and what the person may or might have decided."""
+        """Return the requests that a person made, and those that the person may decide or could have decided."""
         if user.is_superuser:
             return self.all()
         stores = user.memberships.filter(role=Role.ADMIN).values("store")

@@ -35,7 +35,7 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(state__in=GOING_ON)
 
     def dreams(self) -> ClaudeRunQuerySet:
-        """Return the dreams: the ids say which they are, so the others are not read."""
+        """Return the dreams. They have a prefix of their own in their ids, so no other runs are read."""
         return self.filter(pk__gt=ids.DREAM, pk__lt=ids.DREAM + "~")
 
     def silent_since(self, at: datetime) -> ClaudeRunQuerySet:
@@ -43,7 +43,10 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
     def newest(self) -> ClaudeRunQuerySet:
-        """Return the runs, newest first. The ids do not say it: those of dreams sort after the others."""
+        """Return the runs, newest first.
+
+        They are not ordered by id, because the ids of dreams sort after all others.
+        """
         return self.select_related("started_by").order_by("-created_at", "-id")
 
     def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:

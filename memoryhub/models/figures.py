@@ -144,7 +144,10 @@ class CallCount(models.Model):
 
 
 class MeteredChain(models.Model):
-    """How far the entries of a chain are in the rows of CallCount: figures may be counted again, these may not."""
+    """How far the entries of a chain have been added to CallCount.
+
+    Unlike figures, these counts cannot be made again.
+    """
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

@@ -34,7 +34,8 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.order_by("-seq", "-id")
 
     def approvals_of(self, user_id: str) -> ReviewQuerySet:
-        """Return a person's approvals, alone or by an edit, without those that were taken back."""
+        """Return a person's approvals that were not taken back, whether each was a decision of its own or part of an
+        edit."""
         later = Review.objects.of_memory(OuterRef("store_id"), OuterRef("memory_id"))  # type: ignore[arg-type]
         taken_back = later.filter(
             version_id=OuterRef("version_id"), decision=Decision.REOPENED, seq__gt=OuterRef("seq")

@@ -13,7 +13,8 @@ MOST = 100
 
 @register.simple_tag
 def told_of(user: User) -> int:
-    """Return of how many conversations a person was told and has not put away, up to MOST."""
+    """Return the number of conversations about which a person was notified and that the person has not dismissed, up to
+    MOST."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     return notices.waiting_for(user, stores).order_by().values("store_id")[:MOST].count()
 

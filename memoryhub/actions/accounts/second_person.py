@@ -62,7 +62,7 @@ class MayNotDecide(Exception):
 
 
 class Changed(Exception):
-    """What was allowed is not what the form would do now."""
+    """The form would now do something other than what the second person allowed."""
 
 
 class TooFew(Exception):
@@ -80,7 +80,7 @@ class Content:
     answer: str = ""
 
     def digest(self, act: str, path: str) -> str:
-        """Return the commitment to the content, to the act and to its place."""
+        """Return the commitment to the content, the act and the path of its form."""
         covered = json.dumps([act, path, self.fields, self.words, self.reason])
         return chain.commit(bytes.fromhex(self.salt), covered)
 
@@ -192,9 +192,12 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
 
 
 def lapse(user: User, at: datetime) -> None:
-    """End the open requests that a person made or allowed, in the transaction that deactivates the account or takes
-    the role of an administrator. Call it before the entry of the act: a request that stayed would count again with the
-    right."""
+    """End the open requests that a person made or allowed, in the transaction that deactivates the account or takes the
+    role of an administrator away.
+
+    Call it before the entry of the act is written. A request that stayed open would count again if the person got the
+    right back.
+    """
     open_ones = ActRequest.objects.filter(
         state__in=(ActRequestState.WAITING, ActRequestState.ALLOWED), expires_at__gt=at
     )

@@ -71,8 +71,8 @@ def _stored(user: User | None) -> str | None:
 def may_use_password(user: User) -> bool:
     """Return whether a person may have and use a password.
 
-    Where single sign-on is the only way, administrators may, for when the provider fails; but not those whom it knows:
-    it can remove them.
+    Where single sign-on is the only way, only administrators may, in case the provider fails. An administrator with an
+    identity at the provider may not, because then the provider could no longer shut that person out.
     """
     if not settings.MEMORYHUB_OIDC_ONLY:
         return True

@@ -1,8 +1,8 @@
 """People who sign in at the identity provider: who they are in the hub, and what their groups give them.
 
 An account is found by the identity that was linked to it. If there is none, it is found by an e-mail address that the
-provider has verified, but never the account of an administrator: a local administrator can always sign in without the
-provider, and no provider becomes one by an address.
+provider has verified. An administrator's account is never found by its address: so a local administrator can always
+sign in without the provider, and no one becomes an administrator because the provider names an address.
 """
 
 from collections.abc import Collection, Iterable
@@ -92,7 +92,7 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
 def _take_over(user: User, at: datetime) -> None:
     """End every way into an account that was made before the provider verified whose address it has.
 
-    Somebody else may have made it with an invitation to this address, and is not to get what the groups give.
+    Someone else may have made the account with an invitation to this address, and must not get what the groups give.
     """
     user.password = make_password(None)
     user.save(update_fields=["password"])
@@ -124,9 +124,10 @@ def decides_administrators(user: User, grants: Collection[Grant]) -> bool:
 
 
 def is_due(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether the provider is to be asked again now, by this request alone, and write this down.
+    """Return whether this request has to ask the provider again, and note the moment. Of several requests, one has to
+    ask.
 
-    A clock that was ahead delays nothing.
+    A stored moment in the future, from a clock that was ahead, delays nothing.
     """
     if browser.asked_at is None or abs(at - browser.asked_at) < ASKED_EVERY:
         return False
@@ -136,7 +137,8 @@ def is_due(browser: BrowserSession, at: datetime) -> bool:
 
 
 def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
-    """Keep, encrypted, what the hub asks the provider with, and that it has just answered."""
+    """Store the encrypted token (`grant`) with which the hub asks the provider again, and that the provider has just
+    answered."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
 

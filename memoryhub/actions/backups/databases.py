@@ -162,7 +162,8 @@ def _quoted(value: str) -> str:
 
 
 def _path(program: str) -> str:
-    """Return the newest of a program's versions: pg_dump refuses a server that is newer than itself."""
+    """Return the path of the newest installed version of a program: pg_dump refuses a server that is newer than
+    itself."""
     debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda path: _version(path.parts[-3]))
     path = str(debian[-1]) if debian else shutil.which(program)
     if path is None:

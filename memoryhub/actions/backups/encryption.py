@@ -38,7 +38,10 @@ class Keys:
 
 
 class _Noting:
-    """A writable object over a file. It keeps why the file took no more: `pyrage` only has words for it."""
+    """A writable object over a file.
+
+    It keeps the OSError of a failed write, because `pyrage` passes on only its words.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -96,7 +99,8 @@ def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
 
 
 def identity(path: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return the decryption of a backup, by its passphrase or by a file of age identities. Raises NotOpened."""
+    """Return the age identities that decrypt a backup: from its passphrase, or from `identities`, the text of a file of
+    them. Raises NotOpened."""
     with path.open("rb") as stream:
         block = _head(stream)
     if not block:
@@ -136,7 +140,7 @@ def _head(stream: IO[bytes]) -> bytes:
 
 @contextmanager
 def opened(path: Path, identities: list[Any]) -> Iterator[IO[bytes]]:
-    """Give a stream of the decrypted bytes. Raises NotOpened, even after the last byte was read."""
+    """Yield a stream of the decrypted bytes. Raises NotOpened, even after the last byte was read."""
     inner, outer = os.pipe()
     failed: list[BaseException] = []
 

@@ -39,7 +39,7 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A backup that was made: its address, its size, what its audit is like, and how many older ones were deleted."""
+    """A backup that was made: its address, its size, the verdict on its audit, and how many older ones were deleted."""
 
     address: str
     size: int
@@ -57,8 +57,8 @@ class Running(Failed):
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
-    A backup whose audit is not right is made, too, under a name that says so. It does not count: it is not recorded,
-    and no other is deleted for it than older ones of its kind.
+    A backup whose audit is not right is made too, and its name says so. It is not recorded, and the older backups that
+    it replaces are only those whose audit is not right either.
     """
     begun = time.monotonic()
     try:
@@ -90,7 +90,8 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
-    Those whose audit is not right are kept apart, with the first of them: it shows most of what happened.
+    Only those with the same `is_verified` are compared. Of those whose audit is not right, the first one always stays,
+    because it has most of what was there before.
     """
     try:
         marks = _marks()
@@ -148,7 +149,10 @@ def _work() -> Iterator[Path]:
 
 
 def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path]]:
-    """Copy everything into the work directory. The checkpoints are first: they name no entry that the copy lacks."""
+    """Copy everything into the work directory.
+
+    The checkpoints are copied first, so they name no entry that the copy of the database lacks.
+    """
     files = {}
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
     with checkpoints.locked(written, shared=True):
@@ -180,7 +184,10 @@ def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) 
 
 
 def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> None:
-    """Record a backup, as of its end. A database that takes no writes, as a replica, is no reason for no backup."""
+    """Record a backup, at the moment of its end.
+
+    If the database takes no writes (a replica), the backup counts without a record.
+    """
     details = {"name": name, "bytes": size, "entries": entries}
     last: Any = {**details, "at": act.at.isoformat(), "seconds": round(seconds, 1)}
     try:

@@ -1,7 +1,7 @@
 """Restores a backup into a hub without a database: unpacks and verifies beside, and only then puts the files in place.
 
-`unpack` and `place` run with the settings of the hub to be. Between both, `finish` runs in a process of its own whose
-data directory is the unpacked one, because it needs the audit key of the backup.
+`unpack` and `place` run with the settings of the hub that is restored. Between the two, `finish` runs in a process of
+its own whose data directory is the unpacked one, because it needs the audit key of the backup.
 """
 
 import json
@@ -43,7 +43,10 @@ class Unpacked:
 
 
 def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return the decryption of a backup. Raises Failed if neither the passphrase nor the identities open it."""
+    """Return the age identities that decrypt a backup.
+
+    Raises Failed if neither the passphrase nor `identities` open it.
+    """
     try:
         return encryption.identity(file, passphrase, identities)
     except NotOpened as error:

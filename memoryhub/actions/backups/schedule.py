@@ -166,7 +166,10 @@ def back_up_due(now: datetime) -> None:
 
 
 def _ended(command: list[str]) -> tuple[int, str]:
-    """Run a command to its end; return its exit code and its errors. Say meanwhile that the work goes on."""
+    """Run a command to its end; return its exit code and its errors.
+
+    While it runs, note again and again that the work continues.
+    """
     begun = time.monotonic()
     process = subprocess.Popen(
         command, env={**os.environ, "MEMORYHUB_DATA_DIR": str(settings.DATA_DIR)}, stdin=subprocess.DEVNULL,

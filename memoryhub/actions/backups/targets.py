@@ -12,7 +12,7 @@ from memoryhub.pure.backups import s3
 
 
 class Target(Protocol):
-    """A place for backups. `keep` makes a file that was written and checked count, under its name."""
+    """A place for backups. A file counts as a backup only after `keep` has stored it under its name."""
 
     def staging(self, work: Path) -> Path:
         """Return the directory in which the file is written first."""

@@ -77,8 +77,11 @@ def require_copy(run: ClaudeRun) -> None:
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
-    """Yield what differs from what was copied. The original says only which memories that were: retention may have
-    removed some of their versions since."""
+    """Yield what differs from what was copied.
+
+    The copy shows the texts that were copied. The original shows only which memories they came from, because retention
+    may have removed some of its versions since.
+    """
     base = {version.path: version for version in _base(run)}
     first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)
     copied = {str(version.path): version for version in first.only("memory_id", "path", "sha256")}

@@ -67,12 +67,12 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def add(comment: Comment, text: str, before: str = "") -> None:
-    """Note whom a comment with this text concerns, in its transaction: the people whom it names, and those who wrote in
-    its thread before.
+    """Note, in the transaction of a comment, whom it concerns: the people whom `text` names, and those who wrote in its
+    thread before.
 
-    With `before`, the comment had that text: only the people are told whom the new text names in addition, and those
-    are no longer told whom it no longer names. Whoever was named and has not put that away stays told of that comment.
-    What the author had not put away in the thread is put away.
+    `before` is the text before an edit. Then only people whom `text` names and `before` did not are told, and the
+    notices of people whom only `before` named are deleted. A person keeps the notice of an earlier comment that named
+    them until they dismiss it. The author's own notices of the thread are dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)

@@ -29,7 +29,10 @@ def count(store_id: str, memory_id: str, by: int) -> None:
 
 
 def deliver(store: Tree, memory_id: str) -> str | None:
-    """Note that the act tells its agent what waits for it at a memory. Return one line for each note, or None."""
+    """Record that the act delivers to its agent the notes that wait at a memory.
+
+    Return one line for each note, or None if none waits.
+    """
     waiting = Comment.objects.of_memory(store.store, memory_id).waiting().filter(agent=store.act.actor.author_id)
     notes = list(waiting.order_by("pk"))
     if not notes:

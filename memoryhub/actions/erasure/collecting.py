@@ -1,6 +1,6 @@
 """Collects what a store has about a person who asks for it. It changes nothing; an audit entry says that it was done.
 
-What is collected stands in the same places that an erasure changes, so that the two never differ.
+It reads the same places that an erasure changes, so that the two never differ.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +19,10 @@ _OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 
 
 def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
-    """Write the entry, before anything is handed out, and return its seq. It counts the texts and the places found,
-    and has none of them. Raises tree.NoSuchStore."""
+    """Write the entry, before anything is handed out, and return its seq. Raises tree.NoSuchStore.
+
+    The entry has the number of texts and of places found, and none of the texts.
+    """
     with tree.locked(store_id, act) as store:
         return tree.commit(store, Record("collect", input=audit.to_json({"texts": len(terms), "places": found})))
 

@@ -192,8 +192,8 @@ class Erasing:
                 rows.update(**{column: masked[: row._meta.get_field(column).max_length]})  # else PostgreSQL refuses it
 
     def _path_rules(self) -> None:
-        """Mask the patterns of path rules as the paths are masked, so that they are about the same memories, and the
-        reasons."""
+        """Mask the reasons of path rules, and their patterns in the same way as paths, so that a rule applies to the
+        same memories as before."""
         for row in places.path_rules(self.store.store, self.terms):
             rules = [
                 replace(

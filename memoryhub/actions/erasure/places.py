@@ -46,8 +46,11 @@ REDACTED = "[redacted]"
 
 
 class Named(NamedTuple):
-    """What path rules, policies, holds and pins name in paths: whole paths, single names behind a `*` (that of a
-    directory with its slash), and the endings of `*.md`. A path that is masked keeps them, so that it stays there."""
+    """The parts of paths that path rules, policies, holds and pins name: directories, single names that follow a `*`
+    (that of a directory with its slash), and endings such as `.md`.
+
+    A masked path keeps these parts, so that the same rules apply to it.
+    """
 
     directories: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
@@ -60,8 +63,10 @@ class Terms:
     def __init__(
         self, texts: Iterable[str], named: Named | None = None, stand_ins: Mapping[str, str] | None = None
     ) -> None:
-        """Take the texts, what keeps its name in paths, unless it has one of the texts, and what stands in paths in
-        place of each text."""
+        """Take the texts, the parts of paths to keep, and what replaces each text in paths.
+
+        A part that contains one of the texts is not kept.
+        """
         self.texts = sorted(set(texts), key=lambda text: (-len(text), text))
         self.escaped = [to_json(text)[1:-1] for text in self.texts]
         named, self.stand_ins = named or Named(), stand_ins or {}
@@ -79,8 +84,10 @@ class Terms:
         return text
 
     def masked_path(self, path: str) -> str:
-        """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends. Of a text that is
-        a whole path, what is named stays, as far as it is the text no more without the rest."""
+        """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends.
+
+        A part of the path that rules name is kept, unless the result would then still contain one of the texts.
+        """
         masked = path
         for term in sorted(self.texts, key=lambda text: "/" in text):  # so that a name is masked alike everywhere
             mark = self.stand_ins.get(term, REDACTED)

@@ -131,8 +131,11 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
 
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
-    """Yield where the calls are that may quote versions of a memory, oldest first: at its path, for as long as it was
-    there, and not those of another memory. One in the trash has left its path to others."""
+    """Yield conditions for the calls that may quote versions of a memory, oldest first.
+
+    These are the calls at the path of the memory while it was there, except calls on another memory. A memory in the
+    trash has left its path to others.
+    """
     for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
         if path is None or is_gone:
             continue

@@ -86,7 +86,11 @@ def between(memory: Memory, first: int, last: int, most: int) -> History:
 
 
 def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
-    """Return {number: texts just before what it undid} of the undos among these versions, which are in order."""
+    """Return, for each of these versions that is an undo, {number: the texts that there were just before the undone
+    versions}.
+
+    The versions are in order.
+    """
     by_people = [row for row in rows if row.review_state is None]
     taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), memory.pk)
     return {row.number: tuple(_texts_before(rows, taken[row.seq])) for row in by_people if row.seq in taken}

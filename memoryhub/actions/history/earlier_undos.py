@@ -77,8 +77,8 @@ def _numbers(memory: Memory, undos: Undos) -> list[int]:
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that are not in force if those in `gone` are not. The undos are among them: what they did is
-    that others are not in force."""
+    """Return the versions that are not in force if those in `gone` are not: `gone`, what the remaining undos undid, and
+    the undos themselves, which have no other effect."""
     found = set(gone)
     for undo in reversed(list(undos)):
         if undo not in found:

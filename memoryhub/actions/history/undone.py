@@ -13,7 +13,7 @@ COMMANDS = ("undo", "revert", "take_out")
 
 
 def taken_out(store_id: str, seqs: Iterable[int], memory: str | None = None) -> dict[int, frozenset[str]]:
-    """Return {seq: ids of the versions that it undid} of the entries among these that are undos.
+    """Return {seq of an undo: ids of the versions that it undid} for those of these entries that are undos.
 
     With a `memory`, versions of others may be missing. Entries that were removed are left out. An entry whose input was
     redacted has no ids.
@@ -99,7 +99,8 @@ class Undoing:
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
-    """Return {seq of an entry: what undid it} of those of these entries that undos in force undid, whole or in part."""
+    """Return {seq of an entry: what undid it}, for those of these entries that an undo in force undid, whole or in
+    part."""
     made, here = dict[str, int](), dict[str, str]()
     for part in in_parts(sorted(set(seqs))):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
@@ -125,8 +126,11 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
 
 
 def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:
-    """Return {seq of an entry: whether each of its versions that were removed since is undone}, for memories that are
-    still there. `gone` is {seq of the entry: seqs of the undos of its other versions}, which are looked for there."""
+    """Return {seq of an entry: for each of its versions that was removed since, whether it is undone}.
+
+    Only memories that still exist count. `gone` is {seq of the entry: seqs of the undos of its other versions}: a
+    removed version is undone if one of these undos also changed its memory.
+    """
     removed = Redaction.objects.of_chain(store_id).removed()
     found: dict[int, list[bool]] = {seq: [] for seq in gone}
     of_entry = [

@@ -63,7 +63,7 @@ def put_due(at: datetime) -> None:
 
 
 def lasting(at: datetime) -> Iterator[str]:
-    """Yield the keys of the alarms that a moment has: the kind, then what it is about."""
+    """Yield the keys of the alarms that there are at a moment: the kind, then what it is about."""
     yield from _work(at)
     last = runs.last()
     if last is not None and not last.ok:
@@ -91,8 +91,11 @@ def _alarms() -> Iterator[Alarm]:
 
 
 def _may_go(alarm: Alarm, at: datetime) -> bool:
-    """Return whether nothing has to be known any more of an alarm that is over. One that was sent lately is kept: else
-    it would be sent again whenever it returns. One that has just ended is kept until webhooks were told."""
+    """Return whether the row of an alarm may be deleted: the alarm is over, and nothing needs the row any more.
+
+    The row of an alarm that was sent lately is kept, because without it the alarm would be sent again at each return.
+    The row of one that has just ended is kept until webhooks have been told.
+    """
     if alarm.state == AlarmState.RAISED:
         return False
     moments = (alarm.mailed_at, alarm.changed_at if alarm.state == AlarmState.ENDED else None)

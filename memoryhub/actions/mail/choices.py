@@ -68,7 +68,8 @@ def ended_by(token: str) -> tuple[User, str] | None:
 
 
 def next_digest(choice: MailChoice, after: datetime) -> datetime:
-    """Return the first moment after `after` at which a day reaches the hour of the digest where the person is."""
+    """Return the first moment after `after` at which it is the hour of the person's digest, in the person's time
+    zone."""
     try:
         zone = zoneinfo.ZoneInfo(choice.user.time_zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):

@@ -118,7 +118,10 @@ def waiting_for(user: User) -> Waiting:
 
 
 def abouts(shown: Sequence[Notice]) -> list[About]:
-    """Return these notices with what caused them, without those of which that is gone."""
+    """Return these notices, each with the comment or decision that caused it.
+
+    A notice whose cause has been removed is left out.
+    """
     found: list[About] = []
     for one in shown:
         if one.comment >= ids.REVIEW:

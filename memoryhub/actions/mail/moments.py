@@ -1,4 +1,5 @@
-"""Waiting by a clock that can be wrong for a while: what was noted while it was ahead delays nothing later."""
+"""Waiting times that a wrong clock does not prolong: a moment that was noted while the clock was ahead delays
+nothing."""
 
 from datetime import datetime, timedelta
 
@@ -7,5 +8,5 @@ AHEAD = timedelta(days=1)
 
 
 def has_passed(since: datetime, wait: timedelta, at: datetime) -> bool:
-    """Return whether so much time has passed since a moment, or the moment was noted by a clock that was ahead."""
+    """Return whether `wait` has passed since a moment. True, too, if a clock that was ahead noted the moment."""
     return at - since >= wait or since - at > AHEAD

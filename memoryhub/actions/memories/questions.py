@@ -38,7 +38,10 @@ def of_call(store_id: str, command: Command | ToolError, session: str | None, ac
 
 
 def values_of_session(agent: str, name: str, at: datetime) -> tuple[object, ...]:
-    """Return the values for `sql.SESSION`. One is a moment: a last use of the session before it is too old."""
+    """Return the parameters of `sql.SESSION`.
+
+    The first is a moment: a last use of the session before it has to be updated.
+    """
     return sql.moment(at - SESSION_EXACT_TO), agent, name
 
 

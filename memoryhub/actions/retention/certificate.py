@@ -97,7 +97,8 @@ def _left(store_id: str, chooser: Chooser) -> int:
 
 
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
-    """Return {policy: how many memories it applies to, and since when the oldest are unread, unchanged and there}.
+    """Return, for each policy, how many memories it applies to, and since when the oldest are unread, unchanged and in
+    the store.
 
     A memory that was never read counts from its beginning, and one that was restored begins when it was restored.
     """

@@ -108,8 +108,12 @@ def rehearse(
 
 
 def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
-    """Return what the runs of each hour from `now` on have removed at the moment of `rules`, of which `items` is the
-    rehearsal: what expires, and is in the trash for long enough by then, is removed permanently."""
+    """Return the rehearsal `items` as they are if runs have taken place every hour from `now` until the moment of
+    `rules`.
+
+    A memory that expires early enough is then no longer in the trash: its time there is over, and it has been removed
+    permanently.
+    """
     policies, found = {policy.id: policy for policy in rules.policies}, list(items)
     ended: list[int] = []
     for place, item in enumerate(found):

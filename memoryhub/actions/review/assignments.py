@@ -28,7 +28,7 @@ class NoReviewer(Exception):
 
 
 def standing(*store_ids: str) -> QuerySet[Assignment]:
-    """Return the assignments of stores that hold, to people who still review there."""
+    """Return the assignments of these stores that are in force: none has ended, and the person still reviews there."""
     return Assignment.objects.filter(_reviews("to"), store_id__in=store_ids, ended_by=None).select_related("to")
 
 
@@ -136,7 +136,8 @@ def end(store: Tree, memories: Collection[str]) -> None:
 
 
 def resume(store: Tree, versions: Sequence[str], memories: Collection[str]) -> None:
-    """Let the assignments hold again that the undone decisions about these versions ended."""
+    """Put assignments in force again that were ended by decisions about these versions: the decisions have been
+    undone."""
     of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     ended = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"))
     of_memories.filter(Exists(ended.filter(seq=OuterRef("ended_by"), version_id__in=versions))).update(ended_by=None)

@@ -220,8 +220,8 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were removed or decided again since, and the versions and memories in `but`, stay as they are. With
-    `only`, so do all others than this version, or those of this memory.
+    Versions that were removed or decided again since, and the versions and memories in `but`, stay as they are. `only`
+    is the id of a version or a memory: then all other versions stay as they are, too.
     """
     with tree.locked(store_id, act) as store:
         standing = _left(store_id, decided_by(store_id, seq))

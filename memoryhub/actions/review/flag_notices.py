@@ -11,10 +11,10 @@ FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
-    """Note whom the decision of an act concerns, in its transaction: those who flagged its memories, but the person who
+    """Create the notices of a decision, in its transaction: to those who flagged its memories, except the person who
     decides.
 
-    A notice has the review of the flag as its thread and that of the newest decision in the place of a comment.
+    A notice has the review of the flag as its thread, and that of the newest decision in the place of a comment.
     """
     newest = {review.memory_id: review for review in reviews} if decision != Decision.FLAGGED else {}
     for part in in_parts(sorted(newest)):

@@ -30,8 +30,10 @@ def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, st
 
 
 def last_approval(store_id: str, user: User) -> int | None:
-    """Return the entry of a person's newest approval in a store that was not taken back, alone or by an edit; None if
-    there is none."""
+    """Return the seq of the entry of a person's newest approval in a store; None if there is none.
+
+    An approval counts whether it was a decision of its own or part of an edit, but not if it was taken back.
+    """
     approvals = Review.objects.filter(store_id=store_id).approvals_of(user.pk)
     return approvals.order_by("-seq").values_list("seq", flat=True).first()
 

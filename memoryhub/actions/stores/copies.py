@@ -39,7 +39,8 @@ _NEVER = 2**53
 def make(store: Tree, *, proposes: bool) -> str:
     """Create an empty copy of a locked store, with its settings and rules; return its id. `fill` brings the memories.
 
-    If what agents make of it `proposes` something, its path rules allow what they would otherwise hold back.
+    With `proposes`, the changes in the copy become a proposal later. So its path rules allow what those of the store
+    would hold back for a person.
     """
     row = MemoryStore.objects.get(pk=store.store)
     rules = path_rules.of_json(row.path_rules).rules

@@ -152,7 +152,7 @@ def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
 
 
 def _drop(store_id: str, texts: Sequence[str]) -> None:
-    """Delete those of the texts that no version has any more: what the audit now stores of them takes their room."""
+    """Delete those of the texts that no version has any more. The audit now stores what it keeps of them."""
     if not texts:
         return
     used = MemoryVersion.objects.filter(store_id=store_id, text_id__in=texts).values_list("text_id", flat=True)

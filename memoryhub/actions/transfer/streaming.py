@@ -37,8 +37,10 @@ class Batch(NamedTuple):
 
 
 def claim(holder: str, now: datetime) -> bool:
-    """Let a process write the stream for LEASE; return whether it may. A lease that lies further ahead was made by a
-    clock that was wrong."""
+    """Let a process write the stream for LEASE; return whether it may.
+
+    A lease that ends later than that from now was made by a wrong clock, and does not count.
+    """
     free = Q(stream_holder=holder) | Q(stream_until=None) | Q(stream_until__lte=now) | Q(stream_until__gt=now + LEASE)
     with writing():
         Installation.objects.get_or_create(pk=1)

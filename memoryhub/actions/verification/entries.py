@@ -240,13 +240,14 @@ def _all_of(values: Mapping[str, Any]) -> Q:
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:
-    """Return the condition that an error is that a change became part of a proposal, or that it is another error."""
+    """Return the condition that the error of an entry is that its change became part of a proposal; without
+    `is_proposed`, that it is any other error."""
     became = was_refused_with(*beginnings_of(Kind.PROPOSED))
     return became if is_proposed else ~became
 
 
 def _is_of_kind(kind: Kind) -> Q:
-    """Return the condition that a call was refused with an error of a kind."""
+    """Return the condition that a call was refused with an error of this kind."""
     known = was_refused_with(*beginnings_of(kind))
     return Q(ok=False) & ~known if kind == Kind.OTHER else known
 
@@ -315,7 +316,7 @@ def _of_path(chain: str, path: str, newest: bool) -> Seqs:
 
 
 def _of_reviews(reviews: ReviewQuerySet, newest: bool) -> Seqs:
-    """Return a function that returns the seqs of the entries that recorded the reviews of one memory."""
+    """Return a function that returns the seqs of the entries that recorded these reviews."""
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = reviews.filter(seq__gte=low, seq__lte=high).order_by("-seq" if newest else "seq")

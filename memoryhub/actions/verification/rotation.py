@@ -1,7 +1,8 @@
 """Replaces the audit key: a new key becomes the current one, and the older ones only verify what they have written.
 
-What stands for itself is signed anew, in one transaction: the end of each chain, its start with the versions that
-outlived their entries, and the receipts. So an older key, in the hands of an attacker, opens nothing any more.
+Every signature with the audit key is made anew, in one transaction: under the end of each chain, under its start with
+the versions that outlived their entries, and on the receipts. So an attacker who has an older key can sign nothing that
+counts.
 """
 
 from collections.abc import Iterable, Iterator

@@ -122,7 +122,10 @@ class Api:
         yield from self._aside(lambda put: _read(self._client, parameters, put))
 
     def _aside(self, ask: Callable[[Callable[[Any], None]], None]) -> Iterator[Any]:
-        """Do what waits for the API in another thread; yield what it puts, and ticks."""
+        """Run `ask`, which waits for the API, in another thread.
+
+        Yield what it passes to its argument, and ticks in between.
+        """
         came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         given_up = threading.Event()
 
@@ -174,7 +177,7 @@ def _next(came: "queue.SimpleQueue[Any]", tick: float) -> Any:
 
 
 def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -> None:
-    """Read one streamed answer, and put what comes."""
+    """Read one streamed answer, and pass each part to `put`."""
     with client.beta.messages.stream(**parameters) as stream:
         usage: dict[str, Any] = {}
         edits: list[dict[str, Any]] = []

@@ -69,7 +69,7 @@ class Worker:
 
     @property
     def on_copy(self) -> Act:
-        """Return what is done to throw-away copies, which nobody asked for: the hub does it, not a person."""
+        """Return an act of the hub itself for what is done to throw-away copies, because no person asked for it."""
         return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
 
     def beat(self) -> None:
@@ -108,7 +108,10 @@ class ByApi:
         return [block for block in map(block_of, answer.blocks) if block is not None]
 
     def _last(self, items: Iterator[Any], kind: type) -> Any:
-        """Return the item of a kind that comes, and note while it is waited for that the work goes on."""
+        """Return the first item of this kind.
+
+        Note, at each other item, that the work goes on. Raises Failed if none comes.
+        """
         for item in items:
             if isinstance(item, kind):
                 return item
@@ -134,7 +137,7 @@ def scripted(session: Session) -> Ask:
 
 
 def work(one: ClaudeEvaluation, name: str, stop: threading.Event) -> None:
-    """Work on an evaluation that is the worker's of this name, until it ends; never raise an error."""
+    """Work on an evaluation that belongs to the worker `name`, until it ends; never raise an error."""
     try:
         state, problem = _outcome(Worker(one, name, stop))
         if state != ClaudeRunState.FINISHED:
@@ -240,7 +243,7 @@ def _plant(copy: str, case: Case, act: Act) -> None:
 
 
 def _erase(copy: str, text: str, act: Act) -> None:
-    """Remove the memories permanently that have a text."""
+    """Permanently remove the memories of a copy that contain `text`."""
     there = Memory.objects.filter(store_id=copy, text__content__contains=text)
     whole.remove_memories(copy, list(there.values_list("pk", flat=True)), act)
 

@@ -294,7 +294,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Look whether the run is to be stopped, now and then. Raises _Stop, _Interrupt and LostRun."""
+        """Check whether the run has to stop: at once with `now`, else only if some time has passed since the last
+        check. Raises _Stop, _Interrupt and LostRun."""
         if self.stop.is_set():
             raise _Interrupt
         at = time.monotonic()
@@ -343,11 +344,11 @@ class _Coming:
         return bool(self.unwritten) and time.monotonic() - self.written >= TICK
 
     def changed(self) -> list[Part]:
-        """Return the parts to write, and take them for written."""
+        """Return the parts to write, and count them as written."""
         parts = [self.parts[index] for index in sorted(self.unwritten)]
         self.unwritten, self.written = set(), time.monotonic()
         return parts
 
     def used(self) -> int:
-        """Return about how many tokens were used, if the answer broke off: the API has not said it."""
+        """Return an estimate of the tokens used by an answer that broke off, because the API has not said how many."""
         return self.input_tokens + (about_tokens(list(self.blocks.values())) if self.blocks else 0)

@@ -42,8 +42,11 @@ class Executor(MigrationExecutor):
 
 
 def _moves_rows(migration: Migration) -> bool:
-    """Return whether it can change any row. For all others, the foreign keys of the tables that they change are checked
-    afterwards, and not those of the whole database, which takes seconds for each migration of a large one."""
+    """Return whether a migration can change any row.
+
+    After all other migrations, only the foreign keys of the tables that they change are checked: a check of the whole
+    database takes seconds.
+    """
     return any(isinstance(operation, RunPython | RunSQL) for operation in migration.operations)
 
 

@@ -55,7 +55,7 @@ def described(files: Mapping[str, Path]) -> dict[str, tuple[int, str]]:
 
 
 def packed(manifest: Manifest, files: Mapping[str, Path]) -> Iterator[bytes]:
-    """Yield the bytes of the archive. The files must not change meanwhile."""
+    """Yield the bytes of the archive. The files must not change until the last byte is read."""
     squeezed = zlib.compressobj(1, wbits=31)
     for block in _tar(json.dumps(asdict(manifest)).encode(), files):
         yield squeezed.compress(block)

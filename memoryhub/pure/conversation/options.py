@@ -123,7 +123,8 @@ class Options:
 
 
 def betas(named: Sequence[str], messages: Sequence[Json]) -> list[str]:
-    """Return the betas of a request with these messages: the conversation may begin with a summary."""
+    """Return the names of the beta features that a request needs: those `named`, and one more if the messages begin
+    with a summary."""
     begins = bool(messages) and messages[0]["role"] == "assistant" and SUMMARY_BETA not in named
     return [*named, *([SUMMARY_BETA] if begins else [])]
 

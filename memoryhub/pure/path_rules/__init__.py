@@ -295,8 +295,10 @@ class PathRules:
 
 
 def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
-    """Return whether the first rule matches whatever the other one matches, by the looks of their patterns. If the
-    other one `shows`, it hides memories or keeps a later rule from hiding them."""
+    """Return whether the first rule matches whatever the other one matches, as far as their patterns show.
+
+    With `shows`, the question is what is seen: the other rule hides memories, or keeps a later rule from hiding them.
+    """
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)
     )

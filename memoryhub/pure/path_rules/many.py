@@ -123,7 +123,10 @@ class ManyPaths:
 
 
 def _applies(rule: PathRule, doer: Doer, verb: Verb | None, met: Met) -> bool:
-    """Return whether a rule is about this verb of a doer and meets its condition; without a verb, about its sight."""
+    """Return whether a rule is about this verb of a doer and meets its condition.
+
+    None as `verb` asks whether the rule decides what the doer sees.
+    """
     if verb is None:
         return rule.decides_sight and rule.who in ("", doer.agent, doer.key)
     return rule.is_about(doer, verb) and rule.only_if in (None, *met)

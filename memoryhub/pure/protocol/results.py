@@ -336,7 +336,7 @@ def blocked(path: str, kind: str, line: int) -> str:
 
 
 def too_much_like(path: str, kind: str) -> str:
-    """Return the error for a text with so much that nearly is of a kind that it would take too long to search."""
+    """Return the error for a text with so many near matches of a kind that a search would take too long."""
     return (
         f"Error: too much of {ROOT}{path} looks like {kind_name(kind)}, and it would take too long to search it. "
         "Save it in parts."

@@ -111,7 +111,7 @@ class Text:
             self._pause()
 
     def each(self, places: Iterable[T], steps: int) -> Iterator[T]:
-        """Yield places to look at, each for so many steps."""
+        """Yield the places, and spend so many steps for each of them. Raises TooMuch, as `spend` does."""
         for place in places:
             self._steps -= steps
             if self._steps < self._until:

@@ -89,8 +89,12 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines sought there) for each of the `older` texts, given as (id, place), from which a text took
-    lines back. These lines are in the `areas` that differ from the text before, and are no longer sought in `lines`."""
+    """Yield (place, lines) for each of the `older` texts from which a text took lines back, where `older` has (id,
+    place) pairs.
+
+    `lines` of a pair are the lines that the older text had. Only lines in the `areas` that differ from the text before
+    are taken back, and they are then no longer sought in the argument `lines`.
+    """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
         if not added:

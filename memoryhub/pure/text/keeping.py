@@ -125,7 +125,7 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the bytes of the answer of which only the beginning is stored, as written in it; None: all is stored.
+    """Return the size in bytes of an answer, as the stored beginning of it says; None if all of it is stored.
 
     `in_part` says that the input of the call is kept in part: only then is the answer of a refused call cut. A listing
     is cut before a line of its own, which no path can hold.

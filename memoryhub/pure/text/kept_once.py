@@ -35,7 +35,7 @@ def lean(input: str, text: str) -> str:
 def whole(value: str) -> str:
     """Return the input of an entry. `value` is what is stored; after a mark, with BREAK and the text of the version.
 
-    What no hub has written so is returned as it is: no commitment fits it.
+    A value that no hub has written is returned as it is, because it matches no commitment.
     """
     stored = _STORED.match(value) if value.startswith(MARK) else None
     if stored is None:

@@ -36,7 +36,10 @@ class Joined(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """`lines` in the place of the lines [first, end) of a text. They come from the wish at this position."""
+    """An edit: `lines` replace the lines [first, end) of a text.
+
+    `wish` is the position of the wish that the edit comes from.
+    """
 
     first: int
     end: int
@@ -61,7 +64,7 @@ class Edit(NamedTuple):
         return Edit(self.first + by, self.end + by, self.lines, self.wish)
 
     def overlaps(self, other: "Edit") -> bool:
-        """Return whether both change a line of the text that the other changes, too."""
+        """Return whether the two edits change a common line of the text."""
         return self.first < self.end and other.first < other.end and self.first < other.end and other.first < self.end
 
 
@@ -230,8 +233,11 @@ def _places(edits: Sequence[Edit]) -> list[Area]:
 
 
 def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
-    """Return the edits, divided where others add lines inside of them and, if they go by line, where others begin and
-    end. If they do not, the first part has all new lines, and the other parts remove lines."""
+    """Return the edits, cut into parts where other edits add lines inside of them.
+
+    An edit that goes by line is also cut where others begin and end, and each part keeps its own new lines. Of any
+    other edit, the first part has all new lines, and the other parts remove lines.
+    """
     result: list[Edit] = []
     beside = Edits(others)
     for edit in edits:
@@ -255,7 +261,10 @@ def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
 
 
 def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
-    """Return whether other edits do all that an edit does. `near` overlap or touch it, `over` overlap it."""
+    """Return whether other edits do all that an edit does.
+
+    `near` are those that overlap or touch it, `over` those that overlap it.
+    """
     changed = sum(min(one.end, edit.end) - max(one.first, edit.first) for one in over)
     if changed < edit.end - edit.first:
         return False
@@ -263,10 +272,11 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether a wish is about what others changed: about their lines or, if they changed no line of an earlier
-    wish, about lines beside them.
+    """Return whether a wish is about what others changed: about their lines or, if their edit overlaps none of `own`,
+    about lines beside them.
 
-    `edit` is what they changed, in a text of which `own` are edits; `there` is the same, where it begins in their text.
+    `asked` are the edits of the wish. `edit` is what others changed, in the text of which `own` are edits, and `there`
+    is the same edit at its place in the text that they made.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)
@@ -275,8 +285,10 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
 
 
 def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits at the lines that they have after the edits of others, none of which changes the same lines. Of what
-    both add at one place, the edit's own comes first."""
+    """Yield edits at the lines that they have after the edits of others, none of which changes the same lines.
+
+    If both add lines at one place, those of `edits` come first.
+    """
     number = by = 0
     for edit in edits:
         while number < len(others) and others[number][:2] < (edit.first, edit.end if edit.adds else edit.first + 1):
@@ -287,7 +299,8 @@ def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _without(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits of a text at the lines that they have in it without the edits of others, none of which they touch.
+    """Yield edits of a text at the lines that they would have without the edits of others. None of them touches a line
+    of others.
 
     The edits of others begin at their lines in the text.
     """

@@ -91,7 +91,8 @@ class NearSpellings:
 
     @property
     def halves(self) -> tuple[str, ...]:
-        """Return texts of which each loose text with a near spelling has one; none if no word is long enough."""
+        """Return texts of which every loose text with a near spelling contains at least one; none if no word is long
+        enough."""
         return tuple(dict.fromkeys(half for near in self._nears for half in near.halves))
 
     def within(self, text: str) -> set[str]:

@@ -81,7 +81,10 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 
 
 def chosen(places: Collection[str], only_memory_files: bool) -> list[str]:
-    """Return the places to import, sorted. Raises Refused if only memories of coding agents are, and there is none."""
+    """Return the places to import, sorted.
+
+    With `only_memory_files`, these are only the memories of coding agents; raises Refused if there is none.
+    """
     if not only_memory_files:
         return sorted(places)
     beside = frozenset(place.rpartition("/")[0] for place in places if place.rpartition("/")[2] == "MEMORY.md")

@@ -21,7 +21,7 @@ MARK = "by_proxy"
 
 
 def admit(request: Request) -> None:
-    """Sign in the person whom the proxy names, and sign out whom it does not name any more."""
+    """Sign in the person whom the proxy names. Sign out a person whom it names no longer."""
     if not settings.MEMORYHUB_PROXY_EMAIL_HEADER:
         return
     email = _named(request)

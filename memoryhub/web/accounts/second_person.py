@@ -200,7 +200,7 @@ def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActReq
 @require_POST
 @signed_in
 def withdraw_act(request: Request, request_id: str) -> HttpResponse:
-    """Take an own request back."""
+    """Withdraw a request of one's own."""
     found = _found(request, request_id)
     if found.asked_by != person(request):
         raise PermissionDenied

@@ -60,7 +60,10 @@ def _again(request: Request) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: Request) -> HttpResponse:
-    """Show the app and the passkeys of the person; POST proves who is there, so that they can be changed."""
+    """Show the app and the passkeys of the person.
+
+    On POST, check that it is still this person, so that they can be changed.
+    """
     if request.method == "POST":
         return proof(request) or see_other(request, "second_step")
     user = person(request)

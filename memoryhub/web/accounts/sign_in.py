@@ -182,7 +182,10 @@ def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpRespon
 
 
 def entered(request: Request, user: User) -> HttpResponse:
-    """Sign in a person who has set a password through a link, unless their app is to be asked first."""
+    """Sign in a person who has set a password through a link.
+
+    A person with an app has to sign in with the new password and a code.
+    """
     if authenticators.needs_code(user):
         messages.success(request, _("Your password is changed. Sign in with it."))
         return see_other(request, "sign_in")

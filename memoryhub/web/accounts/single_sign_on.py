@@ -42,7 +42,8 @@ logger = logging.getLogger(__name__)
 
 
 class Untold(Exception):
-    """The provider does not say when the person signed in there, and the person can prove it otherwise."""
+    """The provider does not say when the person signed in there, and the person has another way to prove who they
+    are."""
 
 
 @never_cache
@@ -123,7 +124,7 @@ def _kept(request: Request) -> dict[str, Any] | None:
 def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpResponse:
     """Write down that a signed-in person has just signed in at the provider again.
 
-    Where the provider does not say when that was, it is a proof for people alone who have no other one.
+    If the provider does not say when that was, it counts as a proof only for a person who has no other one.
     """
     user, at = request.user, timezone.now()
     if not isinstance(user, User):

@@ -1,5 +1,5 @@
-"""Replacing a key, as one that has leaked: a new key with the same rights first, which then leads to revoking the old
-one."""
+"""Replacing a key, such as one that has leaked: a new key with the same rights first, which then leads to revoking the
+old one."""
 
 from datetime import datetime
 
@@ -53,7 +53,10 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
 
 
 def _may_issue(key: Key, user: User, at: datetime) -> bool:
-    """Return whether a person may issue a key to the agent: it acts as the agent, which may reach all stores."""
+    """Return whether a person may issue a key to the agent.
+
+    Only a superuser may if the agent has a usable key to all stores.
+    """
     if user.is_superuser:
         return True
     return Agent.objects.filter(pk=key.agent_id).without_hub_wide_keys(at).exists()

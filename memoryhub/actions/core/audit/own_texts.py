@@ -17,8 +17,11 @@ _AT_ONCE = 50
 
 
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
-    """Store the inputs of these entries whole. Call it, in the same transaction, before the versions that they made, or
-    the texts of these, are changed or deleted: what a call was sent does not change with them."""
+    """Store the inputs of these entries whole.
+
+    Call it, in the same transaction, before the versions that they made, or the texts of these, are changed or deleted:
+    the input of a call must stay as it was sent.
+    """
     grown = 0
     for part in in_parts(sorted(set(seqs)), _AT_ONCE):
         lacking = AuditEntry.objects.of_chain(chain).of_seqs(part).that_lack_their_text()
@@ -31,8 +34,10 @@ def copy_back(chain: str, seqs: Iterable[int]) -> None:
 
 
 def count_replaced(entry: AuditEntry, input: str | None) -> None:
-    """Count what the audit grows by when another input takes the place of one that lacks its text. What other inputs
-    grow or shrink by is not counted."""
+    """Count how much the audit grows when another input replaces one that was stored without its text.
+
+    The growth from other inputs is not counted.
+    """
     lacking = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).that_lack_their_text()
     for stored in lacking.values_list(Length("input"), flat=True):
         AuditChain.objects.filter(pk=entry.chain).update(bytes=F("bytes") + len(input or "") - stored)

@@ -94,8 +94,10 @@ def _decisions(store: Tree, verb: Verb, changes: Sequence[Change]) -> Iterator[t
 
 
 def hidden_place(path: str) -> RefusedByRule:
-    """Return the refusal to create a memory where memories are hidden from the agent, or are in the way of it. It says
-    what a rule that refuses would say."""
+    """Return the refusal of a new memory at a path that is, or is blocked by, one hidden from the agent.
+
+    It has the words of a rule that refuses.
+    """
     return RefusedByRule(results.refused_by_rule(path, WORDS[Verb.CREATE], ""))
 
 

@@ -93,8 +93,10 @@ def moment(at: datetime) -> object:
 
 
 def data_version() -> object:
-    """Return a value that is another one after a commit of another connection to SQLite's file, and in another
-    connection. Call it in a transaction."""
+    """Return a value that changes whenever another connection commits to SQLite's file.
+
+    Each connection has its own values. Call it in a transaction.
+    """
     return connections[DEFAULT_DB_ALIAS].connection, one(_DATA_VERSION)
 
 
@@ -211,7 +213,7 @@ MEMORIES_IN = Statement(
 
 
 def in_directory(store: str, path: str) -> tuple[str, ...]:
-    """Return the values of DIRECTORIES_IN and MEMORIES_IN."""
+    """Return the parameters of the statements DIRECTORIES_IN and MEMORIES_IN."""
     return store, store, path, store, store, path
 
 
@@ -350,7 +352,7 @@ def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
 
 
 def which_directories(store: str, paths: Sequence[str]) -> Question:
-    """Return the question of `directories_at`."""
+    """Return the query of `directories_at`, to be sent by `statements.ask_ahead`."""
     text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
     return for_paths(text, len(paths)), (store, *paths)
 
@@ -362,7 +364,7 @@ def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
 
 
 def which_memories(store: str, paths: Sequence[str]) -> Question:
-    """Return the question of `memories_at`."""
+    """Return the query of `memories_at`, to be sent by `statements.ask_ahead`."""
     text = "select path from memoryhub_memory where store_id = %s and path in ({paths}) and deleted_at is null"
     return for_paths(text + " order by path", len(paths)), (store, *paths)
 

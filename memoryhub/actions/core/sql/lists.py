@@ -199,7 +199,10 @@ def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
 
 
 def has_merged(store: str, agent: str) -> bool:
-    """Return whether a person has merged a proposal of an agent, or a part of one: that of a dream can merge itself."""
+    """Return whether a person has merged a proposal of an agent, or a part of one.
+
+    The proposal of a dream can be merged without a person.
+    """
     sql.connect()
     return sql.one(_MERGED, store, agent) is not None
 

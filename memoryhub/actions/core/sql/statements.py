@@ -137,7 +137,7 @@ class _Batch:
             del self.answers[key]
 
     def before_others(self, execute: Callable[..., Any], *statement: Any) -> Any:
-        """Let a statement of the ORM find all that was written before it."""
+        """Send the waiting writes before a statement of the ORM, so that it sees them."""
         _send(self)
         self.forget(None)
         return execute(*statement)
@@ -188,7 +188,10 @@ def ask_ahead(questions: Iterable[Question]) -> None:
 
 
 def know(question: Question, answer: list[Row]) -> None:
-    """Let this be the answer to a question that follows from what was read, as with `ask_ahead`."""
+    """Store the answer to a question that follows from what was already read.
+
+    `one` and `rows` then return it, as after `ask_ahead`.
+    """
     batch = _batch()
     if batch is not None:
         batch.answers[question[0].text, tuple(question[1])] = answer

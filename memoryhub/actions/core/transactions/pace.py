@@ -95,8 +95,8 @@ def _is_enough(seconds: float, short: float = SHORT) -> bool:
 
 
 class Size:
-    """How much the next transaction of some work takes up: of at most `most`, and a fifth of it at least, because each
-    transaction takes some time for itself."""
+    """How many items the next transaction of some work takes up: at most `most`, and at least a fifth of it, because
+    each transaction takes some time for itself."""
 
     def __init__(self, most: int) -> None:
         self.most = self.next = most

@@ -20,7 +20,7 @@ _thread = threading.local()
 
 
 class _Facts:
-    """What one thread remembers, and as of what."""
+    """What one thread remembers, and the state of the database (`as_of`, `changes`) for which that is true."""
 
     __slots__ = ("as_of", "changes", "values")
 

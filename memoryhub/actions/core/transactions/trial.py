@@ -14,8 +14,8 @@ class _Over(Exception):
 def without_effect() -> Iterator[None]:
     """Open a transaction like `writing`, and undo at the end whatever was written in it.
 
-    Other writers wait meanwhile (on PostgreSQL those of the same memory store): keep it short. What is read inside is
-    true of the trial only.
+    Keep it short, because other writers wait for its end (on PostgreSQL those of the same memory store). What is read
+    inside is true of the trial only.
     """
     if is_open():
         raise RuntimeError("a trial cannot undo a part of a transaction")

@@ -20,8 +20,8 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 class Obstacle(StrEnum):
-    """Why an item cannot move to its target. STAYS and HELD are no obstacles for others: the item is already there, or
-    a legal hold keeps it where it is.
+    """Why an item cannot move to its target. With STAYS (it is there already) or HELD (a legal hold keeps it), the
+    other items still move.
 
     TAKEN: something is at the target. TWICE: another selected item has the same name. INSIDE: the directory would be
     inside itself. LONG: a path would be too long or too deep, or in a directory in which no memory can be, as `/a..`.

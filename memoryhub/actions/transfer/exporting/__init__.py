@@ -33,11 +33,10 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 class Wanted:
     """What to export, and in which form: a selection, or a directory (`path`; `""` is the whole store).
 
-    With `masked`, the values that pages mask are masked too, and the audit is left out. `governance` asks for what
-    people decided and said: of a whole store the proposals and path rules, in JSON Lines and in the history of a ZIP;
-    and the comments on memories, which the history in both has. With `proofs`, versions have the values that a
-    verification needs; those of an export with the audit always have them. `signed` says that the download is signed,
-    which is for an export with the audit alone.
+    With `masked`, the values that pages mask are masked too, and the audit is left out. `governance` asks for the
+    comments on memories, and of a whole store also for its proposals and path rules; JSON Lines and the history of a
+    ZIP have them. With `proofs`, versions have the values that a verification needs; those of an export with the audit
+    always have them. `signed` says that the download is signed, which is for an export with the audit alone.
     """
 
     form: str

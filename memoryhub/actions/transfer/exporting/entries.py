@@ -13,9 +13,11 @@ FOUND = "the results of a search"
 
 
 def handed_out(store_id: str, since: int, versions: Collection[str], until: int = LAST_SEQ) -> list[str]:
-    """Return the commands by which texts of a store were downloaded in the entries from `since` to `until` in a way
-    that names none of these versions: an export, lines of a search, what is stored about a person, or the calls and
-    answers of the audit."""
+    """Return the commands of downloads of a store's texts between the entries `since` and `until` that name none of
+    these versions.
+
+    These are an export, lines of a search, what is stored about a person, or the calls and answers of the audit.
+    """
     later = AuditEntry.objects.of_chain(store_id).between(since, until)
     whole = later.filter(command__in=("export", "collect", "export_audit")).exclude(version__in=versions)
     found = set(whole.values_list("command", flat=True).distinct())

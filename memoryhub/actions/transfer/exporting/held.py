@@ -1,8 +1,8 @@
 """The export of what is on legal hold, for a custodian: exactly the held memories with every version, and a signed
 certificate of what the file has.
 
-Two entries stand for it: `export` before the first byte, and `certify` when the whole history has been read, with the
-digest of the certificate. So the certificate is confirmed by the audit also after a change of the audit key.
+It makes two entries: `export` before the first byte, and `certify`, with the digest of the certificate, when the whole
+history has been read. So the audit confirms the certificate even after a change of the audit key.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class HeldExport:
     act: Callable[[], Act]
 
     def body(self) -> Iterator[bytes]:
-        """Yield the ZIP archive: the history, the texts that live, and last the certificate."""
+        """Yield the ZIP archive: the history, the texts of the live memories, and last the certificate."""
         yield from write.files(self._files(), self.export.about.at)
 
     def _files(self) -> Iterator[tuple[str, Iterable[bytes]]]:

@@ -74,8 +74,11 @@ class Rows:
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order of their entries; the versions of one entry, which imported them, in the order of
-        their numbers. With `history`, each has the path that its memory had before."""
+        """Yield versions in the order of their entries. An entry of an import made several versions: these are in the
+        order of their numbers.
+
+        With `history`, each version has the path that its memory had before.
+        """
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
         if not history:

@@ -18,7 +18,7 @@ KEY = "threads"
 
 
 def history_of(threads: Sequence[BundledThread]) -> list[dict[str, Any]]:
-    """Return conversations as the `history` of an item has them."""
+    """Return conversations in the form in which `ImportItem.history` stores them."""
     return [
         {
             "number": thread.number,
@@ -31,7 +31,7 @@ def history_of(threads: Sequence[BundledThread]) -> list[dict[str, Any]]:
 
 
 def told_of_proposal(talks: Sequence[BundledTalk], named: Named) -> list[dict[str, Any]]:
-    """Return conversations about a proposal as the `history` of an item has them."""
+    """Return conversations about a proposal in the form in which `ImportItem.history` stores them."""
     return [
         {
             "change": talk.change,

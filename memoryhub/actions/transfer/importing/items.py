@@ -69,8 +69,10 @@ def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
 
 
 def _renumbered(memory: BundledMemory) -> BundledMemory:
-    """Return a memory whose versions are numbered from 1, and its conversations with them. Those about a removed
-    version are then about the memory as a whole."""
+    """Return a memory with its versions numbered from 1, and with these numbers in its conversations.
+
+    A conversation about a removed version is then about the memory as a whole.
+    """
     numbers = {version.number: number for number, version in enumerate(memory.versions, 1)}
     versions = tuple(replace(version, number=numbers[version.number]) for version in memory.versions)
     threads = (
@@ -146,7 +148,7 @@ def weight(item: ImportItem) -> int:
 
 
 def _history_of(version: BundledVersion, place: str) -> dict[str, Any]:
-    """Return a version as the `history` of an item has it."""
+    """Return a version in the form in which `ImportItem.history` stores it."""
     author = version.author
     return {
         "id": version.id,

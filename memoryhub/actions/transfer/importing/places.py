@@ -37,7 +37,8 @@ def clamped(store: Tree, at: str | None) -> datetime:
 
 
 class Named:
-    """What the ids in a source refer to: of a memory the number of its item, of a version that number and its own."""
+    """Finds by an id of the source what it refers to: a memory, by the number of its item; a version, by that number
+    and its own."""
 
     def __init__(self, memories: Iterable[BundledMemory]) -> None:
         self._items: dict[str, int] = {}

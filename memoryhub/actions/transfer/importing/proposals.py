@@ -23,7 +23,7 @@ MOST_PASSED = 10_000
 
 
 def history_of(proposal: BundledProposal, place: str, named: Named) -> list[dict[str, Any]]:
-    """Return a proposal as the `history` of an item has it."""
+    """Return a proposal in the form in which `ImportItem.history` stores it."""
     changes = [_history_of_change(change, place, named) for change in proposal.changes]
     decision = proposal.decision
     changes[0][ABOUT] = {
@@ -74,7 +74,8 @@ def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None =
 
 
 def _number(store: Tree, item: ImportItem) -> int:
-    """Return the number of a new proposal: that of its source, if it is free and not far away."""
+    """Return the number of a new proposal: that of its source if no earlier one has it and it leaves out few numbers;
+    else the next one."""
     last, number = proposing.last_number(store.store), item.history[0][ABOUT]["number"]
     return number if number is not None and last < number <= last + MOST_PASSED else last + 1
 
@@ -158,8 +159,10 @@ def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 def _row(
     store: Tree, proposal: Proposal, number: int, told: dict[str, Any], here: Here, missing: dict[object, str]
 ) -> ProposedChange:
-    """Return the row of a change. A memory or text that is not in the store gets an id that nothing has, as one that
-    was removed (`missing`)."""
+    """Return the row of a change.
+
+    A memory or text that is not in the store gets a new id (kept in `missing`), as if it had been removed.
+    """
     for path in filter(None, (told["path"], told["new_path"])):
         require_path(path)
     content = _screened(store, told)

@@ -20,9 +20,9 @@ from memoryhub.pure.transfer.bundle import BundledRule
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A rule of an import as it is here, and why it is left out ("": it is not).
+    """A rule of an import as it would apply here. `why` says why it is left out ("": it is not).
 
-    `name` is the name of the agent or key that it is for, as the source tells it.
+    `name` is the name of the agent or key that the rule is for, as the source tells it.
     """
 
     rule: PathRule
@@ -31,7 +31,7 @@ class Fitting:
 
 
 def history_of(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any]]:
-    """Return rules as the `history` of an item has them."""
+    """Return rules in the form in which `ImportItem.history` stores them."""
     return [
         {
             "rule": one.rule.as_json(),

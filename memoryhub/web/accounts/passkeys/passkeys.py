@@ -1,4 +1,4 @@
-"""Passkeys: adding one, signing in with one, and proving with one who is there (WebAuthn).
+"""Passkeys: adding one, signing in with one, and proving with one that a person is still there (WebAuthn).
 
 The browser gets a challenge in a signed cookie; what the passkey signs is checked against it, and against the address
 of the hub. A passkey asks its person for a PIN or a finger, so it counts as two proofs.
@@ -111,7 +111,7 @@ def add(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def ask(request: Request) -> HttpResponse:
-    """Return what the browser needs to sign in with a passkey, whosever it is."""
+    """Return what the browser needs to sign in with a passkey of any person."""
     if not hosts.are_on():
         raise Http404
     options, state = _server().authenticate_begin([], user_verification="required")
