@@ -228,8 +228,10 @@ class Sync:
         self._bring(relative, memory, here, "conflict", more)
 
     def _is_waiting(self, relative: str, here: str | None, memory: Any) -> bool:
-        """Return whether the file is what was proposed, and nobody has decided yet. If somebody has, the file becomes
-        what they decided."""
+        """Return whether the file is as it was proposed, and no one has decided yet.
+
+        If someone has, the file becomes what they decided.
+        """
         sha, number = self.state.waiting.get(relative, (None, 0))
         if sha != (here or ""):
             self.state.waiting.pop(relative, None)

@@ -113,11 +113,11 @@ class Comment(Sealed, RowOfStore):
 
 
 class Notice(RowOfStore):
-    """A conversation of which somebody was told, because a comment named them or answered them, until they put it away.
+    """A notice: a conversation in which a comment named or answered a person, until the person dismisses it.
 
-    `comment` is the id of the newest such comment. A conversation about a proposal has no memory. It is not audited:
-    the comments are. The person who flagged a memory is told of decisions about it in the same way: `thread` is then
-    the id of the review that is the flag, and `comment` that of the newest decision.
+    `comment` is the id of the newest such comment. A conversation about a proposal has no memory. A notice is not
+    audited: the comments are. The person who flagged a memory gets notices of decisions about it in the same way:
+    `thread` is then the id of the review that is the flag, and `comment` that of the newest decision.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

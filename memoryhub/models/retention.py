@@ -35,7 +35,7 @@ class RetentionPolicy(Sealed):
     Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
     is a span of 24 hours. `grace_days` is how long memories that a policy moved to the trash stay there, `trash_days`
     how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With
-    `keeps_approved`, no memory expires of which a person wrote or approved the newest version. With `expires_together`,
+    `keeps_approved`, a memory whose newest version a person wrote or approved does not expire. With `expires_together`,
     a memory expires when all of its rules are due, else when the first of them is.
     """
 

@@ -36,7 +36,7 @@ class NotAdmitted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the provider says: who somebody is there, and in which groups (None: it does not say)."""
+    """What the provider says: who the person is there, and in which groups (None: it does not say)."""
 
     issuer: str
     subject: str

@@ -103,7 +103,7 @@ def of_invitation(address: str) -> list[Counter]:
 
 
 def of_second(user_id: str) -> list[Counter]:
-    """Return the counters for codes of somebody whose password was right."""
+    """Return the counters for codes of a person whose password was right."""
     return [Counter(_id("second", user_id), ONE, True)]
 
 

@@ -110,7 +110,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Delete a comment: its text is gone, and the thread stays. With `of_others` it may be by somebody else.
+    """Delete a comment: its text is gone, and the thread stays. With `of_others` it may be by someone else.
 
     Raises NoSuchComment, NotTheAuthor and ToolError.
     """
@@ -124,7 +124,7 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Let a comment no longer be a note, if no view has delivered it. With `of_others` it may be by somebody else.
+    """Let a comment no longer be a note, if no view has delivered it. With `of_others` it may be by someone else.
 
     Raises NoSuchComment, NotTheAuthor and ToolError.
     """

@@ -147,8 +147,8 @@ class Change:
 class Plan:
     """All changes, sorted by path.
 
-    `digest` changes with the memories, their newest versions, problems and proposed states. Pages have it, also for
-    people from whom values of the texts are masked: it has a key, so that nobody checks guesses by it.
+    `digest` changes with the memories, their newest versions, problems and proposed states. It is an HMAC: even people
+    from whom values in the texts are masked get it on a page, and they cannot check guesses with it.
     """
 
     store: str

@@ -72,8 +72,8 @@ def screen_written(
 ) -> Screened:
     """Screen a text that an actor writes now; return the same as `screen`.
 
-    Raises the ToolError of the limit, before it is screened, for a text of which too much would be left in any case,
-    and one for a text that takes too long to screen.
+    Raises a ToolError for a text that takes too long to screen. A text that is longer than before and more than twice
+    as long as the limit raises the limit's ToolError before it is screened.
     """
     most = store.limits.memory_bytes
     if most is not None and len(new) > 2 * most and len(new) > len((old or "").encode("utf-8", "surrogatepass")):
@@ -91,7 +91,7 @@ def screen(
     """Return the form of a new text that may be stored. Only lines that are not in the old text are screened.
 
     `written` is the span of the new text that was written, if it is known. Raises a ToolError that names a blocked kind
-    and its line, and TooMuch if it takes more than so many `steps`.
+    and its line, and TooMuch if the screening takes more than `steps`.
     """
     rules = store.ruling
     if rules.is_idle or old == new:

@@ -84,7 +84,8 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What became of an act: the newest undo of it that is in force, and how many `of` its versions are undone.
+    """What became of an act: the newest undo of it that is in force, and how many of its versions (`count` of `of`) are
+    undone.
 
     A version that was removed since counts if its memory is still there.
     """

@@ -76,7 +76,7 @@ def lasting(at: datetime) -> Iterator[str]:
 
 
 def _work(at: datetime) -> Iterator[str]:
-    """Yield the alarms of the background work. A node of which all work is silent has been switched off."""
+    """Yield the alarms of the background work. A node whose work is all silent has been switched off."""
     states = background.states()
     running = {row.node for row in states if not background.hangs(row, at)}
     for row in states:

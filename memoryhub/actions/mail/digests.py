@@ -50,8 +50,8 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits for a person: the newest comments and decisions of which they were told, what is assigned to them, and
-    what waits in the stores in which they decide. `more` is how many notices and stores are not named."""
+    """What waits for a person: the newest comments and decisions of their notices, what is assigned to them, and what
+    waits in the stores in which they decide. `more` is how many notices and stores are not named."""
 
     notices: Sequence["About"]
     assigned: int

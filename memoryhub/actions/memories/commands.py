@@ -65,7 +65,7 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def _view_what_is_seen(store: Tree, command: View) -> Record:
-    """Return the listing of a directory of which the agent sees only a part: as if there were nothing else."""
+    """Return the listing of a directory as if it had only what the agent sees."""
     memories = tree.memories_under(store, command.path)
     if not memories and command.path != paths.ROOT_DIRECTORY:
         raise ToolError(results.view_not_found(command.path))

@@ -89,7 +89,7 @@ def rehearse(
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
     For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
-    `held` gets the ids of the memories of which only a hold or a pin prevents a removal, and `approved` those that
+    `held` gets the ids of the memories that a removal spares only because of a hold or a pin, and `approved` those that
     would expire if no person had written or approved them.
     """
     rules = Rules.of(store_id, at, policies)

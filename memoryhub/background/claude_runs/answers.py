@@ -61,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The answer began; it is made from so many tokens."""
+    """The answer began; it is made from this many tokens."""
 
     input_tokens: int
 

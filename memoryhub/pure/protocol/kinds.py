@@ -81,7 +81,7 @@ _NUMBER_OF_PROPOSAL = re.compile(re.escape(PROPOSED) + r"([0-9]{1,18})\b")
 
 
 def proposal_in(answer: str) -> int | None:
-    """Return the number of the proposal of which a change became a part, or None if the answer names none."""
+    """Return the number of the proposal that a change became a part of, or None if the answer names none."""
     named = _NUMBER_OF_PROPOSAL.match(answer)
     return int(named[1]) if named else None
 

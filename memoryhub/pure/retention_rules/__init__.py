@@ -29,9 +29,9 @@ DEFAULT_GRACE_DAYS = 30
 class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
-    Without a `store` the policy is the hub's. The fields have the names of the model's. With `keeps_approved`, no
-    memory expires of which a person wrote or approved the newest version. With `expires_together`, a memory expires
-    when all of the `expire_…` rules are due, else when the first of them is.
+    Without a `store` the policy is the hub's. The fields have the names of the model's. With `keeps_approved`, a memory
+    whose newest version a person wrote or approved does not expire. With `expires_together`, a memory expires when all
+    of the `expire_…` rules are due, else when the first of them is.
     """
 
     id: str

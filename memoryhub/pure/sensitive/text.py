@@ -82,7 +82,7 @@ class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
     def __init__(self, text: str, steps: float = inf, pause: Callable[[], None] | None = None) -> None:
-        """Take a text that may be searched in so many steps, with a `pause` from time to time."""
+        """Take a text that may be searched in at most `steps`; `pause` is called from time to time."""
         self._steps, self._pause = steps, pause
         self._until = max(0, steps - BETWEEN_PAUSES)
         if "[redacted" in text:
@@ -111,7 +111,7 @@ class Text:
             self._pause()
 
     def each(self, places: Iterable[T], steps: int) -> Iterator[T]:
-        """Yield the places, and spend so many steps for each of them. Raises TooMuch, as `spend` does."""
+        """Yield the places, and spend `steps` for each of them. Raises TooMuch, as `spend` does."""
         for place in places:
             self._steps -= steps
             if self._steps < self._until:

@@ -24,8 +24,11 @@ def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
 
 
 def where_in_last(texts: Sequence[str], lines: Sequence[int], work: Work) -> list[int]:
-    """Return where the lines of the first text are in the last one: followed through the texts between, and if none is
-    left on this way (somebody removed them and brought them back), by comparing the first text with the last one."""
+    """Return where the lines of the first text are in the last one.
+
+    They are followed through the texts between. If none is left on this way (someone removed them and brought them
+    back), the first text is compared with the last one.
+    """
     now = lines
     for old, new in pairwise(texts):
         now = where(old, new, now, work)

@@ -76,7 +76,7 @@ class LineSet(Collection[int]):
 
 
 class Moves:
-    """Where the lines of an old text are in the new one, of which `areas` are the differences."""
+    """Where the lines of an old text are in the new one. `areas` are the differences between the two texts."""
 
     def __init__(self, areas: Sequence[Area]) -> None:
         self.added = LineSet.of_runs((j + 1, j_end) for _i, _i_end, j, j_end in areas if j < j_end)

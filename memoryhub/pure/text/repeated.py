@@ -75,7 +75,7 @@ class Lines:
 
 
 def _rare(words: Sequence[str]) -> list[str]:
-    """Return some of the words of a line, the longest ones, of which each line that is nearly the same has one.
+    """Return some of the words of a line, the longest ones. Each line that is nearly the same has at least one of them.
 
     Such a line has at least two thirds of the words.
     """

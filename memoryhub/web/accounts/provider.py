@@ -118,7 +118,7 @@ def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, To
 
 
 def again(subject: str, tokens: Tokens) -> tuple[Said, Tokens]:
-    """Ask what the provider says now of somebody who has signed in. Raises Refused and Unreachable."""
+    """Ask what the provider says now about a person who has signed in. Raises Refused and Unreachable."""
     if tokens.refresh:
         fresh = _tokens({"grant_type": "refresh_token", "refresh_token": tokens.refresh})
         tokens = Tokens(fresh.access, fresh.refresh or tokens.refresh, fresh.identity)

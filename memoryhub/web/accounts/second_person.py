@@ -55,7 +55,7 @@ class Row:
 
     @property
     def gives_link(self) -> bool:
-        """Return whether the act gives the person who asks a link to somebody else's account."""
+        """Return whether the act gives the person who asks a link to another person's account."""
         return self.request.act in ("invite_administrator", "password_link")
 
 

@@ -189,14 +189,14 @@ def call_of(found: AuditEntry, entries: Entries) -> Call | None:
 
 
 def of_changes(changes: Iterable[Change]) -> Iterator[MemoryVersion | None]:
-    """Yield the versions of which the diffs of some changes show texts."""
+    """Yield the versions whose texts the diffs of some changes show."""
     for change in changes:
         if change.diff is not None:
             yield from (change.before, change.version)
 
 
 def in_input(found: AuditEntry) -> Iterator[tuple[str, str | None]]:
-    """Yield the memory and the version of which the input of a call has the text, or a part of it, also if they are
+    """Yield (memory, version) of the texts that the input of a call contains, at least in part, even if these are
     gone."""
     wrote = found.ok and found.digest is not None and found.command not in ("rename", "delete")
     if found.memory and wrote and found.actor_kind == ActorKind.KEY:
@@ -204,7 +204,7 @@ def in_input(found: AuditEntry) -> Iterator[tuple[str, str | None]]:
 
 
 def _answered(found: AuditEntry, answer: Answer | None) -> Iterable[MemoryVersion]:
-    """Return the versions of which the answer to a call shows lines."""
+    """Return the versions whose lines the answer to a call shows."""
     if answer is None or not found.ok:
         return ()
     ids = search.found_versions(found.message) if found.command == search.COMMAND else [found.version or ""]
@@ -247,7 +247,8 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
 
 
 def _whose(found: AuditEntry, user: User) -> dict[str, object]:
-    """Return what the person may see beside it: the receipt of an erasure, and who made the policy of a removal."""
+    """Return what the person may see beside the entry: the receipt of an erasure, and who made the policy of a
+    removal."""
     policy = found.actor_id if found.actor_kind == ActorKind.POLICY else None
     return {"receipt": _receipt(found, user), "policies": saved_by([policy], found.chain, found.at, user)}
 

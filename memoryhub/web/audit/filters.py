@@ -60,7 +60,7 @@ class Filter(KeyValues):
 
     @classmethod
     def _typed(cls, written: str, user: User | None) -> list[Term]:
-        """Return the words. What “read” means depends on who read: people read pages, and agents view."""
+        """Return the words of the bar. If the filter names an agent, “read” means `view`; people read pages instead."""
         terms = super(Filter, cls)._typed(written, user)
         if all(term.key != "agent" for term in terms):
             return terms

@@ -52,7 +52,7 @@ class Proposed:
 
 
 def proposed_in(chain: str, entries: Iterable[tuple[int, str | None]]) -> dict[int, Proposed]:
-    """Return {seq: who proposed it} of those of some (seq, command) that merged a proposal.
+    """Return {seq: who proposed the changes} for those of these (seq, command) that merged a proposal.
 
     The person who merged it is the actor of the entry.
     """

@@ -76,8 +76,10 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
 def words_by_entry(
     entries: Sequence[AuditEntry], inputs: Mapping[tuple[str, int], dict[str, Any]] | None = None
 ) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): what happened}. Pass only entries whose inputs hold no texts (see `_is_short`), or the
-    parsed `inputs` of those of which something is to be said."""
+    """Return {(chain, seq): what happened}.
+
+    Pass only entries whose inputs hold no texts (see `_is_short`), or the parsed `inputs` of the entries to describe.
+    """
     inputs = _inputs_of(entries) if inputs is None else inputs
     named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]
     names = names_in(inputs.values(), {chain for chain, _ in inputs}, versions=[entry.version for entry in named])

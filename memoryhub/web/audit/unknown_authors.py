@@ -18,7 +18,8 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The filter (`agent`, `person` or `session`), its name, and a similar name of one that is known ("": none)."""
+    """The kind of filter (`agent`, `person` or `session`), the name that it has, and a similar name that is known ("":
+    none)."""
 
     key: str
     name: str
@@ -54,7 +55,7 @@ def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> 
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    """Return the name that begins so, that has this part, or that is spelt alike; "" if there is none."""
+    """Return a known name that begins with this one, contains it or is spelt alike; "" if there is none."""
     typed, folded = fold_name(name), {fold_name(one): one for one in known}
     parts = sorted((one for one in folded if typed in one), key=lambda one: (not one.startswith(typed), one))
     near = parts[:1] or get_close_matches(typed, folded, 1)

@@ -32,7 +32,7 @@ class RoleForm(forms.Form):
 
 
 def _without_password(address: str) -> str:
-    """Return an address without what a gateway may want before the host."""
+    """Return an address without the user name and password before its host, which a gateway may need."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

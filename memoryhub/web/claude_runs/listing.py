@@ -41,9 +41,11 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @who_may_run
 def new(request: Request, store: MemoryStore) -> HttpResponse:
-    """Start a run, save a preset, or show the form for one: with `like`, as another run was asked for, with `copy` on a
-    copy of what that one went out from; with `tidy`, for one that reorganises the store; with `preset` and `version`,
-    as a preset says."""
+    """Start a run, save a preset, or show the form for a run.
+
+    The form has the values of another run with `like`, and with `copy` also the copy of the state from which that run
+    started; values for a run that reorganises the store with `tidy`; those of a preset with `preset` and `version`.
+    """
     is_post = request.method == "POST"
     saves = is_post and "save" in request.POST
     form = StartForm(store.pk, request.POST if is_post else None, initial=_initial(request, store), saves=saves)

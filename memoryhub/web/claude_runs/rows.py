@@ -109,7 +109,7 @@ def masked_system(run: ClaudeRun) -> str:
 
 
 def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the versions of which the calls among some items show texts."""
+    """Yield (store, memory, version) of the versions whose texts the calls among some items show."""
     return in_calls(item.told.call for items in parts for item in items if item.told)
 
 
@@ -136,8 +136,8 @@ def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
 
 
 def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
-    """Return {number of an answer with edits of the context: paths that Claude had written before it, the newest
-    first}."""
+    """Return, for each answer with edits of the context, {its number: paths that Claude had written before it, the
+    newest first}."""
     edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
     if not edited:
         return {}

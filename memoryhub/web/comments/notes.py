@@ -1,4 +1,4 @@
-"""What became of the comments that are notes to an agent: it waits for them, or a view told them to it."""
+"""What became of the comments that are notes to an agent: they wait for it, or a view has delivered them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

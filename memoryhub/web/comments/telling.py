@@ -1,4 +1,4 @@
-"""The note of an act on a version, which a person lets the agent that wrote the version read, too."""
+"""Lets an agent read a person's note on an act: the agent that wrote the version which the act is about."""
 
 from django.utils.translation import gettext as _
 

@@ -1,4 +1,4 @@
-"""The conversations about a memory, and where each stands on the page of its text."""
+"""The conversations about a memory, and where each of them is on the page of its text."""
 
 import re
 from collections import defaultdict
@@ -67,10 +67,10 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """The conversations of a page: `below` has the HTML under a line, `rest` those that stand under the text.
+    """The conversations of a page: `below` has the HTML under a line, `rest` those that are under the text.
 
-    `open` counts those that are not resolved. `first_line` is the line under which the first of them stands, if any
-    stands under a line. `agent` is the one that a comment on the memory as a whole can tell.
+    `open` counts those that are not resolved. `first_line` is the line under which the first of them is, if any is
+    under a line. `agent` is the one that a comment on the memory as a whole can tell.
     """
 
     below: dict[int, SafeString] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def beside(
 ) -> Conversations:
     """Return the conversations of a page that shows some lines (by number) of a version, given by id and number.
 
-    The query's `comment` names lines: a form for a new comment stands under the last of them.
+    The query's `comment` names lines: a form for a new comment is under the last of them.
     """
     threads = list(_some_open(of_memory(memory, version[1])))
     asked = lines_of(request.GET.get("comment", ""))
@@ -134,7 +134,8 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations, closed from where MOST_OPEN or MOST_SHOWN are shown."""
+    """Yield the conversations; those after the first MOST_OPEN, or after MOST_SHOWN characters of comments, are
+    closed."""
     size = 0
     for place, thread in enumerate(threads):
         size += sum(len(comment.text) for comment in thread.comments)

@@ -49,7 +49,7 @@ def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | Non
 
 
 def record(request: Request) -> None:
-    """Write an entry for each store of which the page shows texts."""
+    """Write an entry for each store whose texts the page shows."""
     for store_id, shown in sorted(getattr(request, "shown_texts", {}).items()):
         if shown and request.resolver_match:
             with missing_if_deleted():

@@ -83,7 +83,7 @@ def as_csv(columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]
 
 def safe_cell(value: object) -> str:
     """Return a cell's text, with an apostrophe before anything that a spreadsheet could read as a formula: at its
-    beginning, and where it could be parted."""
+    beginning, and wherever a spreadsheet could split it."""
     if value is None:
         return ""
     if isinstance(value, bool):

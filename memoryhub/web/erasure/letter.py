@@ -141,8 +141,8 @@ def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
 
 
 def _memories(receipt: Receipt) -> list[Memory]:
-    """Return the live memories whose newest version the erasure changed, and those in the trash of which it changed a
-    version; of each at most `erasure.MOST_TOLD`."""
+    """Return the live memories whose newest version the erasure changed, and those in the trash that have a version
+    which it changed; of each at most `erasure.MOST_TOLD`."""
     entry = AuditEntry.objects.of_chain(receipt.store).filter(seq=receipt.content.get("entry")).first()
     if entry is None:
         return []

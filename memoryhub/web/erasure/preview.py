@@ -164,7 +164,7 @@ def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, mos
 
 
 def in_excerpts(found: Iterable[Group]) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the texts of which groups show a part."""
+    """Yield (memory, version) of the texts whose excerpts groups show."""
     for row in (row for group in found for row in group.rows):
         if row.hit.kind == "text" and row.hit.memory and row.excerpt:
             yield row.hit.memory, row.version.pk if row.version else None

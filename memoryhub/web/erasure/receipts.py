@@ -45,7 +45,7 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @signed_in
 def every_receipt(request: Request) -> HttpResponse:
-    """List the receipts of all memory stores of which the person is an admin, newest first."""
+    """List the receipts of all memory stores that the person administers, newest first."""
     stores = MemoryStore.objects.administered_by(person(request))
     if not stores.exists():
         raise PermissionDenied

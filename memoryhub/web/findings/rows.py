@@ -111,7 +111,7 @@ class Item:
 
 
 def in_rows(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
-    """Yield (store, memory, version) of the versions of which items show a line."""
+    """Yield (store, memory, version) of the versions whose lines items show."""
     for item in items:
         if item.shown is not None and not item.finding.in_path:
             yield item.store.pk, item.memory.pk, item.finding.version_id

@@ -148,8 +148,11 @@ def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpRespons
 def _merge_page(
     request: Request, store: MemoryStore, memory: Memory, merge: memories_conflict.MergePage
 ) -> HttpResponse:
-    """Show the conflict page; it reveals the masked values of the other person's version, and of the one from which the
-    edit went out, which is audited."""
+    """Show the conflict page.
+
+    It reveals the masked values of the other person's version, and of the version from which the edit started; this is
+    audited.
+    """
     has_hidden = _has_hidden(str(merge.form["text"].value() or ""))
     cover = masking.cover_of(store.id, memory.id)
     if merge.opened is not None and masking.values_in(merge.opened.content or "", cover):

@@ -75,10 +75,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
     """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
 
-    With patterns `protect`, `allow` or `ask`, rules that refuse, allow or hold back changes there are put before the
-    saved ones.
-    `who` and `verb` limit it to an agent or a key, and to some kinds of changes; `only_if` gives it a condition. A rule
-    that is saved already is not begun again.
+    The query can add rules before the saved ones: `protect`, `allow` and `ask` are patterns of rules that refuse, allow
+    or hold back changes. `who` and `verb` limit these rules to an agent or a key, and to some kinds of changes;
+    `only_if` gives them a condition. A rule that is saved already is not added again.
     """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:

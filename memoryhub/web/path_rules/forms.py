@@ -156,7 +156,10 @@ class PathRuleForm(forms.Form):
         return given
 
     def rule(self) -> PathRule:
-        """Return the rule of a valid form. What is hidden cannot be changed either, and the agent is told nothing."""
+        """Return the rule of a valid form.
+
+        A rule that hides has neither verbs nor a condition or reason, whatever was typed.
+        """
         given = self.cleaned_data
         if given["effect"] == Effect.HIDE:
             return PathRule(Effect.HIDE, given["pattern"], who=given["who"], until=given["until"])
@@ -202,7 +205,7 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent for which the form begins with a limit, as it was begun; "" if there is none."""
+    """Return the agent (or key) of the first row if it is still the limit with which the form began; else ""."""
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])
     is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT

@@ -17,7 +17,7 @@ MOST_PROPOSALS = 20_000
 
 
 class Openings:
-    """Counts call by call, from the oldest to the newest, as if people had decided when they did then.
+    """Counts call by call, from the oldest to the newest, as if people had decided at the same times as they did.
 
     A session is an agent's; calls without one are a key's, and their proposals are counted by day. `count` is how many
     proposals the calls open.

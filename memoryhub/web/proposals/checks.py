@@ -32,7 +32,10 @@ class Held:
 def checked(
     store: MemoryStore, proposal: Proposal, outlines: Sequence[Outline], plan: Plan, rows: Sequence[Row]
 ) -> tuple[list[Row], list[Held]]:
-    """Return the rows of a proposal, if it is open with limits and other proposals, and the rules that held it back."""
+    """Return the rows of a proposal, and the rules that held it back.
+
+    If the proposal is open, each row also has the limit that stops it and the other proposals about its memory.
+    """
     held = _held(store, outlines)
     if not proposal.is_open:
         return [*rows], held

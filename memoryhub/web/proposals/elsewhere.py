@@ -1,6 +1,6 @@
 """Which new lines of a proposal are in other memories of the store already, as they are or nearly.
 
-There is no index of lines: memories are read by path for a limited time, and a press goes on from there.
+There is no index of lines: memories are read by path for a limited time, and a button continues from there.
 """
 
 import time
@@ -64,8 +64,10 @@ class Other(NamedTuple):
 @require_safe
 @in_store(WHO)
 def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
-    """Show where new lines of an open proposal are already. `after` is the last path of the memories before, and `seen`
-    how many they were."""
+    """Show where new lines of an open proposal are already.
+
+    `after` is the path of the last memory that was compared before, and `seen` is how many were compared.
+    """
     proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
     if proposal is None or not proposal.is_open:
         raise Http404

@@ -1,4 +1,4 @@
-"""Comments on the lines of a proposal: what stands below a line of a comparison, and what is on no line of it."""
+"""Comments on the lines of a proposal: what is shown below a line of a comparison, and what is on no line of it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,11 @@ from memoryhub.web.proposals.preview import Row
 
 @dataclass(frozen=True, slots=True)
 class OfLines:
-    """The lines of one comparison: `here` is the place of a line without its side and number, None if nobody may
-    comment, and `html` has what stands below some of them, by (whether it is of the text before, number)."""
+    """The lines of one comparison. `here` is the place of a line without its side and number; None if nobody may
+    comment.
+
+    `html` has what is shown below some of the lines, by (whether the line is of the text before, number).
+    """
 
     here: Place | None
     html: Mapping[tuple[bool, int], SafeString] = field(default_factory=dict)

@@ -27,8 +27,11 @@ DECIDED = "decided"
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the open proposals or, with `state=decided`, the decided ones. `after` is the last number of the page
-    before. With `is`, only those are listed that the filter of the review has with that word."""
+    """List the open proposals or, with `state=decided`, the decided ones.
+
+    `after` is the last number of the page before. `is` limits the list to what the review's filter `is` matches with
+    that word.
+    """
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")
     whose = {request.GET.get("is")} & {MINE, UNASSIGNED} if not is_decided else set()

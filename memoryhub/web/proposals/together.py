@@ -47,7 +47,7 @@ SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a press did: {number: its entry's seq}, and {number: why nothing was done} for the others."""
+    """What one submitted form did: {number: its entry's seq}, and {number: why nothing was done} for the others."""
 
     entries: Mapping[int, int]
     left: Mapping[int, str]

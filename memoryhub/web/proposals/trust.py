@@ -33,8 +33,11 @@ def places_of(rows: Sequence[Row]) -> list[str]:
 
 
 def rules_of(*rows: Row) -> list[PathRule]:
-    """Return the rules that allow the agent of some proposals to do the same, none if there are too many places, or if
-    the hub does not know the agent. A name with `*`, which the agent chose, would allow it elsewhere too: none then."""
+    """Return the rules that allow the agent of some proposals to make the same changes.
+
+    There are none if there are too many places, or if the hub does not know the agent. There are none, too, if a place
+    has a `*`: the agent chose that name, and as a pattern it would also match other paths.
+    """
     places = places_of(rows)
     if not rows[0].proposal.agent or any("*" in place for place in places):
         return []

@@ -127,7 +127,7 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Undo a decision: the versions that it approved or reverted await review again; with `only`, this one."""
+    """Undo a decision: the versions that it approved or reverted await review again; with `only`, just this version."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":

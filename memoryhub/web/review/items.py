@@ -125,8 +125,8 @@ class Item:
     def joined(self) -> Since | None:
         """Return `since_approved` if it joins changes of several versions.
 
-        It does not if the memory is as in this version, and the version before is the base: then all later changes were
-        undone.
+        Return None if all changes after this version were undone and the base is the version before it: this version's
+        own diff shows the same.
         """
         found, before = self.since_approved, self.before.pk if self.before else None
         if found is None or found.count < 2:
@@ -135,15 +135,15 @@ class Item:
 
     @property
     def since(self) -> int:
-        """Return the number of versions that the memory got after this one; 0 if it is now again as in this one, as
-        after an undo that was undone."""
+        """Return the number of versions that the memory got after this one; 0 if it has the path and the text of this
+        one again."""
         now, then = self.memory, self.version
         is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
         return 0 if is_again else now.version_count - then.number
 
 
 def in_diffs(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
-    """Yield (store, memory, version) of the versions of which the diffs of items show texts."""
+    """Yield (store, memory, version) of the versions whose texts the diffs of items show."""
     for item in items:
         if item.diff is not None and item.diff.parts:
             for version in filter(None, (item.before, item.version)):

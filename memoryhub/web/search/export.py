@@ -1,4 +1,7 @@
-"""The results of a search as a table of lines, bounded; each memory store with results has an entry of it first."""
+"""The results of a search as a table of lines, bounded.
+
+Before the download, each memory store with results gets an entry.
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -43,7 +43,7 @@ def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
 
 
 def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, words) of what a person may do about the keys that they may see and that end so."""
+    """Yield (address, words) of what a person may do about the keys that they may see and that end with `hint`."""
     found = list(Key.objects.visible_to(user).filter(hint=hint).newest()[:FEW])
     governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in found]).values_list("pk", flat=True))
     for key in found:

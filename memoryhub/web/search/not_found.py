@@ -75,7 +75,7 @@ def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: floa
 
 
 def _other(query: Query, written: dict[Term, str]) -> Other:
-    """Return the search with these words instead; its filters stay."""
+    """Return the search with other words (`written`) in place of these; its filters stay."""
     words = [term.written if term.key else written[term] for term in query.typed if term.key or term in written]
     said = " ".join(written[term] for term in query.typed if term in written)
     return Other(said, urlencode({**query.parameters, "q": " ".join(words)}))

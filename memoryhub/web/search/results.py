@@ -51,7 +51,7 @@ class Version:
 
 
 def in_excerpts(found: Iterable["Result"]) -> Iterator[tuple[str, str, str]]:
-    """Yield (store, memory, version) of the texts of which results show lines."""
+    """Yield (store, memory, version) of the texts whose lines the results show."""
     for result in found:
         yield from ((result.store.pk, result.memory, one.id) for one in result.versions if one.excerpt.html)
 

@@ -122,7 +122,11 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the memory store in which the results can be held, or the searches in one store, of which they can."""
+    """Return the memory store in which the results can be held.
+
+    If several stores were searched, return for each of them the same search in that store alone, from which they can be
+    held.
+    """
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:
         return {"held_in": mine[0].id}

@@ -70,7 +70,7 @@ class Call:
 
     @property
     def proposal(self) -> int | None:
-        """Return the number of the proposal of which the change became a part, or None."""
+        """Return the number of the proposal that the change became a part of, or None."""
         return proposal_in(self.error)
 
     @property
@@ -161,7 +161,7 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
 
 
 def in_calls(calls: Iterable[Call]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the versions of which calls show texts."""
+    """Yield (store, memory, version) of the versions whose texts the calls show."""
     for call in calls:
         if call.raw:
             yield from ((call.entry.chain, *place) for place in in_input(call.entry))

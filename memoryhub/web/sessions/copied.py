@@ -13,8 +13,11 @@ MOST = 200
 
 
 def was_copied(store_id: str, rows: Iterable[Row]) -> bool:
-    """Return whether a Claude run or an evaluation began on a throw-away copy that had one of some versions, or a dream
-    that was given the calls of sessions."""
+    """Return whether Claude may have read one of these versions on a throw-away copy.
+
+    It may have if a Claude run or an evaluation began on a copy with one of them, or if a dream was given the calls of
+    sessions.
+    """
     rows = [row for row in rows if not row.is_deletion]
     if not rows:
         return False

@@ -54,7 +54,7 @@ class StoreForm(forms.Form):
         return cls(initial=StoreSettings.of(store).as_json())
 
     def lead_to_reads(self, store: MemoryStore) -> None:
-        """Link what was read so far beside the box, if the store records it."""
+        """Put a link to what people have read so far beside the checkbox, if the store records it."""
         if store.records_views:
             field, url = self.fields["records_views"], reverse("store_audit", args=[store.pk], query={"q": "read"})
             link = '{} <a href="{}">{}</a>'

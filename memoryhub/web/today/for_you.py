@@ -19,7 +19,7 @@ LONGEST = 280
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A comment of which a person was told, on a memory or a proposal. `is_mention`: a comment of its conversation
+    """A comment that a person was notified of, on a memory or a proposal. `is_mention`: a comment of its conversation
     names them.
 
     `first` is the first comment of the conversation, which has its lines.
@@ -60,8 +60,10 @@ class AboutFlag:
 
 @dataclass(frozen=True, slots=True)
 class ForYou:
-    """The newest comments and decisions of which a person was told, and how many there are in all. `assigned` is how
-    many memories a person is to review."""
+    """The newest comments and decisions that a person was notified of, and how many there are in all.
+
+    `assigned` is how many memories a person is to review.
+    """
 
     rows: Sequence[NoticeRow | AboutFlag]
     total: int
@@ -73,7 +75,7 @@ class ForYou:
 
 
 def for_you(stores: Sequence[str], user: User) -> ForYou:
-    """Return what a person was told of in these stores and has not put away."""
+    """Return the notices of a person in these stores that the person has not dismissed."""
     waiting = notices.waiting_for(user, stores).select_related("store", "memory")
     of_comments = list(waiting.filter(comment__lt=ids.REVIEW)[:SIZE])
     of_flags = list(waiting.filter(comment__gte=ids.REVIEW)[:SIZE])

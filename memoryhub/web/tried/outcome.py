@@ -50,7 +50,8 @@ class Outcome:
 
     `block` is the tool_result as JSON. `entry` is its audit entry, in `words` and with the recorded `call`; None if it
     has none. Values are masked as on every page; `masked` says that some are. `memory` is the id of the memory that the
-    call concerned. `is_kept_back`: the answer and the changes are not shown, since a part of such a value is in them.
+    call concerned. `is_kept_back`: the answer and the changes are not shown, because a part of a masked value is in
+    them.
     """
 
     text: str = ""

@@ -76,7 +76,7 @@ class Reasons:
         return reasons or [self._of_the_store(entry)]
 
     def _of_the_store(self, entry: AuditEntry) -> Reason:
-        """Return what else may explain it: texts that were erased since, or settings."""
+        """Return a further possible reason: texts that were erased since, or settings."""
         entries = AuditEntry.objects.of_chain(self._store.pk).between(entry.seq, self._span.last)
         for command in ("erase", "redact"):
             if erased := entries.of_command(command).newest().in_brief().first():
@@ -110,7 +110,7 @@ class Reasons:
     def _governed(
         self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
     ) -> Iterator[Reason]:
-        """Yield what rules, limits and holds have to do with it."""
+        """Yield the reasons that rules, limits and holds give for the difference."""
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:

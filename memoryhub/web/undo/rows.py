@@ -185,7 +185,7 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
 
 
 def in_diffs(store_id: str, found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the newest versions of which rows show texts, and of the older ones with the texts to
+    """Yield (memory, version) of the newest versions whose texts the rows show, and of the older ones with the texts to
     which the memories would return."""
     rows = [row for row in found if row.change.number and (row.diff or row.before_diff)]
     yield from ((row.change.memory, row.change.head) for row in rows)

@@ -105,11 +105,7 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """All changes, sorted by path.
-
-    `digest` changes with the memories, their newest versions, problems and proposed states. It is an HMAC: even people
-    from whom values in the texts are masked get it on a page, and they cannot check guesses with it.
-    """
+    """Return the first memory in a directory that a hold of its own freezes, and the hold; None if there is none."""
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)

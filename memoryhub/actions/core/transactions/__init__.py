@@ -247,7 +247,10 @@ def is_busy() -> bool:
 
 
 def tidy_up() -> None:
-    """Undo what work of this thread left that was stopped at any step, also in the middle of its own tidying up."""
+    """Reset what a stopped request has left in this thread: its turn, its transaction and what it remembered.
+
+    The request may have been stopped at any step, even while it cleaned up itself.
+    """
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None

@@ -148,7 +148,7 @@ def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return the versions of which an agent sees the path, and the path where their memory is now."""
+    """Return the versions whose path an agent sees, if it also sees the path where their memory is now."""
     if sight is None:
         return list(versions)
     places = lists.paths_of(store_id, list({version.memory for version in versions}))

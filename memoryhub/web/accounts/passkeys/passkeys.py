@@ -121,7 +121,7 @@ def ask(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def use(request: Request) -> HttpResponse:
-    """Sign in the person of a passkey; for somebody who is signed in, it proves again who they are."""
+    """Sign in the person of a passkey. For a person who is signed in, the passkey proves again who they are."""
     at, address = timezone.now(), client_address(request)
     counters = tries.of_provider(address)
     try:

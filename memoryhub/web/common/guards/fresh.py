@@ -1,4 +1,4 @@
-"""Acts that cannot be undone ask who is there, unless the person has proved it a moment ago.
+"""Acts that cannot be undone ask for a proof of who the person is, unless they gave one a moment ago.
 
 A view calls `proof` just before such an act. The page that it returns contains everything that was typed, as hidden
 fields of a form to the same address: with the password, the act goes on as if nothing had happened.

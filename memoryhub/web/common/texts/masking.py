@@ -109,7 +109,7 @@ def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
 
 
 def _common(one: str, other: str) -> int:
-    """Return with how many characters both texts begin."""
+    """Return how many characters the beginnings of both texts have in common."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 

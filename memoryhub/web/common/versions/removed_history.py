@@ -105,8 +105,11 @@ MOST_READ, MOST_NAMED = 1_000, 20
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What was removed of what some entries wrote: `memories` are those that still exist and have lost versions by
-    these entries. With `entries`, there may have been more entries, which were removed from the audit."""
+    """What was removed of the versions that some entries made.
+
+    `memories` are those that still exist and have lost such versions; `more`: there are further ones. `entries`: there
+    may have been more entries, which were removed from the audit.
+    """
 
     memories: Sequence[Memory] = ()
     more: bool = False

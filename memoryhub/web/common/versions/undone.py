@@ -7,7 +7,8 @@ from memoryhub.models import AuditEntry
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The newest entry in force that undid it, and in how many `of` its memories."""
+    """The newest undo in force of an act: its entry, and how many of the memories of the act (`count` of `of`) it
+    undid."""
 
     entry: AuditEntry
     count: int

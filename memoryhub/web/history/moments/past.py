@@ -129,7 +129,7 @@ def lacks_memories(store_id: str, seq: int) -> bool:
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the memories of which a version that was current after an entry has been removed. Only the last
+    """Return the memories that have lost, by a removal, a version that was current after an entry. Only the last
     MOST_LOOKED removed versions up to that entry are checked.
 
     A removed version that no other one had superseded was the deletion of a memory that was then removed.

@@ -81,8 +81,8 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """`count` memories of a run are still in the trash. `taken` are the paths of these memories to which they cannot go
-    back, `gone` is how many have no text any more, and `held` how many a legal hold freezes.
+    """`count` memories of a run are still in the trash. `taken` are the paths of those whose path another memory has
+    now, `gone` is how many have no text any more, and `held` how many a legal hold freezes.
 
     `is_cut` means that not all memories were checked.
     """

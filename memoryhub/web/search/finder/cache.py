@@ -159,8 +159,11 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """Return the memories that have, or had, versions after a seq; None if there are too many versions, or if the
-    audit begins later: what is removed with its entries leaves nothing."""
+    """Return the memories that have, or had, versions after a seq.
+
+    Return None if there are too many versions, or if the audit now begins after that seq: versions that were removed
+    together with their entries leave no trace.
+    """
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
     found: list[str | None] = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])

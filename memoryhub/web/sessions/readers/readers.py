@@ -163,8 +163,12 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads after the first of some versions that may have contained one of them although
-    their entries do not name it: of a history or several memories, of a search, about a person, or of the audit."""
+    """Return the commands of downloads that may have contained one of some versions, although their entries do not name
+    it.
+
+    They are later than the first of the versions: downloads of a history or several memories, of a search, about a
+    person, or of the audit.
+    """
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
     return handed_out(store.pk, first, [row.id for row in rows])
