@@ -358,19 +358,16 @@ def _answers(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
 
 
 def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Raise ToolError, with the answer of the hub, if one of `paths` is still listed after its deletion was sent.
-
-    The hub may have answered without an error that it keeps a memory.
-    """
+    """Raise ToolError, as the hub answered, if one of `paths` is still listed after its deletion was sent."""
     for path in paths:
         if path in sent:
             raise ToolError(sent[path])
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions the next message may have, which also lists the root twice.
+    """Return how many deletions may be in the next message, besides two listings.
 
-    Raise the error if it does not name a smaller number of calls.
+    Raise the error if it names no limit.
     """
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
@@ -378,8 +375,7 @@ def _fewer(error: HubError, most: int) -> int:
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if the deletion of the path that no list shows was refused, unless there is nothing at that
-    path."""
+    """Raise ToolError if the deletion of the unlisted path was refused, unless there is nothing at that path."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

@@ -247,10 +247,7 @@ def is_busy() -> bool:
 
 
 def tidy_up() -> None:
-    """Reset what a stopped request has left in this thread: its turn, its transaction and what it remembered.
-
-    The request may have been stopped at any step, even while it cleaned up itself.
-    """
+    """Reset what a request that was stopped at any step, even in this function, has left in this thread."""
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
