@@ -365,10 +365,7 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions may be in the next message, besides two listings.
-
-    Raise the error if it names no limit.
-    """
+    """Return how many deletions the next message may have, besides two listings; without a limit, raise the error."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)
