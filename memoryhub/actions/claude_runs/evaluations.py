@@ -162,7 +162,7 @@ def write(evaluation_id: str, worker: str, results: Mapping[str, bool], tokens: 
 
 
 def end(evaluation_id: str, worker: str, state: ClaudeRunState, problem: str = "") -> None:
-    """End an evaluation that did not come to its end."""
+    """End an evaluation before all its cases have run."""
     with own(evaluation_id, worker):
         ClaudeEvaluation.objects.filter(pk=evaluation_id).update(state=state, problem=problem, worker="", copy=None)
 

@@ -113,8 +113,10 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed, and forget what their value was. The open ones get an entry of
-    their own after that of the act, as others that an act resolves."""
+    """Resolve findings whose value is being removed, and forget what their value was.
+
+    The open ones get an entry of their own after the entry of the act, as always when an act resolves findings.
+    """
     store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
     for part in in_parts([finding.pk for finding in findings]):
         Finding.objects.of_store(store.store).filter(pk__in=part).update(

@@ -42,7 +42,7 @@ _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
         _("The agent should repeat more of the text around the place, so that it is found once."),
         THEN, "moment",
     ),
-    Kind.LIMIT: (_("Raise the limit, or let less be written."), _("Limits of this memory store"), "limits"),
+    Kind.LIMIT: (_("Raise the limit, or have the agent write less."), _("Limits of this memory store"), "limits"),
     Kind.SENSITIVE: (
         _("The agent should leave out that value. The rules say what is refused."),
         _("Rules for sensitive text"), "rules",

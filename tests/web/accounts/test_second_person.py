@@ -379,7 +379,7 @@ def test_who_runs_the_server_switches_it_off_where_one_administrator_is_left(
     needed: None, other: User, superuser: User
 ) -> None:
     client, invited = signed_in(superuser), {"email": "nora@example.com", "is_superuser": "on"}
-    assert "can be allowed by nobody" in text_of(client.get(f"/people/{other.pk}/deactivate"))
+    assert "nobody can allow acts" in text_of(client.get(f"/people/{other.pk}/deactivate"))
     assert "may allow this" not in text_of(client.post("/people/invite", invited))
     people.set_active(other, False, **BY)
     page = text_of(client.post("/people/invite", invited))

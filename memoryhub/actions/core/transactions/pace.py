@@ -79,7 +79,7 @@ def end() -> None:
 
 
 def some(items: Iterable[T], short: float = SHORT) -> Iterator[T]:
-    """Yield as many of these items as a transaction may take up: the first one, and others until there was enough.
+    """Yield the first of these items, and more until the transaction has lasted long enough.
 
     `short` is used in place of SHORT.
     """

@@ -114,7 +114,7 @@ SAYS: dict[str, Words] = {
     "instructions": _("This line tells the agents that read it what to do."),
     "role_tag": _("This line pretends that somebody else is speaking."),
     "invisible": _("This line has characters that nobody can see."),
-    "bidirectional": _("This line shows people other text than agents read."),
+    "bidirectional": _("People see another text in this line than agents read."),
     "encoded": _("This line hides readable text in a code."),
     "placeholder_url": _("This line asks agents to put something into an address."),
     Group.SECRET: _("Whoever reads this line can use the secret in it."),
