@@ -85,8 +85,8 @@ class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
 
 
 def are_collected() -> bool:
-    """Return whether the static files are there, as they were collected from the source files that there are now. To
-    collect them again takes a sixth of the start of the hub."""
+    """Return whether the static files were collected from the source files as they are now. To collect them again takes
+    a sixth of the time in which the hub starts."""
     try:
         return Path(settings.STATIC_ROOT, STATE).read_text(encoding="utf-8") == _state(settings.STATIC_ROOT)
     except OSError:
