@@ -136,7 +136,8 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 def pause(webhook_id: str, act: Act) -> bool:
     """Pause a webhook. Return whether it was active.
 
-    Its deliveries keep waiting. Later events are never sent to it; nor, perhaps, those before that were not yet read.
+    Its deliveries keep waiting. Events after the pause are never sent to it. Of the events before, the last may also be
+    missing: those whose audit entries the hub had not read yet.
     """
     with locked(webhook_id, act) as (webhook, tell):
         return pause_in(webhook, tell, act.at)

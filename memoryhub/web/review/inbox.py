@@ -120,9 +120,9 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page, and the ids of the versions and proposals that the first page shows first, out of their order.
+    """Return a page of rows, and the ids of the rows that the first page has at its top because they are the worst.
 
-    Later pages leave these out.
+    Later pages leave out these rows. The ids are empty if another order is wanted.
     """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
