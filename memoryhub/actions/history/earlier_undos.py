@@ -2,8 +2,9 @@
 
 In a replay, an undo by a person is an edit like any other: it removes the lines that were there then, and adds those
 that it brought back. So a line of an undone version could come back with a later undo of the version that had removed
-it, and a line that an undo had brought back could stay when the version that wrote it is undone. Where a replay without
-what the undos in force undid explains the current text, it is used instead.
+it, and a line that an undo had brought back could stay when the version that wrote it is undone. The history
+is therefore also replayed without the undos in force and the versions that they undid. If this ends with the current
+text, such a replay is used for the new undo.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set

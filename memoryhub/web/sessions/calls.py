@@ -45,8 +45,8 @@ class Call:
     `version` is the version that the call read or made; None if it concerned no version, or several. For a version that
     was read, `lines` is the range of lines in the answer, and `passage` its text (None: not available, or no room). For
     a version that was made, `change` has its diff, without `hidden_rows` of its rows, and `decided` is the last
-    decision about it. `raw` is the input as it was
-    sent, if it was asked for; `is_raw_cut` means that only its beginning is here.
+    decision about it. `raw` is the input as it was sent, if it was asked for; `is_raw_cut` means that only its
+    beginning is here.
     """
 
     entry: AuditEntry

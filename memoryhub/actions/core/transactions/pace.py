@@ -102,7 +102,10 @@ class Size:
         self.most = self.next = most
 
     def learn(self, done: int, taken: int, short: float = SHORT) -> None:
-        """Note, at the end of a transaction, how much it did of what it had taken up; `short` as in `some`."""
+        """Note, at the end of a transaction, how many of the items that it had taken up it has done.
+
+        `short` is used in place of SHORT.
+        """
         if not taken:
             return
         is_enough = _is_enough(time.monotonic() - _thread.began, short)
