@@ -177,7 +177,7 @@ def sentence_of(error: BadPattern) -> str:
     """Return a sentence that tells a person what is wrong with a pattern."""
     return {
         "start": _("A pattern begins with a slash, like “/customers/”."),
-        "empty": _("A pattern has no empty names: two slashes follow each other."),
+        "empty": _("Two slashes follow each other in this pattern; between them there must be a name."),
         "stars": _("“**” stands alone between slashes, like “/notes/**/old.md”; within a name use one “*”."),
         "dots": _("“.” and “..” cannot be names in a pattern."),
         "unseen": _("A pattern cannot have invisible characters."),

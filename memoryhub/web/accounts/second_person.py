@@ -122,7 +122,7 @@ def acts(request: Request) -> HttpResponse:
 @require_safe
 @signed_in
 def act_request(request: Request, request_id: str) -> HttpResponse:
-    """Show one request to who made it, and to who may decide it."""
+    """Show one request to the person who made it, and to those who may decide it."""
     return _page(request, _found(request, request_id), AnswerForm())
 
 
