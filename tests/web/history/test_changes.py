@@ -6,14 +6,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
-from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User, Viewed
+from memoryhub.models import Access, Agent, AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User, Viewed
 from memoryhub.web.history import changes as changes_page
 from memoryhub.web.history.changes import between as changes_between
-from tests.support.fixtures import AT, signed_in
+from tests.support.fixtures import AT, BY, signed_in
 from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
 
@@ -229,3 +230,40 @@ class TestViewed:
             removal.purge(store, version.memory_id)
             tree.commit(store, Record("expire"))
         assert Viewed.objects.count() == 0
+
+
+@pytest.fixture
+def other(caller: Caller) -> Caller:
+    """Another agent of the store."""
+    agent = keys_and_roles.create_agent("Shipping bot", **BY)
+    secret = keys_and_roles.issue_key(agent, stores=[caller.store], access=Access.WRITE, **BY)[1]
+    return Caller(caller.store, secret, at=caller.at)
+
+
+@pytest.mark.both_databases
+def test_an_agent_is_a_filter_of_what_it_changed_even_if_others_changed_it_later(
+    caller: Caller, other: Caller, look: Client
+) -> None:
+    other.replace("/goes.md", "goes", "before the first moment")
+    seq = caller.last.seq
+    other.create("/other.md", "by the other\n")
+    other.replace("/changes.md", "changes", "by the other")
+    caller.replace("/changes.md", "by the other", "by both")
+    caller.replace("/goes.md", "before", "after")
+    caller.create("/new.md", "new\n")
+    agent = Agent.objects.get(name="Shipping bot")
+    page = get(look, caller.store, f"?from={seq}&agent={agent.pk}")
+    assert [path for path, _, _ in rows(page)] == ["/changes.md", "/other.md"]
+    assert dict(page.context["counts"])["added"] == 1
+    added = page.context["kind_urls"]["added"]
+    assert f"&agent={agent.pk}" in added and f'value="{agent.pk}" selected' in page.content.decode()
+    assert [path for path, _, _ in rows(look.get(added))] == ["/other.md"]
+    nothing = get(look, caller.store, f"?from={caller.last.seq}&agent={agent.pk}").content.decode()
+    assert "Nothing that differs between these moments was changed by Shipping bot." in nothing
+    assert len(rows(get(look, caller.store, f"?from={seq}&agent=agent_unknown"))) == 4
+
+
+def test_only_agents_that_are_known_in_the_store_can_be_chosen(caller: Caller, other: Caller, look: Client) -> None:
+    keys_and_roles.create_agent("Elsewhere", **BY)
+    body = get(look, caller.store).content.decode()
+    assert "Shipping bot" in body and "Support bot" in body and "Elsewhere" not in body

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.actions.review import viewed
-from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Role
+from memoryhub.models import Agent, AuditEntry, MemoryStore, MemoryVersion, Role, Session
 from memoryhub.pure.text.diffs import REQUEST_WORK, Diff, opened
 from memoryhub.pure.text.matching import Work
 from memoryhub.web.common import moment_addresses, pages
@@ -27,6 +27,9 @@ from memoryhub.web.history.moments import choice, past
 
 APPROVED = "approved"
 """In place of an entry in `from`: the person's newest approval in the store."""
+
+MOST_AGENTS = 200
+"""The most agents among which the page lets a person choose."""
 
 MOST_DIFFS = 25
 MOST_BYTES = 500_000
@@ -74,7 +77,9 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
     newest = past.last_seq(store.id)
     ends = _ends(request, store, newest)
     scope = choice.scope_of(store, request.GET)
-    wanted = Wanted(store.id, ends.first, ends.last, scope.path, _kind(request.GET.get("kind", "")))
+    agent = _agent(store, request.GET.get("agent", ""))
+    kind = _kind(request.GET.get("kind", ""))
+    wanted = Wanted(store.id, ends.first, ends.last, scope.path, kind, agent.pk if agent else "")
     before = request.GET.get("before", "")
     found = between.page(wanted, before)
     rows = _rows(request, store, found.rows)
@@ -98,8 +103,9 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
             counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
             is_all=not before and found.next is None,
             scope=scope,
-            first=past.entry_at(store.id, ends.first),
-            last=past.entry_at(store.id, ends.last),
+            agent=agent,
+            agents=Agent.objects.known_in([store.pk]).by_name()[:MOST_AGENTS],
+            **_entries(store, ends),
             **_addresses(store, wanted, found.next),
         ),
     )
@@ -113,7 +119,7 @@ def _may_lack(store: MemoryStore, ends: Ends, path: str) -> bool:
 
 def _addresses(store: MemoryStore, wanted: Wanted, after: str | None) -> dict[str, Any]:
     def address(**more: str) -> str:
-        kept = {"path": wanted.path, "kind": wanted.kind or ""}
+        kept = {"path": wanted.path, "kind": wanted.kind or "", "agent": wanted.agent}
         return moment_addresses.of_changes(store.id, wanted.first, wanted.last, **(kept | more))
 
     return {
@@ -122,7 +128,8 @@ def _addresses(store: MemoryStore, wanted: Wanted, after: str | None) -> dict[st
         "all_url": address(kind=""),
         "kind_urls": {kind.value: address(kind=kind.value) for kind in Kind},
         "whole_url": address(path=""),
-        "approved_url": moment_addresses.of_changes(store.id, APPROVED, "", path=wanted.path, kind=wanted.kind or ""),
+        "by_anyone_url": address(agent=""),
+        "approved_url": address(**{"from": APPROVED, "to": ""}),
     }
 
 
@@ -167,6 +174,19 @@ def _usual(store_id: str, newest: int) -> int:
     """Return the last entry at least a day older than the newest one."""
     at = AuditEntry.objects.of_chain(store_id).filter(seq=newest).values_list("at", flat=True).first()
     return past.seq_at(store_id, at - moments.DAY) if at else 0
+
+
+def _agent(store: MemoryStore, written: str) -> Agent | None:
+    """Return the agent with this id that is known in the store; None for anything else."""
+    return Agent.objects.known_in([store.pk]).filter(pk=written.replace("\0", "")).first() if written else None
+
+
+def _entries(store: MemoryStore, ends: Ends) -> dict[str, Any]:
+    """Return the first and the last entry with their sessions, each None where there is none."""
+    first, last = (past.entry_at(store.id, seq) for seq in (ends.first, ends.last))
+    sessions = Session.objects.in_bulk([entry.session for entry in (first, last) if entry and entry.session])
+    of_first, of_last = (sessions.get(entry.session or "") if entry else None for entry in (first, last))
+    return {"first": first, "last": last, "first_session": of_first, "last_session": of_last}
 
 
 def _kind(written: str) -> Kind | None:

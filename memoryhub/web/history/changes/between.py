@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
-from memoryhub.models import MemoryVersion, Operation
+from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.pure.protocol import paths
 from memoryhub.web.history.moments import past
 
@@ -27,6 +27,8 @@ FEW, MANY = 250, 4_000
 MOST_ROWS = 40_000
 MOST_SEEN = 2_000
 """The most memories compared for one page, whichever kind of change it shows."""
+LOOK_BACK = 500
+"""The most versions of a memory, the last ones before the final state, that are asked for their authors."""
 
 
 Place = tuple[int, str]
@@ -91,13 +93,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The two entries, the directory (`path`, empty for the root) and the kind of change (None: all kinds)."""
+    """The two entries, the directory (`path`, empty for the root), the kind of change (None: all kinds), and the agent
+    that made one of the versions between them (empty: anyone)."""
 
     store: str
     first: int
     last: int
     path: str = ""
     kind: Kind | None = None
+    agent: str = ""
 
 
 def page(wanted: Wanted, before: str = "") -> Page:
@@ -142,7 +146,7 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
     """Yield the changes of memories by their final states, with one query for the initial states of SIZE memories."""
     for start in range(0, len(found), SIZE):
-        part = found[start : start + SIZE]
+        part = _by_agent(wanted, found[start : start + SIZE]) if wanted.agent else found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}
         before = past.versions_at(wanted.store, numbers, wanted.first)
         unknown = {version.memory_id for version in part if version.number > 1} - before.keys()
@@ -152,6 +156,17 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
             difference = Difference(memory, _there(before.get(memory)), _there(version), version, memory in gone)
             if difference.kinds and _is_within(wanted.path, difference):
                 yield difference
+
+
+def _by_agent(wanted: Wanted, found: Sequence[MemoryVersion]) -> list[MemoryVersion]:
+    """Return those among some final states that have a version by the agent after the first entry."""
+    looked = (
+        Q(memory_id=last.memory_id, number__gt=last.number - LOOK_BACK, number__lte=last.number) for last in found
+    )
+    own = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("seq")).by_author(wanted.agent)
+    versions = MemoryVersion.objects.filter(Q(*looked, _connector=Q.OR), Exists(own), store_id=wanted.store)
+    memories = set(versions.filter(seq__gt=wanted.first).values_list("memory_id", flat=True))
+    return [last for last in found if last.memory_id in memories]
 
 
 def _is_within(path: str, difference: Difference) -> bool:

@@ -1,0 +1,67 @@
+"""Two sessions that a person ticked in a list: they lead to what changed from the end of the one to the end of the
+other."""
+
+from collections.abc import Sequence
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import AuditEntry, MemoryStore, Session
+from memoryhub.web.common.guards.access import person, signed_in
+from memoryhub.web.common.moment_addresses import of_changes
+from memoryhub.web.common.pages import came_from
+from memoryhub.web.common.request import Request
+from memoryhub.web.sessions.calls import stores_of
+
+
+@signed_in
+@require_safe
+def compare_sessions(request: Request) -> HttpResponse:
+    """Lead to the changes between the ends of the two sessions `session`, in the memory store `store`.
+
+    Without `store`, it is the only store in which both have entries. Where they have several, the page names them; if
+    there is none, or not exactly two sessions were ticked, it says so.
+    """
+    user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
+    sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []
+    seen = {session: found for session in sessions if (found := stores_of(session, user))}
+    stores = _shared(*seen.values(), request.GET.get("store", "")) if len(seen) == 2 else []
+    places = [(store, _changes(store, sessions)) for store in stores]
+    if len(places) == 1:
+        return HttpResponseRedirect(places[0][1])
+    shown = {
+        "sessions": sessions,
+        "places": places,
+        "problem": _problem(len(ticked), len(seen)),
+        "back": came_from(request),
+    }
+    return render(request, "sessions/compare.html", shown)
+
+
+def _shared(one: Sequence[MemoryStore], other: Sequence[MemoryStore], wanted: str) -> list[MemoryStore]:
+    """Return the stores of both sessions, or only the wanted one among them."""
+    shared = [store for store in one if store in other]
+    return [store for store in shared if store.pk == wanted] or shared
+
+
+def _changes(store: MemoryStore, sessions: Sequence[Session]) -> str:
+    of_store = AuditEntry.objects.of_chain(store.pk)
+    newest = (of_store.of_session(session.pk).newest().values_list("seq", flat=True).first() for session in sessions)
+    first, last = sorted(seq or 0 for seq in newest)
+    return of_changes(store.pk, first, last)
+
+
+def _problem(ticked: int, seen: int) -> str:
+    """Return why there is no comparison, by the numbers of ticked sessions and of those that the person may see."""
+    if seen == 2:
+        return _("These two sessions worked in no memory store in common that you may see.")
+    if ticked in (0, 2):
+        return _("Tick the two sessions to compare.")
+    words = ngettext(
+        "Tick two sessions to compare: only %(count)s was ticked.",
+        "Tick two sessions to compare: %(count)s were ticked.",
+        ticked,
+    )
+    return words % {"count": ticked}
