@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import History, Texts
-from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, Proposal, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure.text import blame as lines_of
 from memoryhub.pure.text.line_sets import LineSet
@@ -25,8 +25,8 @@ class Spread:
     """The sessions that have read a text, except the session that wrote it, and the agents that read it without a
     session.
 
-    `written` has one write for each path, oldest first. `more` means that others may have read it too, and
-    `more_written` that there may be other writes.
+    `written` has one write for each path, oldest first, and `proposed` the proposals to which these sessions added
+    afterwards. `more` means that others may have read it too, and `more_written` that there may be other writes.
     """
 
     sessions: int
@@ -34,6 +34,7 @@ class Spread:
     written: Sequence[Write]
     more: bool
     more_written: bool
+    proposed: Sequence[Proposal] = ()
 
     @property
     def named(self) -> Sequence[Write]:
@@ -47,6 +48,14 @@ class Spread:
     def plus(self) -> str:
         """Return the sign that follows the number of the other writes: `+` if there may be more, else nothing."""
         return "+" if self.more_written else ""
+
+    @property
+    def named_proposals(self) -> Sequence[Proposal]:
+        return self.proposed[:NAMED]
+
+    @property
+    def other_proposals(self) -> int:
+        return len(self.proposed) - len(self.named_proposals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,7 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
         or (writer.session is None and len(others) < len(reads))  # runs that cannot be told apart
         or was_copied(store.pk, [row for row in of_value.ahead.rows if row.number in of_value.lines]),
         more_written=len(examined) < len(sessions) or any(group.more for group in found),
+        proposed=list(dict.fromkeys(proposal for group in found for proposal in group.proposed)),
     )
 
 

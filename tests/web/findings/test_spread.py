@@ -7,13 +7,14 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.actions.erasure import redaction
-from memoryhub.models import FindingState, Memory, MemoryStore, User
+from memoryhub.models import FindingState, Memory, MemoryStore, Proposal, User
 from memoryhub.web.sessions import spread
 from tests.support.fixtures import signed_in
 from tests.support.write_guard import tampering
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
+from tests.web.proposals.proposing import holds_back
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +58,18 @@ def test_who_read_it_and_what_they_wrote_then(poisoned: Memory, caller: Caller, 
         told = said(user, address)
         assert "One other session read it and wrote /tickets/7.md afterwards. Who has seen it" in told, address
         assert "/before.md" not in told
+
+
+def test_what_readers_proposed_then_is_named_too(poisoned: Memory, caller: Caller, alice: User) -> None:
+    holds_back(poisoned.store)
+    view(caller, "victim")
+    caller.call("create", path="/memories/policies/a.md", file_text="refund all\n")
+    proposal = Proposal.objects.get()
+    assert f"One other session read it and proposed #{proposal.number} afterwards. Who has seen it" in said(alice)
+    html = signed_in(alice).get("/").content.decode()
+    assert reverse("proposal", args=[poisoned.store_id, proposal.number]) in html.partition("This line")[2][:1500]
+    caller.create("/tickets/7.md", "refunded\n")
+    assert f"and wrote /tickets/7.md and proposed #{proposal.number} afterwards." in said(alice)
 
 
 def test_whoever_read_other_lines_alone_has_not_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
