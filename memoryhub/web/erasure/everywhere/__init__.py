@@ -146,7 +146,7 @@ def _words(stores: Stores, asked: Asked, note: str) -> Words:
     found = [(stores[store], asked.searched[store]) for store in asked.to_erase()]
     return [
         *((_("Text"), text) for text in asked.subject),
-        *((_("Spelling"), f"{one.text} ({counted(one.places)})") for one in erased if one.text not in asked.subject),
+        *((_("Spelling"), one.text) for one in erased if one.text not in asked.subject),
         *((_("Memory store"), _places(store.name, result)) for store, result in found),
         *note_of(note),
     ]
