@@ -26,6 +26,10 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         """Return the stores in which a person is an admin; all stores for a superuser."""
         return self if user.is_superuser else self.filter(members__user=user, members__role="admin")
 
+    def reviewed_by(self, user: User) -> MemoryStoreQuerySet:
+        """Return the stores in which a person may decide what awaits review; all stores for a superuser."""
+        return self if user.is_superuser else self.filter(members__user=user, members__role__in=("curator", "admin"))
+
     def reached_by(self, key: str) -> MemoryStoreQuerySet:
         """Return the stores for which a key was issued. `key` is the key's id."""
         return self.filter(keystore__key=key)

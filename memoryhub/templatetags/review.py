@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.verbs import OF_DECISION, OF_SEVERAL, OF_STATE, VERBS, Verb
-from memoryhub.models import Decision, Member, Memory, MemoryVersion, Proposal, ProposalState, Review, User
+from memoryhub.models import Decision, Memory, MemoryStore, MemoryVersion, Proposal, ProposalState, Review, User
 from memoryhub.web.review.items import Item, items_of
 from memoryhub.web.review.proposed import where_decided
 from memoryhub.web.review.queries import Row
@@ -19,13 +19,13 @@ MOST = 1000
 
 @register.simple_tag
 def awaiting_review(user: User | AnonymousUser) -> int:
-    """Return the number of unreviewed versions in the stores of a person, and of the open proposals about which they
-    decide, up to MOST of each, by two indexed queries."""
+    """Return the number of unreviewed versions and of open proposals about which a person decides, up to MOST of each,
+    by two indexed queries."""
     if not isinstance(user, User):
         return 0
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:
-        waiting = waiting.filter(store_id__in=Member.objects.filter(user=user).values("store_id"))
+        waiting = waiting.filter(store_id__in=MemoryStore.objects.reviewed_by(user).order_by().values("pk"))
     proposals = Proposal.objects.filter(store_id__in=where_decided(user).order_by().values("pk"))
     open_ones = proposals.of_state(ProposalState.OPEN).values("number")[:MOST]
     return waiting.values("seq")[:MOST].count() + open_ones.count()  # both are in an index, so no row is read

@@ -71,7 +71,9 @@ def overview(request: Request) -> HttpResponse:
             "one": one,
             "stores": mine.by_name()[:SUGGESTED],
             "pictures": _pictures_of_all(board, one),
-            "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else "", chosen.agent),
+            "tiles": tiles_of_all(
+                board.figures, board.stores, board.today, one.pk if one else "", chosen.agent, person(request)
+            ),
             "acts": [] if chosen.agent else dashboards_stores.acts_of_people(board.stores, board.today),
             "acts_removed": AuditChain.objects.filter(pk__in=board.stores, start_seq__gt=0).exists(),
             "most": MOST_STORES,
@@ -94,7 +96,7 @@ def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
             **_shown(board, _agents(request, board.stores)),
             pictures=_pictures(board, store),
             standing=_standing(store, board.now),
-            tiles=tiles_of_store(board.figures, store, board.today, board.chosen.agent),
+            tiles=tiles_of_store(board.figures, store, board.today, board.chosen.agent, person(request)),
         ),
     )
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.verification.entries import WRITES
-from memoryhub.models import Key, MemoryStore, RefusedCalls
+from memoryhub.models import Key, MemoryStore, RefusedCalls, User
 from memoryhub.pure import charts
 from memoryhub.pure.text.filter_words import WRITING
 from memoryhub.templatetags.look import size
@@ -39,12 +39,13 @@ class Tile:
     last: datetime | None = None
 
 
-def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str, agent: str) -> list[Tile]:
+def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str, agent: str, user: User) -> list[Tile]:
     """Return the tiles for all stores of a person, or for the selected one; with an agent, activity is the agent's."""
-    return [_waiting(stores, one), *_since_yesterday(found, today, Links(one, agent)), *_refused(stores, today, agent)]
+    activity = [*_since_yesterday(found, today, Links(one, agent)), *_refused(stores, today, agent)]
+    return [*_waiting(stores, one, user), *activity]
 
 
-def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str) -> list[Tile]:
+def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, user: User) -> list[Tile]:
     """Return the tiles for one store, and one for its size; with an agent, activity is the agent's."""
     held = Tile(
         "file-text",
@@ -54,16 +55,21 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str) 
         meta=size(store.total_bytes),
     )
     activity = [*_since_yesterday(found, today, Links(store.pk, agent)), *_refused([store.pk], today, agent)]
-    return [_waiting([store.pk], store.pk), *activity, held]
+    return [*_waiting([store.pk], store.pk, user), *activity, held]
 
 
-def _waiting(stores: Sequence[str], one: str) -> Tile:
+def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
+    """Return a tile for what awaits review in those among some stores in which a person decides, if there are any."""
+    stores = list(MemoryStore.objects.filter(pk__in=stores).reviewed_by(user).order_by().values_list("pk", flat=True))
+    if not stores:
+        return []
     count, oldest = dashboards_stores.waiting(stores)
     url = review_url(what=VERSION, **({"store": one} if one else {}))
     proposals = dashboards_stores.open_proposals(stores)
     words = ngettext("and %(count)s proposal", "and %(count)s proposals", proposals) % {"count": number(proposals)}
     tone = "waiting" if oldest else ""
-    return Tile("inbox", _("Versions to review"), count, url, meta=words if proposals else "", since=oldest, tone=tone)
+    meta = words if proposals else ""
+    return [Tile("inbox", _("Versions to review"), count, url, meta=meta, since=oldest, tone=tone)]
 
 
 def _refused(stores: Sequence[str], today: date, agent: str) -> list[Tile]:

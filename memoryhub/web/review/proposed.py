@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from memoryhub.actions.review.verbs import WHO
-from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange, Role, User
+from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange, User
 from memoryhub.models.proposals import ProposalQuerySet
 from memoryhub.pure import ids
 from memoryhub.web.audit.filters import is_at, is_excluded
@@ -49,10 +48,7 @@ class Place(NamedTuple):
 
 def where_decided(user: User) -> QuerySet[MemoryStore]:
     """Return the active stores in which a person may decide about proposals."""
-    stores = MemoryStore.objects.active()
-    if user.is_superuser:
-        return stores
-    return stores.filter(members__user=user, members__role__in=[role for role in Role if role.includes(WHO)])
+    return MemoryStore.objects.active().reviewed_by(user)
 
 
 class Proposals:

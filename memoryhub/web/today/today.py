@@ -42,6 +42,7 @@ def today(request: Request) -> HttpResponse:
     roles = user.memberships.filter(store__in=stores).select_related("store")
     dangers = dangerous.worst(stores, user, now)
     shows_of_stores(request, in_rows(danger.item for danger in dangers))
+    reviewed = list(MemoryStore.objects.reviewed_by(user).order_by("pk").values_list("pk", flat=True))
     shown = {
         "has_stores": bool(stores),
         "roles": roles.order_by("store__name", "pk")[:ROLES],
@@ -49,7 +50,8 @@ def today(request: Request) -> HttpResponse:
         "acts": second_person.waiting_for(user, now),
         "for_you": for_you.for_you(stores, user),
         "dangers": dangers,
-        "waiting": waiting.waiting(stores, user),
+        "reviews": bool(reviewed),
+        "waiting": waiting.waiting(reviewed, user),
         "near_limits": usage.nearest(MemoryStore.objects.administered_by(user)),
         "events": events[: changed.SIZE],
         "more_events": len(events[changed.SIZE :]),

@@ -10,13 +10,11 @@ from urllib.parse import urlencode
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
-from memoryhub.actions.review.verbs import WHO
 from memoryhub.actions.verification.entries import ANY_SESSION
-from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Role, Session, User
+from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Session, User
 from memoryhub.pure.text.filter_words import NOT
 from memoryhub.web.common.filters.keys import VERSION
 from memoryhub.web.proposals.rows import Row as Heading
-from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.proposed import oldest_open
 
 SIZE = 6
@@ -52,7 +50,6 @@ class Group:
     oldest: datetime
     latest: datetime
     found: int
-    may_decide: bool
     is_cut: bool
     is_newest: bool = False
 
@@ -94,18 +91,17 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return the rows to show: groups with open findings first, then the oldest groups and proposals.
+    """Return the rows to show of stores in which a person decides: groups with open findings first, then the oldest
+    groups and proposals.
 
     If not all have room, the last row is the newest group: who looks for what has just happened finds it here.
     """
     begins = _begins(stores)
-    roles = roles_in(user, [store.pk for store, _ in begins])
     groups: list[Group] = []
     left = LOOK
     for store, _since in begins:
-        may_decide = user.is_superuser or (store.pk in roles and roles[store.pk].includes(WHO))
         rows = _oldest(store.pk, left + 1)
-        groups += _groups(store, rows[:left], may_decide=may_decide, is_cut=len(rows) > left)
+        groups += _groups(store, rows[:left], is_cut=len(rows) > left)
         left -= len(rows)
         if left <= 0:
             break
@@ -116,15 +112,13 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
     first, has_more = both[:SIZE], is_cut or len(both) > SIZE
     newest = max(groups, key=lambda group: group.latest, default=None)
     if is_cut:
-        newest = _newest([store for store, _ in begins], groups, user, roles)
+        newest = _newest([store for store, _ in begins], groups)
     if has_more and newest and newest.key not in [row.key for row in first if isinstance(row, Group)]:
         first = [*first[: SIZE - 1], replace(newest, is_newest=True)]
     return Waiting(first, oldest, has_more)
 
 
-def _newest(
-    stores: Sequence[MemoryStore], groups: Sequence[Group], user: User, roles: Mapping[str, Role]
-) -> Group | None:
+def _newest(stores: Sequence[MemoryStore], groups: Sequence[Group]) -> Group | None:
     """Return the group of the newest version in some stores: one of `groups`, or one of the newest versions."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("-seq")
     begun = MemoryStore.objects.filter(pk__in=[store.pk for store in stores])
@@ -133,11 +127,8 @@ def _newest(
     if store is None:
         return None
     rows = [_Row(*row) for row in _unreviewed(store.pk).reverse().values_list(*_COLUMNS)[:LOOK_BACK]][::-1]
-    may_decide = user.is_superuser or (store.pk in roles and roles[store.pk].includes(WHO))
     last = rows[-1].id if rows else ""
-    found = next(
-        (one for one in _groups(store, rows, may_decide=may_decide, is_cut=True) if last in one.versions), None
-    )
+    found = next((one for one in _groups(store, rows, is_cut=True) if last in one.versions), None)
     return next((one for one in groups if found and one.key == found.key), found)
 
 
@@ -167,7 +158,7 @@ def _oldest(store_id: str, most: int) -> list[_Row]:
     return [_Row(*row) for row in _unreviewed(store_id).values_list(*_COLUMNS)[:most]]
 
 
-def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cut: bool) -> list[Group]:
+def _groups(store: MemoryStore, rows: Sequence[_Row], *, is_cut: bool) -> list[Group]:
     """Return the groups of one store, in the order of their oldest versions."""
     columns = ("chain", "seq", "actor_kind", "author_id", "label", "session")
     written = AuditEntry.objects.of_chain(store.pk).of_seqs({row.seq for row in rows})
@@ -178,8 +169,7 @@ def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cu
             by_run[entry.session or entry.author_id or ""].append(row)
     names = dict(Session.objects.filter(pk__in=by_run).values_list("pk", "name"))
     found = _found(store.pk, {row.memory for row in rows})
-    more = {"may_decide": may_decide, "is_cut": is_cut}
-    return [_group(store, entries[of_run[0].seq], of_run, names, found, **more) for of_run in by_run.values()]
+    return [_group(store, entries[of_run[0].seq], of_run, names, found, is_cut=is_cut) for of_run in by_run.values()]
 
 
 def _group(
@@ -189,7 +179,6 @@ def _group(
     names: Mapping[str, str],
     found: Mapping[str, int],
     *,
-    may_decide: bool,
     is_cut: bool,
 ) -> Group:
     memories = {row.memory for row in rows}
@@ -202,7 +191,6 @@ def _group(
         oldest=rows[0].at,
         latest=rows[-1].at,
         found=sum(found.get(memory, 0) for memory in memories),
-        may_decide=may_decide,
         is_cut=is_cut,
     )
 
