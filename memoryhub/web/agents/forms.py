@@ -42,7 +42,14 @@ class AgentForm(forms.Form):
 
 
 class KeyForm(forms.Form):
-    """The fields of every key: a name, an access level and an expiry date."""
+    """The fields of every key: a name, an access level and an expiry date.
+
+    `further` are the fields that few people need: the page has them behind “More”, and `defaults` says what holds
+    without them.
+    """
+
+    further: tuple[str, ...] = ("expires_on",)
+    defaults = _("an exact last day; by default, the key ends after the time above")
 
     name = forms.CharField(
         label=_("Name of the key"),
@@ -61,11 +68,24 @@ class KeyForm(forms.Form):
     )
     expires_in = forms.ChoiceField(label=_("Expires in"), choices=DAYS, initial="90")
     expires_on = forms.DateField(
-        label=_("or on a date that you choose"),
+        label=_("Last day"),
         required=False,
-        help_text=_("The key works until the end of this day, in your time zone."),
+        help_text=_("In place of the time above. The key works until the end of this day, in your time zone."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
+
+    @property
+    def usual_fields(self) -> list[forms.BoundField]:
+        return [field for field in self.visible_fields() if field.name not in self.further]
+
+    @property
+    def further_fields(self) -> list[forms.BoundField]:
+        return [field for field in self.visible_fields() if field.name in self.further]
+
+    @property
+    def is_further_used(self) -> bool:
+        """Return whether one of the further fields has an error or another value than the default."""
+        return self.is_bound and any(field.errors or field.name in self.changed_data for field in self.further_fields)
 
     def clean_expires_on(self) -> datetime | None:
         """Return the end of the chosen day, or None if no day was chosen.
@@ -104,19 +124,22 @@ class ReplaceKeyForm(KeyForm):
 class IssueKeyForm(KeyForm):
     """A key to some or all memory stores, for hub administrators."""
 
-    scope = forms.ChoiceField(
-        label=_("Memory stores"),
-        choices=((SOME, _("These")), (ALL, _("All, including future ones"))),
-        initial=SOME,
-        widget=forms.RadioSelect,
-    )
+    further = ("scope", "expires_on")
+    defaults = _("all memory stores, or an exact last day; by default, those ticked above, for the time above")
+
     stores = StoresField(
-        label=_("These memory stores"),
+        label=_("Memory stores"),
         queryset=MemoryStore.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    field_order = ("name", "access", "scope", "stores", "expires_in", "expires_on")
+    scope = forms.ChoiceField(
+        label=_("It reaches"),
+        choices=((SOME, _("the memory stores that are ticked above")), (ALL, _("all, including future ones"))),
+        initial=SOME,
+        widget=forms.RadioSelect,
+    )
+    field_order = ("name", "access", "stores", "expires_in", "scope", "expires_on")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -164,3 +164,21 @@ def test_a_viewer_of_another_store_of_a_key_is_no_admin_of_it(
     keys_and_roles.set_role(other, alice, Role.CURATOR, **BY)
     key = issue(agent, store, other)
     assert signed_in(alice).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == 403
+
+
+def test_the_usual_fields_come_first_and_the_others_behind_more_with_their_defaults(
+    superuser: User, agent: Agent, store: MemoryStore
+) -> None:
+    client = signed_in(superuser)
+    of_hub, of_store = reverse("issue_key", args=[agent.pk]), reverse("store_keys", args=[store.pk])
+    for url, usual, further in (
+        (of_hub, ["name", "access", "stores", "expires_in"], ["scope", "expires_on"]),
+        (of_store, ["agent", "new_agent", "name", "access", "expires_in"], ["expires_on"]),
+    ):
+        html = client.get(url).content.decode()
+        first, more = html.partition('<details class="form-advanced">')[::2]
+        assert [n for n in usual if f'name="{n}"' in first] == usual and "by default" in more
+        inside = more.partition("</details>")[0]
+        assert [n for n in further if f'name="{n}"' in inside] == further
+        wrong = client.post(url, {"expires_on": "2001-01-01"}).content.decode()
+        assert '<details class="form-advanced" open>' in wrong and "Choose today or a later day." in wrong
