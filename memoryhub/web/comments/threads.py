@@ -148,9 +148,8 @@ def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
     me = person(request)
 
     def names() -> list[str]:
-        # Not those of the hub's administrators: who has a role in one store need not learn who they are.
-        own = [user for user in notices.readers_of(store.pk) if user != me and not user.is_superuser]
-        return [str(user) for user in own[:MOST_NAMES]]
+        others = [user for user in notices.readers_of(store.pk) if user != me]
+        return [str(user) for user in others[:MOST_NAMES]]
 
     moderates = request.role.includes(Role.ADMIN)
     sizes = {"longest": LONGEST, "longest_note": LONGEST_NOTE}

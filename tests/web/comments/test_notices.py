@@ -94,11 +94,16 @@ def test_a_name_counts_although_somebody_else_answers_after_it(memory: Memory, c
     assert "mentioned you" not in today(alice)
 
 
-def test_a_curator_is_offered_the_members_of_the_store_alone(memory: Memory, carla: User, bob: User) -> None:
-    new_person("Root", is_superuser=True)
+def test_a_curator_is_offered_all_who_can_see_the_store_also_administrators_of_the_hub(
+    memory: Memory, carla: User, bob: User
+) -> None:
+    root = new_person("Ada Root", is_superuser=True)
+    new_person("Stranger")
     body = page(carla, memory)
-    assert f'<option value="{bob}">' in body
-    assert "Root" not in body
+    assert f'<option value="{bob}">' in body and '<option value="Ada Root">' in body
+    assert "Stranger" not in body and f'<option value="{carla}">' not in body
+    begin(carla, memory, "@Ada Root is this allowed?")
+    assert "Carla mentioned you on /a.md" in today(root)
 
 
 def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
