@@ -247,6 +247,8 @@ def _waits(one: digests.InStore) -> Line:
         (one.findings, ngettext("%(count)s open finding", "%(count)s open findings", one.findings)),
     ]
     words = ", ".join(text % {"count": _bounded(count)} for count, text in counted if count)
+    if not (one.versions or one.proposals):
+        return Line(f"{name(one.store)}: {words}", page("store_findings", one.store.pk))
     return Line(f"{name(one.store)}: {words}", page("review", query=f"?store={one.store.pk}"))
 
 

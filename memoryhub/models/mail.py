@@ -81,6 +81,7 @@ class Mail(models.Model):
 
 class Digest(models.TextChoices):
     OFF = "off", _("Nothing")
+    DANGER = "danger", _("A daily digest, of open findings alone")
     DAILY = "daily", _("A daily digest")
     AT_ONCE = "at_once", _("A daily digest, and each mention of me at once")
 

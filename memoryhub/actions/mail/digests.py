@@ -1,7 +1,7 @@
 """Daily digests: puts those that are due into the outbox, and finds what one says when it is sent."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -102,12 +102,16 @@ def put_due(at: datetime) -> None:
 
 
 def waiting_for(user: User) -> Waiting:
-    """Return the items that await a person now, in the stores that the person may see now."""
+    """Return the items that await a person now, in the stores that the person may see now; open findings alone if the
+    person wants no others."""
     stores = list(MemoryStore.objects.visible_to(user).by_name())
     seen = [store.pk for store in stores]
     told = notices.waiting_for(user, seen).select_related("store", "memory")
     newest = list(told[: MOST_NOTICES + 1])
     in_stores = list(_in_stores(user, stores))
+    if choices.of(user).digest == Digest.DANGER:
+        found = [replace(one, versions=0, proposals=0) for one in in_stores if one.findings]
+        return Waiting((), 0, found[:MOST_STORES], 0, max(0, len(found) - MOST_STORES))
     return Waiting(
         abouts(newest[:MOST_NOTICES]),
         assignments.standing(*seen).filter(to=user).count(),

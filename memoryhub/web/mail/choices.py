@@ -42,7 +42,7 @@ class ChoicesForm(forms.Form):
         label=gettext_lazy("What waits for you"), choices=Digest.choices, widget=forms.RadioSelect,
         help_text=gettext_lazy(
             "Comments that name you, answers, decisions about what you flagged, and what waits for your decision."
-            " Nothing is sent when nothing waits."
+            " Nothing is sent when nothing waits. Open findings are signs of poisoning, secrets and personal data."
         ),
     )  # fmt: skip
     hour = forms.TypedChoiceField(
