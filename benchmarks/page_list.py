@@ -259,6 +259,7 @@ NOT_PAGES = {
     "new_claude_run": "a form", "claude_run": "one row by its id, with its events",
     "stop_claude_run": "an act", "continue_claude_run": "an act", "propose_claude_run": "an act",
     "claude_preset": "one row by its id, with its versions", "compare_claude_runs": "two rows by their ids",
+    "compare_sessions": "two rows by their ids",
     "retention_certificate": "reads every memory, as the rehearsal does",
     "export_held": "counts the memories that are held, which may be all of the store",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",

@@ -1,15 +1,16 @@
 """Forms for creating agents and issuing keys."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _, ngettext
 
-from memoryhub.models import Access, Agent, MemoryStore, User
+from memoryhub.models import Access, Agent, Key, MemoryStore, User
 from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.agents.rows import short_id
@@ -202,10 +203,25 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 
 
 class RevokeForm(forms.Form):
-    """A confirmation for which the person types the agent's name, since a revoked key never works again."""
+    """A confirmation for which the person types the agent's name, since a revoked key never works again.
 
+    `others` are further keys of the agent that work: they can be revoked with it. `stops` means that the agent has no
+    key then.
+    """
+
+    others = forms.BooleanField(required=False)
     name = forms.CharField(
         label=_("Type the agent's name"),
         max_length=200,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+
+    def __init__(self, *args: Any, others: Sequence[Key], stops: bool, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not others:
+            del self.fields["others"]
+            return
+        hints = ", ".join(f"…{key.hint}" for key in others)
+        words = ngettext("Revoke its other key %(hints)s, too.", "Revoke its other keys %(hints)s, too.", len(others))
+        self.fields["others"].label = words % {"hints": hints}
+        self.fields["others"].help_text = _("This stops the agent: it has no other key.") if stops else ""

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -152,22 +152,30 @@ def _first_call(key: Key, user: User) -> AuditEntry | None:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_key(request: Request, key_id: str) -> HttpResponse:
-    """Ask for the agent's name, and revoke the key permanently."""
-    user = person(request)
+    """Ask for the agent's name, and revoke the key permanently; with `others`, also the other keys of the agent that
+    work and that the person governs, which stops the agent."""
+    user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
-    if not Key.objects.governed_by(user).filter(pk=key.pk).exists():
+    governed = Key.objects.governed_by(user).filter(agent=key.agent_id)
+    if not governed.filter(pk=key.pk).exists():
         raise PermissionDenied
-    form = RevokeForm(request.POST if request.method == "POST" else None)
+    others = [] if key.revoked_at else list(governed.usable(now).exclude(pk=key.pk).order_by("pk"))
+    stops = Key.objects.usable(now).filter(agent=key.agent_id).exclude(pk=key.pk).count() == len(others)
+    form = RevokeForm(request.POST if request.method == "POST" else None, others=others, stops=stops)
     if form.is_valid():
         if keys_and_roles.fold_name(form.cleaned_data["name"]) == key.agent.folded_name:
-            keys_and_roles.revoke_key(key, **by(request))
-            link = '{} <a class="button button-small banner-undo" href="{}?key={}">{}</a>'
-            said = _("The key …%(hint)s is revoked.") % {"hint": key.hint}
-            seen = _("See what was done with it")
-            messages.success(request, format_html(link, said, reverse("audit"), key.pk, seen))
+            revoked = [key, *(others if form.cleaned_data.get("others") else [])]
+            for one in revoked:
+                keys_and_roles.revoke_key(one, **by(request))
+            link = '{} <a class="button button-small banner-undo" href="{}?{}={}">{}</a>'
+            hints = ", ".join(f"…{one.hint}" for one in revoked)
+            said = ngettext("The key %(hints)s is revoked.", "The keys %(hints)s are revoked.", len(revoked))
+            said %= {"hints": hints}
+            done = ("key", key.pk) if len(revoked) == 1 else ("agent", key.agent_id)
+            seen = _("See what was done with it") if len(revoked) == 1 else _("See what the agent did")
+            messages.success(request, format_html(link, said, reverse("audit"), *done, seen))
             return see_other(request, "agent", key.agent_id)
         form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
-    now = timezone.now()
     shown = {"form": form, "row": key_rows([key], user, now)[0], "key": key, "naming": rules_naming(user, [key.pk])}
     shown |= {"newer": newer_like(key, now)}
     return render(request, "agents/revoke.html", shown)

@@ -143,7 +143,7 @@ def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
 
 def _is_meant(name: str, also: str, words: Sequence[str]) -> bool:
     """Return whether each word is in the name of a page, or begins another word for it."""
-    others = words_of(also)
+    others = [other for one in also.split() for other in words_of(one)]
     return all(names.has_words(name, [word]) or any(other.startswith(word) for other in others) for word in words)
 
 

@@ -182,3 +182,33 @@ def test_the_usual_fields_come_first_and_the_others_behind_more_with_their_defau
         assert [n for n in further if f'name="{n}"' in inside] == further
         wrong = client.post(url, {"expires_on": "2001-01-01"}).content.decode()
         assert '<details class="form-advanced" open>' in wrong and "Choose today or a later day." in wrong
+
+
+def test_all_keys_of_an_agent_are_revoked_at_once_which_stops_it(
+    superuser: User, alice: User, agent: Agent, store: MemoryStore, key: str
+) -> None:
+    elsewhere = stores.create_store(stores.StoreSettings(name="Elsewhere"), **BY)
+    first = Key.objects.get()
+    second, _ = keys_and_roles.issue_key(agent, stores=[store], access=Access.READ, **BY)
+    third, _ = keys_and_roles.issue_key(agent, stores=[elsewhere], access=Access.READ, **BY)
+    url = reverse("revoke_key", args=[first.pk])
+    own = signed_in(alice).get(url).content.decode()
+    assert f"Revoke its other key …{second.hint}, too." in own and "This stops the agent" not in own
+    whole = signed_in(superuser).get(url).content.decode()
+    assert f"Revoke its other keys …{second.hint}, …{third.hint}, too." in whole and "This stops the agent" in whole
+    done = signed_in(superuser).post(url, {"name": agent.name, "others": "on"}, follow=True).content.decode()
+    assert f"The keys …{first.hint}, …{second.hint}, …{third.hint} are revoked." in done
+    assert f"?agent={agent.pk}" in done
+    assert not Key.objects.usable(timezone.now()).exists()
+    assert AuditEntry.objects.of_chain("hub").of_command("revoke_key").count() == 3
+
+
+def test_one_key_alone_is_revoked_unless_the_others_are_ticked(
+    superuser: User, agent: Agent, store: MemoryStore, key: str
+) -> None:
+    first = Key.objects.get()
+    second, _ = keys_and_roles.issue_key(agent, stores=[store], access=Access.READ, **BY)
+    client, url = signed_in(superuser), reverse("revoke_key", args=[first.pk])
+    assert f"The key …{first.hint} is revoked." in client.post(url, {"name": agent.name}, follow=True).content.decode()
+    assert list(Key.objects.usable(timezone.now())) == [second]
+    assert "other key" not in client.get(reverse("revoke_key", args=[second.pk])).content.decode()

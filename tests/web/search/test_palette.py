@@ -55,6 +55,9 @@ def test_erasing_is_offered_first_only_to_who_asks_for_it(store: MemoryStore, al
     ("slack", "/stores/{}/webhooks"), ("password", "/account"),
     ("authenticator", "/account"), ("personal data", "/erase"),
     ("siem", "/guide/metrics"), ("four eyes", "/acts"),
+    ("stop agent", "/agents"), ("hand over", "/stores"), ("compare weeks", "/stores/{}/moments"),
+    ("noisiest", "/overview"), ("never read", "/stores/{}/overview"), ("bring back", "/stores/{}/trash"),
+    ("webhook failed", "/stores/{}/webhooks"), ("only propose", "/stores/{}/path-rules"), ("mfa", "/account"),
 ])  # fmt: skip
 def test_pages_are_found_by_other_words(store: MemoryStore, superuser: User, typed: str, address: str) -> None:
     assert f'href="{address.format(store.id)}"' in groups(superuser, q=typed, store=store.id)

@@ -78,8 +78,7 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
     ends = _ends(request, store, newest)
     scope = choice.scope_of(store, request.GET)
     agent = _agent(store, request.GET.get("agent", ""))
-    kind = _kind(request.GET.get("kind", ""))
-    wanted = Wanted(store.id, ends.first, ends.last, scope.path, kind, agent.pk if agent else "")
+    wanted = _wanted(store, ends, scope.path, agent, request.GET.get("kind", ""))
     before = request.GET.get("before", "")
     found = between.page(wanted, before)
     rows = _rows(request, store, found.rows)
@@ -109,6 +108,10 @@ def changes(request: Request, store: MemoryStore) -> HttpResponse:
             **_addresses(store, wanted, found.next),
         ),
     )
+
+
+def _wanted(store: MemoryStore, ends: Ends, path: str, agent: Agent | None, kind: str) -> Wanted:
+    return Wanted(store.id, ends.first, ends.last, path, _kind(kind), agent.pk if agent else "")
 
 
 def _may_lack(store: MemoryStore, ends: Ends, path: str) -> bool:
