@@ -27,7 +27,7 @@ def compare_sessions(request: Request) -> HttpResponse:
     user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
     sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []
     seen = {session: found for session in sessions if (found := stores_of(session, user))}
-    stores = _shared(*seen.values(), request.GET.get("store", "")) if len(seen) == 2 else []
+    stores = _shared(list(seen.values()), request.GET.get("store", "")) if len(seen) == 2 else []
     places = [(store, _changes(store, sessions)) for store in stores]
     if len(places) == 1:
         return HttpResponseRedirect(places[0][1])
@@ -40,8 +40,9 @@ def compare_sessions(request: Request) -> HttpResponse:
     return render(request, "sessions/compare.html", shown)
 
 
-def _shared(one: Sequence[MemoryStore], other: Sequence[MemoryStore], wanted: str) -> list[MemoryStore]:
+def _shared(of_sessions: Sequence[Sequence[MemoryStore]], wanted: str) -> list[MemoryStore]:
     """Return the stores of both sessions, or only the wanted one among them."""
+    one, other = of_sessions
     shared = [store for store in one if store in other]
     return [store for store in shared if store.pk == wanted] or shared
 

@@ -47,7 +47,8 @@ MOST_DELETIONS = 200
 class Event:
     """Something that happened without a person: a sentence, and the URL of the page with the details.
 
-    `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it (empty: none).
+    `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it (empty: none), and
+    `verb` what the link to it says (empty: undo).
     `by_admin` means that only an admin can undo it.
     """
 
@@ -58,6 +59,7 @@ class Event:
     store: str = ""
     asks: bool = False
     back: str = ""
+    verb: str = ""
     by_admin: bool = False
 
 
@@ -117,10 +119,20 @@ def _runs(seen: _Seen) -> Iterator[Event]:
             url = reverse("run", args=[run.pk])
             store = run.store
             can_undo = store is not None and not asks and run.expired and path is not None
-            is_admin = store is not None and seen.has(store.pk, Role.ADMIN)
-            back = url + "#undo" if can_undo and is_admin else ""
-            at, by_admin = run.ended_at or run.started_at, bool(can_undo and not is_admin)
-            yield Event("clock", words, at, url, store.name if store else "", asks=asks, back=back, by_admin=by_admin)
+            back, verb = _back_of_run(seen, url, store) if can_undo and store else ("", "")
+            at, by_admin = run.ended_at or run.started_at, bool(can_undo and not back)
+            name = store.name if store else ""
+            yield Event("clock", words, at, url, name, asks=asks, back=back, verb=verb, by_admin=by_admin)
+
+
+def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
+    """Return where a person takes back what a run put into the trash, and the words of the link: an admin undoes the
+    run, a curator restores memories from the trash."""
+    if seen.has(store.pk, Role.ADMIN):
+        return url + "#undo", _("Undo")
+    if seen.has(store.pk, Role.CURATOR) and not store.is_archived:
+        return reverse("trash", args=[store.pk]), _("Restore from the trash")
+    return "", ""
 
 
 def _words_of_run(run: Run, path: str | None) -> str:
