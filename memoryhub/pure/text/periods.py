@@ -10,6 +10,8 @@ NAMED = (
     "since-last-month",
 )  # fmt: skip
 """Weeks begin on Mondays."""
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+"""Each is the last such day: today, or one of the six days before."""
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -33,7 +35,9 @@ def period(value: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime 
     """
     if length := ago(value):
         return now - length, None
-    days = (date.fromisoformat(value),) * 2 if is_date(value) else _days(now.astimezone(zone).date()).get(value)
+    days = (
+        (date.fromisoformat(value),) * 2 if is_date(value) else _days(now.astimezone(zone).date()).get(value.casefold())
+    )
     if days is None:
         return None
     start, last = days
@@ -45,7 +49,8 @@ def _days(today: date) -> Mapping[str, tuple[date, date]]:
     day = timedelta(days=1)
     monday, first = today - today.weekday() * day, today.replace(day=1)
     first_before = (first - day).replace(day=1)
-    return {
+    weekdays = {name: today - (today.weekday() - number) % 7 * day for number, name in enumerate(WEEKDAYS)}
+    return {name: (last, last) for name, last in weekdays.items()} | {
         "today": (today, today),
         "yesterday": (today - day, today - day),
         "since-yesterday": (today - day, today),

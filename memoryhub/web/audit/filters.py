@@ -17,7 +17,7 @@ from memoryhub.models.access import fold_email
 from memoryhub.pure import ids
 from memoryhub.pure.protocol.kinds import Kind
 from memoryhub.pure.text.filter_words import NOT, WRITING, Term
-from memoryhub.pure.text.periods import ago, is_date, period
+from memoryhub.pure.text.periods import WEEKDAYS, ago, is_date, period
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.errors.kinds import WORDS as ERRORS
 from memoryhub.web.common.filters import KeyValues, Malformed
@@ -43,6 +43,7 @@ class Filter(KeyValues):
     """The audit filter that a person typed."""
 
     KEYS = KEYS
+    ALIASES = {"on": "when", "date": "when", "day": "when", "since": "from", "until": "to"}
     EXAMPLE = "agent:%(word)s or session:%(word)s"
     TAKES_WORDS = False
 
@@ -52,6 +53,8 @@ class Filter(KeyValues):
             return "path"
         if value in OUTCOMES:
             return "outcome"
+        if value.casefold() in WEEKDAYS:
+            return "when"
         if value.startswith(ids.KEY):
             return "key"
         if value.startswith((CALL, ids.REQUEST)):
@@ -330,7 +333,7 @@ def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | 
         found = None
     if found is None:
         raise Malformed(
-            _("“%(value)s” is not a period: write today, last-week, 24h, 7d or 2026-01-31.") % {"value": value}
+            _("“%(value)s” is not a period: write today, tuesday, last-week, 24h, 7d or 2026-01-31.") % {"value": value}
         )
     return start, end
 

@@ -276,6 +276,10 @@ def test_the_chip_of_a_period_shows_its_days(bob: User, monkeypatch: pytest.Monk
     assert chip("yesterday") == "yesterday (25 Nov 2026)"
     assert chip("last 7 days") == "last 7 days (since 19 Nov 2026, 15:00)"
     assert chip("when:2026-01-31") == "2026-01-31"
+    for typed in ("when:tuesday", "on:tuesday", "date:Tuesday", "Tuesday"):
+        assert chip(typed).casefold() == "tuesday (24 nov 2026)", typed
+    assert chip("thursday") == "thursday (26 Nov 2026)"
+    assert chip("since:2026-01-31") == "2026-01-31"
 
 
 def test_the_commands_are_in_words_and_those_that_read_are_apart(bob: User) -> None:
