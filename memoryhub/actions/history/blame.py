@@ -92,7 +92,7 @@ def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
     The versions are in order.
     """
     by_people = [row for row in rows if row.review_state is None]
-    taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), memory.pk)
+    taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), [memory.pk])
     return {row.number: tuple(_texts_before(rows, taken[row.seq])) for row in by_people if row.seq in taken}
 
 

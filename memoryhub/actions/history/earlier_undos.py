@@ -13,8 +13,9 @@ from dataclasses import replace
 from memoryhub.actions.core import plans
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.replay import MOST_STEPS, History, replayed
+from memoryhub.actions.history.undone import Taken
 from memoryhub.models import Memory, MemoryVersion
-from memoryhub.pure.text.matching import Work
+from memoryhub.models.memories import MemoryVersionQuerySet
 
 MOST_REPLAYED = 1_000
 """The most versions of one memory that are replayed in all: each undo costs a replay of the versions before it."""
@@ -23,21 +24,26 @@ Undos = Mapping[str, Collection[str]]
 """{version that an undo made: the versions of the same memory that it undid}, in order."""
 
 
-def with_earlier_undos(told: History, steps: Sequence[MemoryVersion], versions: Set[str], work: Work) -> History:
+def with_earlier_undos(
+    told: History, base: MemoryVersion | None, steps: Sequence[MemoryVersion], versions: Set[str], taken: Taken
+) -> History:
     """Return the history of a memory without `versions`, and without what other undos in force undid.
 
-    `told` is its replay from the first of `versions` on, and `steps` are the replayed versions. `told` is returned if
-    there are no other undos, if nothing changes, or if the current state is not what the undos explain.
+    `told` is its replay from the first of `versions` on: `steps` are the replayed versions, `base` is the one before,
+    and `taken` are the undos among them. `told` is returned if there are no other undos, if nothing changes, or if the
+    current state is not what the undos explain.
     """
-    memory = told.memory
-    undos = _undos(memory, steps)
+    memory, work = told.memory, told.work
+    undos = _undos(steps, taken)
     if not undos.keys() - versions:
         return told
-    first = min([steps[0].number, *_numbers(memory, undos)])
-    history = list(MemoryVersion.objects.of_memory(memory).filter(number__gte=first - 1).order_by("number"))
-    base, steps = (history[0], history[1:]) if first > 1 else (None, history)
-    is_whole = [step.number for step in history] == [*range(max(first - 1, 1), memory.version_count + 1)]
-    undos = _undos(memory, steps)
+    first = min([steps[0].number, *_numbers(memory, undos, steps)])
+    if first < steps[0].number:
+        base, *steps = [*(() if first > 1 else (None,)), *_from(memory, first - 1)]
+        older = [step.seq for step in undone.by_people(steps) if step.seq not in taken]
+        undos = _undos(steps, {**undone.taken_out(memory.store_id, older, [memory.pk]), **taken})
+    numbers = [step.number for step in (base, *steps) if step]
+    is_whole = numbers == [*range(max(first - 1, 1), memory.version_count + 1)]
     if not is_whole or len(steps) > MOST_STEPS or len(steps) * len(undos) > MOST_REPLAYED:
         return told
 
@@ -60,15 +66,18 @@ def with_earlier_undos(told: History, steps: Sequence[MemoryVersion], versions: 
     return replace(found, conflict=found.conflict and not found.outcome.same(now))
 
 
-def _undos(memory: Memory, steps: Sequence[MemoryVersion]) -> dict[str, Collection[str]]:
-    by_people = [step for step in steps if step.review_state is None]
-    taken = undone.taken_out(memory.store_id, [step.seq for step in by_people], memory.pk)
-    return {step.pk: taken[step.seq] for step in by_people if step.seq in taken}
+def _from(memory: Memory, number: int) -> MemoryVersionQuerySet:
+    """Return the versions of a memory from a number on."""
+    return MemoryVersion.objects.of_memory(memory).filter(number__gte=number).order_by("number")
 
 
-def _numbers(memory: Memory, undos: Undos) -> list[int]:
-    """Return the numbers of the memory's versions that these undos undid."""
-    targets = {version for of_undo in undos.values() for version in of_undo}
+def _undos(steps: Sequence[MemoryVersion], taken: Taken) -> dict[str, Collection[str]]:
+    return {step.pk: taken[step.seq] for step in undone.by_people(steps) if step.seq in taken}
+
+
+def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> list[int]:
+    """Return the numbers of the memory's versions that these undos undid, without those of `steps`."""
+    targets = {version for of_undo in undos.values() for version in of_undo} - {step.pk for step in steps}
     of_memory = MemoryVersion.objects.of_memory(memory)
     return [
         number

@@ -1,6 +1,6 @@
 """Plans that undo some versions of memories, and keep later changes by others."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memoryhub.actions.core import plans
@@ -10,6 +10,7 @@ from memoryhub.actions.history import undone
 from memoryhub.actions.history.earlier_undos import with_earlier_undos
 from memoryhub.actions.history.replay import History, content_of, replayed
 from memoryhub.actions.history.restore import is_redacted, without_text
+from memoryhub.actions.history.undone import Taken
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
 from memoryhub.pure.text.diffs import counts_within
 from memoryhub.pure.text.matching import Work
@@ -21,6 +22,9 @@ while it holds the lock of the store, so other writers wait for it.
 Work is counted, not timed, so that the applied plan equals the shown one. For memories beyond it, no lines are undone:
 a person keeps the memory or restores its earlier state.
 """
+
+MOST_READ = 2_000
+"""The most versions that are read at once."""
 
 
 def session_versions(store_id: str, session_id: str) -> list[str]:
@@ -52,16 +56,40 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
     firsts, work = _firsts(store_id, versions), Work(PLAN_WORK)
     if len(firsts) > plans.MOST:
         raise plans.TooMuch(len(firsts), plans.MOST)
-    for part in in_parts(sorted(firsts)):
-        memories = Memory.objects.among(store_id, part)
+    for memories in _near(store_id, firsts):
+        histories = _histories(store_id, memories, firsts)
+        by_people = undone.by_people(step for history in histories.values() for step in history)
+        taken = undone.taken_out_of(store_id, [step.seq for step in by_people], histories)
         for memory in memories:
-            first = firsts[memory.pk]
-            history = list(
-                MemoryVersion.objects.filter(store_id=store_id, memory_id=memory.pk, number__gte=first - 1).order_by(
-                    "number"
-                )
-            )
-            yield _change(memory, history, versions, first, work)
+            history = histories[memory.pk]
+            own = versions.intersection(step.pk for step in history)
+            yield _change(memory, history, own, taken[memory.pk], firsts[memory.pk], work)
+
+
+def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
+    """Yield the memories in lists whose histories are read together: at most MOST_READ versions, or one memory."""
+    few, count = list[Memory](), 0
+    for part in in_parts(sorted(firsts, key=lambda memory: (firsts[memory], memory))):
+        there = Memory.objects.among(store_id, part).in_bulk()
+        for memory in (there[pk] for pk in part if pk in there):
+            length = memory.version_count - firsts[few[0].pk if few else memory.pk] + 2
+            if few and count + length > MOST_READ:
+                yield few
+                few, count = [], 0
+            few.append(memory)
+            count += length
+    if few:
+        yield few
+
+
+def _histories(store_id: str, memories: Sequence[Memory], firsts: Mapping[str, int]) -> dict[str, list[MemoryVersion]]:
+    """Return {memory: its versions from the one before its first version to undo, in order}."""
+    found: dict[str, list[MemoryVersion]] = {memory.pk: [] for memory in memories}
+    rows = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=found, number__gte=firsts[memories[0].pk] - 1)
+    for version in rows.order_by("memory_id", "number"):
+        if version.number >= firsts[version.memory_id] - 1:
+            found[version.memory_id].append(version)
+    return found
 
 
 def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
@@ -75,18 +103,24 @@ def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
 
 
 def _change(
-    memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int, work: Work
+    memory: Memory,
+    history: Sequence[MemoryVersion],
+    versions: frozenset[str],
+    taken: Taken,
+    first: int,
+    work: Work,
 ) -> Change:
-    """Return the change of one memory. `history` begins with the version before the first one to undo, if it exists."""
+    """Return the change of one memory, of which these `versions` are undone. `history` begins with the version before
+    the first of them, if it exists, and `taken` are the undos in it."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
-    passed = undone.without_cancelled(memory.store_id, steps, versions)
+    passed = undone.without_cancelled(steps, versions, taken)
     before, now = plans.of_version(base), plans.of_memory(memory)
     later = tuple(step for step in steps if step.pk not in passed)
     cancelled = passed - versions
     change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later, cancelled=cancelled)
     told = replayed(History.after(base, memory, first, work), steps, passed)
-    told = with_earlier_undos(told, steps, versions, work)
+    told = with_earlier_undos(told, base, steps, versions, taken)
     if _has_gaps(base, steps, first):
         return without_text(change)
     if told.gone or (base is not None and is_redacted(base)):

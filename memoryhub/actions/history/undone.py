@@ -1,7 +1,7 @@
 """Reads from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +12,37 @@ from memoryhub.models import AuditEntry, ImportItem, Memory, MemoryVersion, Reda
 COMMANDS = ("undo", "revert", "take_out")
 
 
-def taken_out(store_id: str, seqs: Iterable[int], memory: str | None = None) -> dict[int, frozenset[str]]:
+Taken = Mapping[int, frozenset[str]]
+"""{seq of an undo: ids of the versions that it undid}."""
+
+
+def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | None = None) -> dict[int, frozenset[str]]:
     """Return {seq of an undo: ids of the versions that it undid} for those of these entries that are undos.
 
-    With a `memory`, versions of others may be missing. Entries that were removed are left out. An entry whose input was
-    redacted has no ids.
+    With some `memories`, versions of others may be missing. Entries that were removed are left out. An entry whose
+    input was redacted has no ids.
     """
     found: dict[int, frozenset[str]] = {}
     for part in in_parts(sorted(set(seqs))):
         entries = AuditEntry.objects.of_chain(store_id).of_seqs(part).filter(ok=True, command__in=COMMANDS)
         for entry in entries.only("chain", "seq", "command", "input"):
-            found[entry.seq] = frozenset(_named(store_id, entry.seq, told_in(entry), memory))
+            found[entry.seq] = frozenset(_named(store_id, entry.seq, told_in(entry), memories))
+    return found
+
+
+def taken_out_of(store_id: str, seqs: Iterable[int], memories: Collection[str]) -> dict[str, dict[int, frozenset[str]]]:
+    """Return {memory: {seq: ids of its versions that this entry undid}} of the entries among these that are undos."""
+    taken, own = taken_out(store_id, seqs, memories), dict[str, str]()
+    for part in in_parts(sorted(set().union(*taken.values()))):
+        of_memories = MemoryVersion.objects.among(store_id, part).filter(memory_id__in=memories)
+        own |= dict(of_memories.values_list("pk", "memory_id"))
+    found = {memory: dict.fromkeys(taken, frozenset[str]()) for memory in memories}
+    for seq, versions in taken.items():
+        by_memory: dict[str, list[str]] = defaultdict(list)
+        for version in versions & own.keys():
+            by_memory[own[version]].append(version)
+        for memory, of_memory in by_memory.items():
+            found[memory][seq] = frozenset(of_memory)
     return found
 
 
@@ -32,18 +52,20 @@ def told_in(entry: AuditEntry) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(store_id: str, seq: int, details: dict[str, Any], memory: str | None) -> Collection[str]:
+def _named(store_id: str, seq: int, details: dict[str, Any], memories: Collection[str] | None) -> Collection[str]:
     named, settled = details.get("versions"), details.get("settled")
-    undone = named if isinstance(named, list) else undone_by(store_id, seq, details, memory)
+    undone = named if isinstance(named, list) else undone_by(store_id, seq, details, memories)
     return [*undone, *settled] if isinstance(settled, list) else undone
 
 
-def undone_by(store_id: str, seq: int, details: dict[str, Any], memory: str | None = None) -> Collection[str]:
+def undone_by(
+    store_id: str, seq: int, details: dict[str, Any], memories: Collection[str] | None = None
+) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
     If the input names a session, these are the session's versions before the undo; for an import, its versions before
     the undo; for an entry, the entry's versions; for a version, only that version. The versions of the entries in `too`
-    are added. With a `memory`, only its versions count.
+    are added. With some `memories`, only their versions count.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)
@@ -56,21 +78,26 @@ def undone_by(store_id: str, seq: int, details: dict[str, Any], memory: str | No
     found = [str(details["version"])] if details.get("version") else []
     for part in in_parts([*seqs, *(int(number) for number in details.get("too") or ())]):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part)
-        made = made if memory is None else made.filter(memory_id=memory)
+        made = made if memories is None else made.filter(memory_id__in=memories)
         found += made.values_list("pk", flat=True)
     return found
 
 
-def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: frozenset[str]) -> frozenset[str]:
+def by_people(steps: Iterable[MemoryVersion]) -> list[MemoryVersion]:
+    """Return those of these versions that an undo may have made."""
+    return [step for step in steps if step.review_state is None]
+
+
+def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], taken: Taken) -> frozenset[str]:
     """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
-    `steps` are the memory's versions from the first undone one. A version whose undo was itself undone is in force
-    again. If such a version is undone now, both earlier undos are skipped too.
+    `steps` are the memory's versions from the first undone one, and `taken` are their undos. A version whose undo was
+    itself undone is in force again. If such a version is undone now, both earlier undos are skipped too.
     """
-    by_people = [step for step in steps if step.review_state is None and step.pk not in undone]
-    taken = taken_out(store_id, [step.seq for step in by_people])
     here = {step.pk for step in steps}
-    undos = {step.pk: taken[step.seq] & here for step in by_people if step.seq in taken}
+    undos = {
+        step.pk: taken[step.seq] & here for step in by_people(steps) if step.seq in taken and step.pk not in undone
+    }
     by: dict[str, str] = {}
     for undo in reversed(undos):
         if undo not in by:
