@@ -1,6 +1,7 @@
 """The memory tree of a locked store. All changes to its rows are made here, inside its transaction."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from memoryhub.actions.core.audit import Act, ChainHead, Version
 from memoryhub.actions.core.audit.kept_calls import kept_of
 from memoryhub.actions.core.hub import disk_space
 from memoryhub.actions.core.rules import freezing, limits, protected_lines
-from memoryhub.actions.core.rules.ruling import Looked, Ruling, ruling
+from memoryhub.actions.core.rules.ruling import NOTHING_CLEAN, Clean, Looked, Ruling, ruling
 from memoryhub.actions.core.rules.sight import Sight, sight_of
 from memoryhub.actions.core.stored import StoredMemory, with_its_findings
 from memoryhub.actions.core.transactions import remembered, writing
@@ -31,8 +32,8 @@ class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
-    text before and after its masking. `looked`, `at_hand` (a memory) and `resolved_ahead` (findings that deletions of
-    some memories resolve) were read before. The act itself resolves the open findings `ended`. If `asks`, a person who
+    text before and after its masking. `looked`, `clean`, `at_hand` (a memory) and `resolved_ahead` (findings that
+    deletions resolve) were read before. The act itself resolves the open findings `ended`. If `asks`, a person who
     writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
     """
 
@@ -59,6 +60,7 @@ class Tree:
     frozen: freezing.Frozen | None = None
     sight: Sight | None = None
     looked: Looked = field(default_factory=dict)
+    clean: Clean = NOTHING_CLEAN
     at_hand: StoredMemory | None = None
     resolved_ahead: settling.Resolved | None = None
     ended: list[Finding] = field(default_factory=list)
@@ -230,7 +232,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
     directory = make_directories(tree, path)
     version = next_version(tree, memory, Operation.MODIFIED, path, text, size, sha256)
     sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
-    set_text(tree, memory.id, text, size, sha256)
+    sql.run(sql.POINT_TO_TEXT, text, size, sha256, tree.store, memory.id)
     count(tree, paths.ancestors(path), 1, size)
     count(tree, paths.ancestors(memory.path), -1, -memory.size)
     sql.remove_empty_directories(tree.store, paths.ancestors(memory.path))
@@ -291,12 +293,13 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
 def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
     """Free the paths of live memories. Call `put` or `note_deleted` for each memory afterwards."""
     require_not_frozen(tree, *memories)
-    above: set[str] = set()
+    sql.run_each(sql.TAKE_OUT, [(tree.now, tree.store, memory.id) for memory in memories])
+    by_directories = defaultdict[Sequence[str], list[int]](list)
     for memory in memories:
-        sql.run(sql.TAKE_OUT, tree.now, tree.store, memory.id)
-        count(tree, paths.ancestors(memory.path), -1, -memory.size)
-        above.update(paths.ancestors(memory.path))
-    for path in sorted(above, reverse=True):
+        by_directories[paths.ancestors(memory.path)].append(memory.size)
+    for above, sizes in by_directories.items():
+        count(tree, above, -len(sizes), -sum(sizes))
+    for path in sorted(set().union(*by_directories), reverse=True):
         sql.remove_empty_directories(tree.store, [path])
 
 
@@ -311,9 +314,8 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
-    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
-    sql.run(sql.FROM_TRASH, tree.now, tree.store, memory.id)
-    set_text(tree, memory.id, text, size, sha256)
+    place = (directory, path, paths.name(path))
+    sql.run(sql.RETURN, version, *place, text, size, sha256, tree.now, tree.now, tree.store, memory.id)
     count(tree, paths.ancestors(path), 1, size)
 
 
@@ -323,11 +325,6 @@ def add_text(tree: Tree, memory: str, content: str) -> str:
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
     sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
     return text
-
-
-def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:
-    """Point a memory to one of its texts, without making a version."""
-    sql.run(sql.POINT_TO_TEXT, text, size, sha256, tree.store, memory)
 
 
 def mark_read(tree: Tree, memory: str) -> None:

@@ -143,6 +143,8 @@ def screen_path(store: Tree, path: str) -> ScreenedPath:
     Raises ToolError if it has a masked or blocked kind: paths are not masked.
     """
     rules = store.ruling
+    if store.clean.rules is rules and path in store.clean.paths:
+        return ScreenedPath(path)
     if kept_out := rules.spans(path):
         raise ToolError(results.path_blocked(kept_out[0].kind))
     return ScreenedPath(path, tuple(sensitive.find(path, rules.flagged)) if rules.flagged else ())

@@ -21,7 +21,7 @@ from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Kept, ScreenedPath
-from memoryhub.actions.history import undone
+from memoryhub.actions.history import ahead, undone
 from memoryhub.actions.history.restore import restore_plan
 from memoryhub.actions.history.undo_plan import entry_versions, session_versions, undo_plan
 from memoryhub.actions.memories import selection
@@ -65,8 +65,14 @@ def restore(
 
     Raises PlanChanged (nothing was done), TooMuch, and ToolError, for example if a choice is missing.
     """
+
+    def planned() -> Plan:
+        return restore_plan(store_id, seq, path=path, memory=memory)
+
+    before = ahead.planned(store_id, planned)
     with tree.locked(store_id, act) as store:
-        plan = as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
+        store.clean = before.clean
+        plan = as_shown(before.plan if before.holds(store, None) else planned(), digest)
         kept = apply(store, plan, choices)
         details = {"seq": seq, "path": path, "memory": memory, "kept": named_ids(kept)}
         return _commit(store, "restore_moment", details, path)
@@ -102,8 +108,10 @@ def undo(
     so, unless `reopens` is False. `told` is added to the entry's input and names what is undone (a session, an entry).
     Raises the same errors as `restore`.
     """
+    before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:
-        plan = undo_plan(store_id, versions)
+        store.clean = before.clean
+        plan = before.plan if before.holds(store, versions) else undo_plan(store_id, versions)
         return carry_out(
             store, plan, versions, choices, digest, command=command, told=told, flagged=flagged, reopens=reopens
         )
@@ -308,7 +316,8 @@ def _create(store: Tree, path: str, content: str, place: ScreenedPath) -> None:
 def _kept(store: Tree, change: Change, state: State) -> Kept:
     """Return the row of the wanted text, screened by the current rules. A merged text gets a row here."""
     now, path = change.now, str(state.path)
-    if state.text and now.is_there and state.sha256 == now.sha256:
+    is_same = now.is_there and state.sha256 == now.sha256
+    if state.text and (is_same or ahead.is_clean(store, change, state)):
         return Kept(state.text, state.size, state.sha256)
     old = findings.text_of(store, now.text) if now.is_there else None
     if state.text:

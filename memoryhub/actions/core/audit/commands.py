@@ -373,6 +373,8 @@ _ALL = (
 )  # fmt: skip
 
 COMMANDS = {command.name: command for command in _ALL}
+BY_AGENTS = tuple(command.name for command in _ALL if command.by_agents)
+"""The commands that agents can give. They change memories, and nothing else that a plan reads."""
 EVENTS = {command.name: command.event for command in _ALL if command.event}
 """The webhook event of each command. Events for changed memories are made of versions, not listed here."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoryhub.pure import sensitive
 from memoryhub.pure.sensitive import KINDS, MARKS, Action, Span, TooMuch
@@ -71,6 +71,18 @@ class Ruling:
 Looked = Mapping[tuple[Ruling, str | None, str], Spans | TooMuch]
 """What each ruling found in each new text, after the old text (None: there was none). Equal rules have one Ruling
 object."""
+
+
+class Clean(NamedTuple):
+    """In what `rules` found nothing: in `texts`, each by its SHA-256 and that of the text before (None: there was
+    none), and in `paths`."""
+
+    rules: Ruling | None
+    texts: frozenset[tuple[str | None, str]]
+    paths: frozenset[str]
+
+
+NOTHING_CLEAN = Clean(None, frozenset(), frozenset())
 
 
 @lru_cache(maxsize=256)

@@ -255,8 +255,10 @@ TO_TRASH = Statement(
     " updated_at = %s, deleted_at = %s, restored_at = null where store_id = %s and id = %s"
 )
 TAKE_OUT = Statement("update memoryhub_memory set directory_id = null, deleted_at = %s where store_id = %s and id = %s")
-FROM_TRASH = Statement(
-    "update memoryhub_memory set deleted_at = null, expired_by = null, restored_at = %s where store_id = %s and id = %s"
+RETURN = Statement(
+    "update memoryhub_memory set head_id = %s, directory_id = %s, path = %s, name = %s, text_id = %s, size = %s,"
+    " sha256 = %s, version_count = version_count + 1, updated_at = %s, deleted_at = null, expired_by = null,"
+    " restored_at = %s where store_id = %s and id = %s"
 )
 POINT_TO_TEXT = Statement(
     "update memoryhub_memory set text_id = %s, size = %s, sha256 = %s where store_id = %s and id = %s"
