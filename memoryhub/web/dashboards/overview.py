@@ -42,9 +42,10 @@ SUGGESTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The data from which the charts of a dashboard are built."""
+    """The data from which the charts of a dashboard are built. `awaiting` are the stores whose backlog is counted."""
 
     stores: Sequence[str]
+    awaiting: Sequence[str]
     chosen: Chosen
     now: datetime
     more: Newer
@@ -59,10 +60,11 @@ class Board:
 @require_GET
 @signed_in
 def overview(request: Request) -> HttpResponse:
-    """Show the dashboard of the person's active stores together, or of one of them."""
-    mine, now = MemoryStore.objects.visible_to(person(request)).active(), timezone.now()
-    chosen = Chosen.of(request.GET.dict(), default="7")
-    board, one = _of_person(mine, chosen, now)
+    """Show the dashboard of the person's active stores together, or of one of them. What awaits review is counted in
+    archived stores, too, as in the inbox."""
+    visible, now = MemoryStore.objects.visible_to(person(request)), timezone.now()
+    mine, chosen = visible.active(), Chosen.of(request.GET.dict(), default="7")
+    board, one = _of_person(visible, chosen, now)
     return render(
         request,
         "dashboards/overview.html",
@@ -72,7 +74,7 @@ def overview(request: Request) -> HttpResponse:
             "stores": mine.by_name()[:SUGGESTED],
             "pictures": _pictures_of_all(board, one),
             "tiles": tiles_of_all(
-                board.figures, board.stores, board.today, one.pk if one else "", chosen.agent, person(request)
+                board.figures, board.stores, board.awaiting, board.today, board.chosen, person(request)
             ),
             "acts": [] if chosen.agent else dashboards_stores.acts_of_people(board.stores, board.today),
             "acts_removed": AuditChain.objects.filter(pk__in=board.stores, start_seq__gt=0).exists(),
@@ -105,8 +107,8 @@ def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
 @signed_in
 def export_overview(request: Request) -> HttpResponse:
     """Download the table of one chart as CSV or JSON, with the parameters of the page."""
-    mine = MemoryStore.objects.visible_to(person(request)).active()
-    board, one = _of_person(mine, Chosen.of(request.POST.dict(), default="7"), timezone.now())
+    visible = MemoryStore.objects.visible_to(person(request))
+    board, one = _of_person(visible, Chosen.of(request.POST.dict(), default="7"), timezone.now())
     return _export(request, board, _pictures_of_all(board, one), None)
 
 
@@ -135,20 +137,22 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
     return download(f"figures-{found.name}", form, found.columns, found.records())
 
 
-def _of_person(mine: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
+def _of_person(visible: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
     """Return (figures of the selected store, that store); without a selection, (figures of all stores, None)."""
+    mine = visible.active()
     one = mine.filter(pk=chosen.store).first() if chosen.store else None
     stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
-    return _of_stores(stores, replace(chosen, store=one.pk if one else ""), now), one
+    archived = [] if one else list(visible.archived().values_list("pk", flat=True)[:MOST_STORES])
+    return _of_stores(stores, replace(chosen, store=one.pk if one else ""), now, archived), one
 
 
-def _of_stores(stores: Sequence[str], chosen: Chosen, now: datetime) -> Board:
+def _of_stores(stores: Sequence[str], chosen: Chosen, now: datetime, archived: Sequence[str] = ()) -> Board:
     today = now.astimezone(UTC).date()
     more = dashboards_figures.newer(stores)
     start = chosen.start(today) or dashboards_figures.first_day(stores, more) or today
     since = min(start, today - timedelta(days=6))
     found = dashboards_figures.figures_of(stores, more, since, chosen.agent)
-    return Board(stores, chosen, now, more, found, start)
+    return Board(stores, [*stores, *archived], chosen, now, more, found, start)
 
 
 def _pictures_of_all(board: Board, one: MemoryStore | None) -> list[Picture]:
@@ -172,7 +176,7 @@ def _pictures(board: Board, store: MemoryStore | None) -> list[Picture]:
     found = [findings.over_time(store, among, whole)] if store else []
     return [
         *of_author,
-        ages.over_time(board.stores, among, board.now, whole),
+        ages.over_time(board.awaiting, among, board.now, whole),
         *found,
         *charts.growth(before, by_day, among, whole),
         charts.by_author(board.figures, names, board.start, whole),

@@ -18,6 +18,7 @@ from memoryhub.web.dashboards import stores as dashboards_stores
 from memoryhub.web.dashboards.figures import READ, Figures
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.lists import review_url
+from memoryhub.web.dashboards.period import Chosen
 
 DAYS = 7
 BOX = (88, 28)
@@ -39,10 +40,12 @@ class Tile:
     last: datetime | None = None
 
 
-def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str, agent: str, user: User) -> list[Tile]:
+def tiles_of_all(
+    found: Figures, stores: Sequence[str], awaiting: Sequence[str], today: date, chosen: Chosen, user: User
+) -> list[Tile]:
     """Return the tiles for all stores of a person, or for the selected one; with an agent, activity is the agent's."""
-    activity = [*_since_yesterday(found, today, Links(one, agent)), *_refused(stores, today, agent)]
-    return [*_waiting(stores, one, user), *activity]
+    activity = _since_yesterday(found, today, Links(chosen.store, chosen.agent))
+    return [*_waiting(awaiting, chosen.store, user), *activity, *_refused(stores, today, chosen.agent)]
 
 
 def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, user: User) -> list[Tile]:

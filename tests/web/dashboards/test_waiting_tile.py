@@ -2,9 +2,11 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.models import MemoryStore, User
 from tests.support.fixtures import signed_in
+from tests.support.write_guard import arranging
 from tests.web.history.versions import Caller
 from tests.web.proposals.proposing import holds_back
 
@@ -25,3 +27,13 @@ def test_open_proposals_are_named_beside_the_versions(store: MemoryStore, key: s
     assert waiting(alice) == ("1", "and 1 proposal")
     page = signed_in(alice).get(reverse("overview")).content.decode()
     assert "· and 1 proposal</span>" in page
+
+
+def test_what_waits_in_an_archived_store_is_counted_as_in_the_inbox(store: MemoryStore, key: str, alice: User) -> None:
+    Caller(store, key, session="run-1").create("/a.md", "one\n")
+    with arranging():
+        MemoryStore.objects.filter(pk=store.pk).update(archived_at=timezone.now())
+    assert waiting(alice) == ("1", "")
+    response = signed_in(alice).get(reverse("overview"))
+    [backlog] = [picture for picture in response.context["pictures"] if picture.name == "ages"]
+    assert not backlog.empty
