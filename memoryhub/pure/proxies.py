@@ -1,6 +1,7 @@
 """The trusted proxies in front of the hub, and the client's address that they report."""
 
 import ipaddress
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import takewhile
@@ -38,7 +39,7 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, it is the
     connection's address."""
-    return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), _parts(meta, "HTTP_X_FORWARDED_FOR"), trusted)
+    return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), _way(meta), trusted)
 
 
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
@@ -48,9 +49,18 @@ def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     X-Forwarded-For, or it puts its own in place of the list. The client may have forged everything before that.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
-    way = [*_parts(meta, "HTTP_X_FORWARDED_FOR"), str(meta.get("REMOTE_ADDR") or "")]
+    way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]
     trusted_ones = len(list(takewhile(lambda address: is_trusted(address, proxies), reversed(way[1:]))))
     return told[-min(len(told), max(1, trusted_ones))].lower() if told else ""
+
+
+def _way(meta: Mapping[str, Any]) -> list[str]:
+    """Return the addresses of X-Forwarded-For. Some proxies write the port of the connection, too, which is another one
+    each time: `192.0.2.7:4711`, `[2001:db8::7]:4711`."""
+    return [_PORT.sub(r"\1\2", part) for part in _parts(meta, "HTTP_X_FORWARDED_FOR")]
+
+
+_PORT = re.compile(r"^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$")
 
 
 def _parts(meta: Mapping[str, Any], name: str) -> list[str]:

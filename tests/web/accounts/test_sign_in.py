@@ -289,6 +289,18 @@ def test_an_address_is_believed_from_trusted_proxies_alone(
     assert proxies.nearest_stranger(address, forwarded, trusted) == nearest
 
 
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("1.2.3.4:5678", "1.2.3.4"), ("[2001:db8::1]:99", "2001:db8::1"), ("[2001:db8::1]", "2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1"), ("1.2.3.4, 10.0.0.2:443", "1.2.3.4"), ("unknown:5", "unknown:5"),
+    ],
+)  # fmt: skip
+def test_the_port_of_a_connection_is_no_part_of_its_address(forwarded: str, address: str) -> None:
+    meta = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": forwarded}
+    assert proxies.client_of(meta, ["10.0.0.0/8"]) == address
+
+
 def test_an_outdated_hash_is_renewed_at_sign_in_and_the_session_lasts(charlie: User, settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher", *settings.PASSWORD_HASHERS]
     client = Client()
