@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -15,6 +15,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.texts import masking
 from memoryhub.web.common.versions.comparisons import Sides
 from memoryhub.web.undo.form import MOST_ASKED, Given, Option, Words, effects_of, options, undo_words
+from memoryhub.web.undo.rivals import Rival, rivals_of
 
 MOST_DIFFS = 50
 MOST_BYTES = 500_000
@@ -61,7 +62,8 @@ class Row:
     `diff` leads from the current text to the new one, `before_diff` from the current text to the one before the change.
     A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
     problem, and `asked` means that the problem has its own buttons. `later` are the newest versions that others wrote
-    since, newest first, each with its entry; `more_later` counts older ones that are not in `later`.
+    since, newest first, each with its entry; `more_later` counts older ones that are not in `later`. `rivals` are other
+    changes that may want the same path.
     """
 
     change: Change
@@ -75,6 +77,7 @@ class Row:
     closed: bool
     before_closed: bool
     wanted: "Wanted"
+    rivals: Sequence[Rival] = ()
 
     @property
     def sides(self) -> Sides:
@@ -135,11 +138,17 @@ def preview(
     At least `most` changes (MOST_DIFFS without it) are shown with their diffs. With `in_hunks`, the changes in the
     diffs are the hunks of the texts.
     """
-    changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
+    rivals = rivals_of(plan.changes)
+
+    def rank(change: Change) -> tuple[bool, bool, str, str]:
+        return not change.problem, change.memory not in rivals, change.path, change.memory
+
+    changes = sorted(plan.changes, key=rank)
     shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
     diffs = _Diffs(wanted, shown, store.pk, covers, in_hunks=in_hunks)
     entries = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
-    rows = [_row(change, place, given, diffs, entries, words) for place, change in enumerate(changes)]
+    made = [_row(change, place, given, diffs, entries, words) for place, change in enumerate(changes)]
+    rows = [replace(row, rivals=rivals.get(row.change.memory, ())) for row in made]
     problems = [change for change in changes if change.problem]
     return Preview(
         rows[: len(shown)],

@@ -380,10 +380,10 @@ def test_the_summary_says_what_is_chosen_and_not_what_could_be(
     theirs: Session, store: MemoryStore, curator: Client
 ) -> None:
     seen = summary_of(preview(curator, url_of(store, theirs)))
-    assert "no memory changes" in seen and "As proposed" in seen and "trash" not in seen
+    assert "no memory changes" in seen and "Unless you choose otherwise" in seen and "trash" not in seen
     memory = Memory.objects.get(path="/plan.md").pk
     answer = curator.post(url_of(store, theirs), {f"choice-{memory}": "before", "digest": "old"})
-    assert "1 memory goes to the trash" in summary_of(answer) and "As chosen" in summary_of(answer)
+    assert "1 memory goes to the trash" in summary_of(answer) and "With your choices" in summary_of(answer)
 
 
 def test_after_an_undo_of_an_undo_the_session_can_be_undone_and_reviewed_again(

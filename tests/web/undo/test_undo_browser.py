@@ -66,7 +66,7 @@ def test_a_session_is_undone_by_keys_alone(
     expect(desk.locator(".undo-change").first).to_contain_text("Someone changed the same lines later")
     axe(desk)
 
-    expect(desk.locator("[data-undo-as]")).to_have_text("As proposed:")
+    expect(desk.locator("[data-undo-as]")).to_have_text("Unless you choose otherwise below:")
 
     keep = desk.get_by_role("radio", name=re.compile("Keep it as it is now"))
     for _ in range(40):
@@ -78,7 +78,7 @@ def test_a_session_is_undone_by_keys_alone(
     expect(desk.get_by_role("radio", name=re.compile("Make it as it was before"))).to_be_checked()
     expect(desk.get_by_role("button", name="Undo changes in 3 memories")).to_be_visible()
     expect(desk.locator(".undo-counts")).to_contain_text("2 memories change")
-    expect(desk.locator("[data-undo-as]")).to_have_text("As chosen:")
+    expect(desk.locator("[data-undo-as]")).to_have_text("With your choices:")
     tab_to(desk, "Leave it as it is", "checkbox")
     press(desk, "Space")
     expect(desk.get_by_role("button", name="Undo changes in 2 memories")).to_be_visible()
