@@ -39,7 +39,8 @@ def with_earlier_undos(
         return told
     first = min([steps[0].number, *_numbers(memory, undos, steps)])
     if first < steps[0].number:
-        base, *steps = [*(() if first > 1 else (None,)), *_from(memory, first - 1)]
+        history = list(_from(memory, first - 1))
+        base, steps = (history[0], history[1:]) if first > 1 else (None, history)
         older = [step.seq for step in undone.by_people(steps) if step.seq not in taken]
         undos = _undos(steps, {**undone.taken_out(memory.store_id, older, [memory.pk]), **taken})
     numbers = [step.number for step in (base, *steps) if step]
