@@ -114,10 +114,11 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
     _write_entry(Actor.system(email[:200]), email, address, ok=False, at=at)
 
 
-def enter(user: User, *, address: str, at: datetime) -> None:
-    """Sign in a person who has just used an invitation, without a second password check."""
+def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
+    """Sign in a person who has just used an invitation, without a second password check. The entry says if the identity
+    provider left the claim `unnamed`, so that roles stayed as they were."""
     with writing():
-        _enter(user, address, at)
+        _enter(user, address, at, unnamed)
 
 
 def sign_out(user: User, browser: str, *, at: datetime) -> None:
@@ -127,12 +128,13 @@ def sign_out(user: User, browser: str, *, at: datetime) -> None:
         audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("sign_out"))
 
 
-def _enter(user: User, address: str, at: datetime) -> None:
+def _enter(user: User, address: str, at: datetime, unnamed: str = "") -> None:
     User.objects.filter(pk=user.pk).update(last_login=at)
-    _write_entry(Actor.person(user), user.email, address, ok=True, at=at)
+    _write_entry(Actor.person(user), user.email, address, ok=True, at=at, unnamed=unnamed)
 
 
-def _write_entry(actor: Actor, email: str, address: str, *, ok: bool, at: datetime) -> None:
-    details = audit.to_json({"email": email[:200], "address": address})
+def _write_entry(actor: Actor, email: str, address: str, *, ok: bool, at: datetime, unnamed: str = "") -> None:
+    more = {"unnamed": unnamed} if unnamed else {}
+    details = audit.to_json({"email": email[:200], "address": address, **more})
     with writing():
         audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=details))

@@ -36,7 +36,8 @@ class NotAdmitted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the provider says: who the person is there, and in which groups (None: it does not say)."""
+    """What the provider says: who the person is there, and in which groups (None: it does not say). With
+    `has_more_groups`, it does not say because they are too many: roles stay as they are."""
 
     issuer: str
     subject: str
@@ -45,6 +46,7 @@ class Known:
     name: str
     groups: Collection[str] | None
     is_active: bool
+    has_more_groups: bool = False
 
 
 def enter(known_as: Known, grants: Collection[Grant], *, address: str, at: datetime) -> User:
@@ -56,6 +58,9 @@ def enter(known_as: Known, grants: Collection[Grant], *, address: str, at: datet
     except NotAdmitted:
         sign_in.refuse(known_as.email, address=address, at=at)
         raise
+    if known_as.has_more_groups:
+        sign_in.enter(user, address=address, at=at, unnamed=settings.MEMORYHUB_OIDC_GROUPS)
+        return user
     apply(user, known_as.groups or (), grants, at=at)
     sign_in.enter(user, address=address, at=at)
     return user
@@ -77,7 +82,8 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
             raise NotAdmitted("the account of this address is not linked by its address")
         if user is None:
             if grants and not list(known(grants, known_as.groups or ())):
-                raise NotAdmitted("none of its groups has a role")
+                many = "it has more groups than the provider names"
+                raise NotAdmitted(many if known_as.has_more_groups else "none of its groups has a role")
             name = " ".join(known_as.name.split())[:100] or email
             user = people.write_user(email, name, make_password(None), at)
             people.write_entry(user, "create_user", PROVIDER, Door.WEB, at)

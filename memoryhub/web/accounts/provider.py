@@ -39,13 +39,15 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the provider says about a person. `groups` are None if it says nothing about groups."""
+    """What the provider says about a person. `groups` are None if it says nothing about groups; with `has_more_groups`,
+    because they are too many to be named (Entra ID names at most 200 of them)."""
 
     subject: str
     email: str
     is_verified: bool
     name: str
     groups: tuple[str, ...] | None
+    has_more_groups: bool
     is_active: bool
     signed_in_at: int
 
@@ -191,7 +193,8 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
             raise Refused("its userinfo is about another person")
         claims = more | claims
         is_complete = True
-    groups, moment = claims.get(settings.MEMORYHUB_OIDC_GROUPS, [] if is_complete else None), claims.get("auth_time")
+    is_known, moment = is_complete and not _has_more_groups(claims), claims.get("auth_time")
+    groups = claims.get(settings.MEMORYHUB_OIDC_GROUPS, [] if is_known else None)
     groups = [groups] if isinstance(groups, str) else groups
     if not isinstance(groups, list | None):
         raise Refused("its groups are no list")
@@ -201,9 +204,17 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
         is_verified=settings.MEMORYHUB_OIDC_TRUSTS_EMAIL or claims.get("email_verified") in (True, "true"),
         name=str(claims.get("name") or claims.get("preferred_username") or "").replace("\0", ""),
         groups=None if groups is None else tuple(str(group) for group in groups),
+        has_more_groups=groups is None and _has_more_groups(claims),
         is_active=claims.get("active") not in (False, "false"),
         signed_in_at=max(0, int(moment)) if isinstance(moment, int | float) else 0,
     )
+
+
+def _has_more_groups(claims: dict[str, Any]) -> bool:
+    """Return whether the groups are to be asked for elsewhere (OpenID Connect Core 5.6.2), which the hub does not."""
+    elsewhere = claims.get("_claim_names")
+    is_elsewhere = isinstance(elsewhere, dict) and settings.MEMORYHUB_OIDC_GROUPS in elsewhere
+    return is_elsewhere or claims.get("hasgroups") in (True, "true")
 
 
 def _configuration() -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpRespon
 def _known(said: Said) -> Known:
     return Known(
         settings.MEMORYHUB_OIDC_ISSUER, said.subject, said.email, said.is_verified, said.name, said.groups,
-        said.is_active,
+        said.is_active, said.has_more_groups,
     )  # fmt: skip
 
 

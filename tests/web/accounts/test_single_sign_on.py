@@ -1,5 +1,6 @@
 """Single sign-on with a real identity provider: who comes in, as whom, with which roles, and who does not."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -104,6 +105,28 @@ def test_a_removed_group_is_a_removed_role_within_a_minute(
     moment.shift(timedelta(seconds=61))
     assert client.get(f"/stores/{store.id}/").status_code == 404 and is_in(client)
     assert dora.role_in(store) is None
+
+
+@pytest.mark.parametrize("elsewhere", [{"_claim_names": {"groups": "src1"}}, {"hasgroups": True}])
+def test_who_has_more_groups_than_the_provider_names_keeps_the_roles(
+    idp: Provider, store: MemoryStore, settings: Any, moment: Any, elsewhere: dict[str, Any]
+) -> None:
+    settings.MEMORYHUB_OIDC_ROLES = grants_of(f"support=curator@{store.id}")
+    unnamed = {name: value for name, value in DORA.items() if name != "groups"} | elsewhere
+    idp.says(person=unnamed)
+    assert come(idp)[1].status_code == 403 and not User.objects.exists(), "no account without a known group"
+    idp.says(person=DORA)
+    come(idp)
+    dora = User.objects.get()
+    idp.says(person=unnamed)
+    client, _ = come(idp)
+    assert is_in(client) and dora.role_in(store) == Role.CURATOR
+    assert (newest().command, json.loads(newest().input or "")["unnamed"]) == ("sign_in", "groups")
+    moment.shift(timedelta(seconds=61))
+    assert is_in(client) and dora.role_in(store) == Role.CURATOR
+    idp.says(person=DORA | {"groups": []})
+    moment.shift(timedelta(seconds=61))
+    assert is_in(client) and dora.role_in(store) is None
 
 
 def test_who_is_no_longer_known_there_is_signed_out_and_who_is_not_active_is_deactivated(

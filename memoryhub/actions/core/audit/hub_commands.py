@@ -10,7 +10,10 @@ _HOUR = _("changed the hour for rewriting the database file from %(hour)s:00 to 
 ALL = (
     # People, agents and keys
     Command(
-        "sign_in", _("signed in from %(address)s"), _("failed to sign in as %(email)s from %(address)s"),
+        "sign_in",
+        (_("signed in from %(address)s; the provider did not name %(unnamed)s, so roles stay"),
+         _("signed in from %(address)s")),
+        _("failed to sign in as %(email)s from %(address)s"),
         scope=Scope.HUB, did=_("signed in"),
     ),
     Command("sign_out", _("signed out"), scope=Scope.HUB),
