@@ -7,10 +7,12 @@ import pytest
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import made
-from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.history import revert
 from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.verification.verify import verify
 from memoryhub.models import Delivery, Door, Finding, FindingState, Memory, MemoryVersion, Role, User, Webhook
@@ -169,3 +171,21 @@ def test_findings_that_a_redaction_ends_are_told_as_resolved(hub: Hub, world: Wo
     assert [(event["type"], event["findings"]) for event in told(hook, world)] == [
         ("finding.resolved", [{"id": one.pk}])
     ]
+
+
+def test_a_finding_of_a_memory_that_is_removed_from_the_trash_is_told_as_resolved(
+    hub: Hub, world: World, person: User
+) -> None:
+    hub.call(command="create", path="/memories/b.md", file_text="Card: 4111 1111 1111 1111\n")
+    hub.call(command="delete", path="/memories/b.md")
+    (one,) = Finding.objects.of_store(hub.store.pk)
+    with arranging():
+        Finding.objects.filter(pk=one.pk).update(state=FindingState.OPEN)  # as a scan of older versions opens it
+    hook = webhook(hub.store, URL, GROUPS["finding"], at=world.now)
+    with tree.locked(hub.store.pk, by(person, world)) as store:
+        removed = removal.purge(store, one.memory_id)
+        tree.commit(store, Record("purge", memory=one.memory_id, redactions=removed.redactions))
+    assert [(event["type"], event["findings"]) for event in told(hook, world)] == [
+        ("finding.resolved", [{"id": one.pk}])
+    ]
+    assert verify(hub.store.pk)[1] is None

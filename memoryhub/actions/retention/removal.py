@@ -44,19 +44,16 @@ _size = pace.Size(MOST_ENTRIES)
 
 
 class Removed(NamedTuple):
-    """How many versions were removed, the bytes of their texts, and commitments for the entry (`Record.redactions`).
-
-    `findings` are the open ones whose values no version has any more: resolve them after the entry.
-    """
+    """How many versions were removed, the bytes of their texts, and commitments for the entry (`Record.redactions`)."""
 
     versions: int
     bytes: int
     redactions: tuple[str, ...]
-    findings: Sequence[Finding] = ()
 
 
 def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
-    """Remove versions of a memory permanently. A Redaction row takes the place of each one.
+    """Remove versions of a memory permanently. A Redaction row takes the place of each one. The act's entry resolves
+    the open findings whose values no version has any more.
 
     Raises ValueError for the memory's newest version.
     """
@@ -65,8 +62,8 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
         raise ValueError("the newest version of a memory is never removed")
     versions = list(MemoryVersion.objects.among(store.store, ids).filter(memory_id=memory_id).order_by("number"))
     anchors.move_from(store.store, memory, {version.number for version in versions})
-    findings = settling.carry(store.store, memory_id, [version.pk for version in versions])
-    removed = _remove(store, memory_id, versions)._replace(findings=findings)
+    store.ended += settling.carry(store.store, memory_id, [version.pk for version in versions])
+    removed = _remove(store, memory_id, versions)
     Memory.objects.filter(store_id=store.store, pk=memory_id).update(
         removed_versions=memory.removed_versions + len(versions)
     )
@@ -74,11 +71,12 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 
 
 def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Removed:
-    """Remove a memory permanently, with its versions, texts, reviews, comments and findings. Raises ValueError for a
-    live one. `evidence` is of what else the act removed."""
+    """Remove a memory permanently, with its versions, texts, reviews, comments and findings. The act's entry resolves
+    the findings that were open. Raises ValueError for a live memory. `evidence` is of what else the act removed."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
+    store.ended += Finding.objects.of_store(store.store).open().filter(memory_id=memory_id)
     removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")), evidence)
     for model in (Comment, Notice, Finding, Review, Claim, Viewed, Assignment, MemoryText):
         model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()

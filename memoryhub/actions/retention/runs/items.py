@@ -12,7 +12,7 @@ from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.memories import selection
 from memoryhub.actions.retention import rehearsal, removal
 from memoryhub.actions.retention.rehearsal import Item, Rules
-from memoryhub.models import HUB, Door, FindingState, Memory, Removal, Run, RunItem
+from memoryhub.models import HUB, Door, Memory, Removal, Run, RunItem
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain, retention_rules
 from memoryhub.pure.retention_rules import Due, Facts, Policy
@@ -196,7 +196,6 @@ def _prune(work: Work, item: Item, did: RunItem) -> bool:
     details = _input(work, due, versions=removed.versions, size=removed.bytes, first=numbers[0], last=numbers[-1])
     record = Record("prune_versions", path=row.path, memory=row.pk, redactions=removed.redactions, input=details)
     did.seq = tree.commit(store, record)
-    settling.write(store.head, store.act, store.store, removed.findings, FindingState.RESOLVED, {"entry": did.seq})
     return len(going) > len(numbers) and item.count > len(numbers)
 
 
