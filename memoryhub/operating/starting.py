@@ -23,6 +23,7 @@ from memoryhub.operating import private_files
 APP = "memoryhub"
 FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
 ONE_FOR_ALL = "Every node and every command needs the one of this hub."
+PREPARED_NOW = "`serve` is preparing the database. Run this command again when `serve` has printed the hub's address."
 
 _lock: list[int] = []
 """The open file of the lock, which the workers of this process inherit and hold too."""
@@ -148,6 +149,18 @@ def lock() -> None:
     _lock.append(descriptor)
 
 
+def is_served() -> bool:
+    """Return whether a hub has locked the data directory."""
+    try:
+        with (settings.DATA_DIR / private_files.LOCK).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 # ------------------------------------------------------------------------------------------------ database and secrets
 
 
@@ -157,6 +170,8 @@ def require_hub() -> None:
     file = private_files.database_file()
     if file is None or (file.is_file() and file.stat().st_size):
         return
+    if is_served():
+        raise NotStarted(PREPARED_NOW)
     if os.environ.get("DATABASE_URL"):
         raise NotStarted(f"There is no hub in the file that DATABASE_URL names, {file.resolve()}; nothing was made.")
     said = f"is set to {settings.DATA_DIR}" if os.environ.get("MEMORYHUB_DATA_DIR") else "is not set"
@@ -183,7 +198,10 @@ def require_known_schema(*, for_command: bool = False) -> None:
         )
     if for_command and any(app == APP and (app, name) not in (loader.applied_migrations or ()) for app, name in known):
         raise NotStarted(
-            "The database was left by an older MemoryHub. Start `serve` once, which migrates it, then run this command."
+            PREPARED_NOW
+            if is_served()
+            else "The database was left by an older MemoryHub. Start `serve` once, which migrates it, then run this"
+            " command."
         )
 
 

@@ -1,5 +1,6 @@
 """Starting the hub and its commands: the right directory, the right secrets, files that only it can read."""
 
+import fcntl
 import json
 import os
 import socket
@@ -176,6 +177,16 @@ class TestAHubThatIsThere:
         for command, answer in zip(COMMANDS, answers, strict=True):
             assert answer.returncode == code_of(command), command
             assert "left by an older MemoryHub. Start `serve` once" in answer.stderr, command
+
+    def test_a_command_beside_a_serve_that_still_migrates_says_that_it_is_being_prepared(self, home: Path) -> None:
+        newest = "app = 'memoryhub' and name = (select max(name) from django_migrations where app = 'memoryhub')"
+        [(name, applied)] = change(home, f"select name, applied from django_migrations where {newest}")
+        change(home, f"delete from django_migrations where {newest}")
+        with (home / "lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            answer = manage(home, "create_store", "X")
+        change(home, f"insert into django_migrations (app, name, applied) values ('memoryhub', '{name}', '{applied}')")
+        assert answer.returncode == 1 and "`serve` is preparing the database" in answer.stderr
 
 
 @on_sqlite
