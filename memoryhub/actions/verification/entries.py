@@ -25,7 +25,7 @@ from memoryhub.models.audit import (
 )
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.models.review import ReviewQuerySet
-from memoryhub.pure.protocol.kinds import Kind, beginnings_of
+from memoryhub.pure.protocol.kinds import REFUSALS, Kind, beginnings_of
 
 MOST = 300
 """The most entries that a search checks for one page."""
@@ -80,6 +80,7 @@ class Search:
     door: str | None = None
     ok: bool | None = None
     proposed: bool | None = None
+    refused: bool | None = None
     error: Kind | None = None
     writes: bool | None = None
     token: str | None = None
@@ -123,6 +124,7 @@ class Search:
             self.door,
             self.ok,
             self.proposed,
+            self.refused,
             self.error,
             self.writes,
             self.token,
@@ -229,6 +231,8 @@ def _without_index(search: Search) -> Q:
     condition = _all_of(values)
     if search.proposed is not None:
         condition &= _became_a_proposal(search.proposed)
+    if search.refused:
+        condition &= was_refused_with(*(beginning for kind in REFUSALS for beginning in beginnings_of(kind)))
     if search.error is not None:
         condition &= _is_of_kind(search.error)
     return condition & Q(command__in=WRITES) if search.writes else condition

@@ -26,6 +26,9 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+REFUSALS = (Kind.PATH, Kind.LIMIT, Kind.SENSITIVE, Kind.READ_ONLY, Kind.ARCHIVED, Kind.HELD, Kind.RULE)
+"""The errors with which the hub refuses what a call may not do. Other errors are those of a call that is wrong."""
+
 LONGEST = 60
 """How many characters of a sentence are enough to classify it."""
 

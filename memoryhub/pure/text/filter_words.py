@@ -35,7 +35,7 @@ PHRASES = {
     "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
     "changes": ("command", WRITING), "all changes": ("command", WRITING),
     "read": ("command", READ),
-    "refused": ("outcome", "error"), "failed": ("outcome", "error"), "errors": ("outcome", "error"),
+    "refused": ("outcome", "refused"), "failed": ("outcome", "error"), "errors": ("outcome", "error"),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
     "since today": ("when", "today"), "since this week": ("when", "this-week"),

@@ -28,7 +28,7 @@ KEYS = (
     "store", "agent", "key", "person", "session", "call", "command", "path", "outcome", "error", "door", "when", "from",
     "to",
 )  # fmt: skip
-OUTCOMES = ("ok", "error", "proposed")
+OUTCOMES = ("ok", "error", "refused", "proposed")
 CALL = "toolu_"
 """What the ids of calls begin with, where a model chose them."""
 
@@ -130,6 +130,7 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
         error=error,
         token=_call(values.get("call")),
         proposed=None if outcome in (None, "ok") else outcome == "proposed",
+        refused=True if outcome == "refused" else None,
         start=max(filter(None, (start, first)), default=None),
         end=min(filter(None, (end, last)), default=None),
     )
@@ -276,7 +277,7 @@ def _door(value: str | None) -> str | None:
 def _outcome(value: str | None) -> str | None:
     if value not in (None, *OUTCOMES):
         raise Malformed(
-            _("The outcome of an entry is “ok”, “error” or “proposed”, not “%(value)s”.") % {"value": value}
+            _("The outcome of an entry is “ok”, “error”, “refused” or “proposed”, not “%(value)s”.") % {"value": value}
         )
     return value
 

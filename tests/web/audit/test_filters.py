@@ -16,6 +16,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import Access, Agent, HoldKind, MemoryStore, Session, User
+from memoryhub.pure.path_rules import Effect
 from memoryhub.web.audit.filters import Filter
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.filters.bar import bar_of
@@ -148,6 +149,10 @@ def test_a_change_that_became_a_proposal_is_no_error(bob: User, caller: Caller) 
     assert paths("command:create -outcome:error") == ["/b.md", "/policies/a.md"]
     assert paths("command:create -outcome:ok") == ["/b.md", "/policies/a.md"]
     assert "status-error" not in page(client, caller.store, q="outcome:proposed").content.decode()
+    assert paths("outcome:refused") == paths("refused") == []
+    holds_back(caller.store, "/closed/", Effect.REFUSE)
+    caller.call("create", path="/memories/closed/a.md", file_text="one\n")
+    assert paths("refused") == ["/closed/a.md"] and paths("failed") == ["/closed/a.md", "/b.md"]
 
 
 @pytest.mark.parametrize(

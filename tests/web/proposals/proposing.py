@@ -20,11 +20,11 @@ from tests.web.memories.pages import act
 LINES = "".join(f"{number}\n" for number in ("one", "two", "three", "four", "five", "six", "seven"))
 
 
-def holds_back(store: MemoryStore, pattern: str = "/policies/") -> None:
-    """Makes what agents change under a path wait for a person."""
+def holds_back(store: MemoryStore, pattern: str = "/policies/", effect: Effect = Effect.PROPOSE) -> None:
+    """Makes what agents change under a path wait for a person, by the only rule of the store."""
     now = MemoryStore.objects.get(pk=store.pk)
     before = path_rules.of_store(now)
-    path_rules.save(store.pk, (PathRule(Effect.PROPOSE, pattern),), path_rules.digest(before), Act(**BY))
+    path_rules.save(store.pk, (PathRule(effect, pattern),), path_rules.digest(before), Act(**BY))
 
 
 def begun(store: MemoryStore, key: str, *paths: str) -> Caller:

@@ -45,7 +45,8 @@ _MARKS: Mapping[str, str | Promise] = {
     MINE: gettext_lazy("assigned to you"), UNASSIGNED: gettext_lazy("assigned to no one"),
 }  # fmt: skip
 _OUTCOMES: Mapping[str, str | Promise] = {
-    "ok": gettext_lazy("ok"), "error": gettext_lazy("error"), "proposed": gettext_lazy("became a proposal"),
+    "ok": gettext_lazy("ok"), "error": gettext_lazy("error"), "refused": gettext_lazy("refused by a rule or a limit"),
+    "proposed": gettext_lazy("became a proposal"),
 }  # fmt: skip
 ACTIVE = "active"
 """The value of the filter `store` for all active memory stores."""
