@@ -1,12 +1,9 @@
 """The last check of all entries, above the audit, and the button with which an administrator asks for another."""
 
-import shlex
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-from django.db import connection
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -19,16 +16,7 @@ from memoryhub.web.audit.sentences import told_of
 from memoryhub.web.common.guards.access import act, person, superuser_only
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
-
-
-def command_for() -> str:
-    """Return the shell command that verifies the audit on the hub's machine. It contains the path of the data
-    directory, so only administrators see it."""
-    place, data = shlex.quote(str(settings.BASE_DIR)), shlex.quote(str(settings.DATA_DIR))
-    database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
-    if settings.IS_INSTALLED:
-        return f"{database}MEMORYHUB_DATA_DIR={data} memoryhub verify_audit"
-    return f"cd {place} && {database}MEMORYHUB_DATA_DIR={data} .venv/bin/python manage.py verify_audit"
+from memoryhub.web.common.server_command import line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ def context_for(user: User) -> dict[str, Any]:
     return {
         "run": VerificationRun.last(user),
         "asked": runs.asked(timezone.now()),
-        "verify_command": command_for() if user.is_superuser else "",
+        "verify_command": line_of("verify_audit") if user.is_superuser else "",
     }
 
 

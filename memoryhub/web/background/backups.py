@@ -1,5 +1,6 @@
 """The page of backups: where they go, how often, how many are kept, and what the last one was like."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from memoryhub.actions.backups.schedule import Plan, State
 from memoryhub.web.common.guards.access import act, superuser_only
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.server_command import line_of
 
 HOURS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 168)
 
@@ -75,9 +77,24 @@ def hub_backups(request: Request) -> HttpResponse:
         schedule.set_plan(Plan(**form.cleaned_data), act(request))
         messages.success(request, _("The settings of the backups were saved."))
         return see_other("hub_backups")
-    shown = {"form": form, **facts(there), "section": "settings", "no_keys": not schedule.keys().is_there}
+    shown = {"form": form, **facts(there), **_commands(there), "section": "settings"}
+    shown["no_keys"] = not schedule.keys().is_there
     part = "background/_backups.html" if request.GET.get("part") == "state" else "background/backups.html"
     return render(request, part, shown)
+
+
+def _commands(there: State) -> dict[str, str]:
+    """Return the lines that make and restore a backup by hand. A public key makes one, and its secret key opens it."""
+    keys, where = schedule.keys(), there.plan.target or "/PATH/OF/BACKUPS"
+    passphrase = "MEMORYHUB_BACKUP_PASSPHRASE=…"
+    makes = f"MEMORYHUB_BACKUP_RECIPIENT={shlex.quote(keys.recipient)}" if keys.recipient else passphrase
+    file = f"{shlex.quote(where.rstrip('/'))}/{shlex.quote(there.name or 'FILE')}"
+    return {
+        "backup_command": line_of(f"backup {shlex.quote(where)}", needs=makes),
+        "restore_command": line_of(f"restore {file} --identity FILE_OF_THE_SECRET_KEY")
+        if keys.recipient
+        else line_of(f"restore {file}", needs=passphrase),
+    }
 
 
 @require_POST

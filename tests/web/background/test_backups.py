@@ -180,3 +180,18 @@ def test_a_backup_that_takes_long_is_no_work_that_hangs(
     (row,) = background.states()
     assert row.succeeded_at is not None and row.succeeded_at > now and not background.hangs(row, now)
     assert schedule.state().problem == "No room."
+
+
+def test_the_commands_of_a_backup_and_a_restore_are_there_to_copy(
+    client: Client, tmp_path: Path, settings: Any
+) -> None:
+    place = f"MEMORYHUB_DATA_DIR={settings.DATA_DIR} .venv/bin/python manage.py"
+    assert f"MEMORYHUB_BACKUP_PASSPHRASE=… {place} backup /PATH/OF/BACKUPS" in page(client)
+    client.post(ADDRESS, plan(tmp_path))
+    noted(at=timezone.now().isoformat(), name="memoryhub-a-1.backup", bytes=1, entries=1)
+    shown = page(client)
+    assert f"MEMORYHUB_BACKUP_PASSPHRASE=… {place} restore {tmp_path}/memoryhub-a-1.backup" in shown
+    assert 'data-copy="#restore-command"' in shown and settings.MEMORYHUB_BACKUP_PASSPHRASE not in shown
+    settings.MEMORYHUB_BACKUP_RECIPIENT = "age1key"
+    assert f"MEMORYHUB_BACKUP_RECIPIENT=age1key {place} backup {tmp_path}" in page(client)
+    assert f"{place} restore {tmp_path}/memoryhub-a-1.backup --identity" in page(client)
