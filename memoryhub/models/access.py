@@ -52,6 +52,12 @@ def fold_email(email: str) -> str:
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
+def has_other_letters(email: str) -> bool:
+    """Return whether an e-mail address has letters that `fold_email` replaces by others, not only by their lower case:
+    another mailbox may have the folded address, as straße.de is not strasse.de."""
+    return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
+
+
 def _did_something(chains: Sequence[str]) -> Exists:
     """Return a condition: the agent or person of the outer query is the author of an entry in one of these chains."""
     return Exists(AuditEntry.objects.filter(chain__in=chains, author_id=OuterRef("pk")))

@@ -19,7 +19,7 @@ from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import BrowserSession, Door, Identity, Invitation, Member, MemoryStore, Role, User
-from memoryhub.models.access import fold_email
+from memoryhub.models.access import fold_email, has_other_letters
 from memoryhub.pure.group_roles import Grant, is_administrator, known, roles_of
 
 ASKED_EVERY = timedelta(minutes=1)
@@ -73,6 +73,8 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
     email = fold_email(known_as.email)
     if "@" not in email or len(email) > 254 or not known_as.is_verified:
         raise NotAdmitted("its e-mail address is not verified")
+    if has_other_letters(known_as.email):
+        raise NotAdmitted("its e-mail address has letters that the hub does not tell from others")
     with writing():
         audit.lock_hub()  # so that a first sign-in in two tabs makes one person
         if linked := identities.select_related("user").first():

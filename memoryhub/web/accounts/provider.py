@@ -7,6 +7,7 @@ in time and in bytes.
 import base64
 import hashlib
 import json
+import math
 import time
 import urllib.error
 import urllib.request
@@ -25,6 +26,7 @@ KEPT = 600.0
 """Seconds for which configuration and keys are remembered. An unknown key is looked up at once."""
 SILENT = 10.0
 """Seconds for which a provider that did not answer is not asked: whoever waits for it occupies a thread of the hub."""
+LONGEST_SUBJECT = 255
 LEEWAY = 30
 """Seconds by which the clocks may differ."""
 
@@ -124,6 +126,8 @@ def again(subject: str, tokens: Tokens) -> tuple[Said, Tokens]:
     if tokens.refresh:
         fresh = _tokens({"grant_type": "refresh_token", "refresh_token": tokens.refresh})
         tokens = Tokens(fresh.access, fresh.refresh or tokens.refresh, fresh.identity)
+    elif not tokens.access or "userinfo_endpoint" not in _configuration():
+        raise Unreachable("it gave no refresh token and has no userinfo, so it cannot be asked again")
     claims = _claims(tokens.identity, None) if tokens.identity else {"sub": subject}
     said = _said(claims, tokens)
     if said.subject != subject:
@@ -160,7 +164,7 @@ def _claims(token: str, nonce: str | None) -> dict[str, Any]:
             token, _key(header), algorithms=[header["alg"]], audience=client, issuer=settings.MEMORYHUB_OIDC_ISSUER,
             leeway=LEEWAY, options={"require": ["exp", "iat", "aud", "iss", "sub"]},
         )  # fmt: skip
-    except jwt.PyJWTError as error:
+    except (jwt.PyJWTError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise Refused(f"its ID token is not valid: {error}") from error
     if claims.get("azp", client) != client or (isinstance(claims["aud"], list) and claims["aud"] != [client]):
         raise Refused("its ID token is for another program")
@@ -193,20 +197,23 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
             raise Refused("its userinfo is about another person")
         claims = more | claims
         is_complete = True
+    subject = claims["sub"]
+    if not (0 < len(subject) <= LONGEST_SUBJECT and subject.isprintable()):
+        raise Refused("its subject is empty, too long, or has control characters")
     is_known, moment = is_complete and not _has_more_groups(claims), claims.get("auth_time")
     groups = claims.get(settings.MEMORYHUB_OIDC_GROUPS, [] if is_known else None)
     groups = [groups] if isinstance(groups, str) else groups
     if not isinstance(groups, list | None):
         raise Refused("its groups are no list")
     return Said(
-        subject=str(claims["sub"])[:255],
-        email=str(claims.get("email") or "").replace("\0", ""),
+        subject=subject,
+        email=_text(claims.get("email")),
         is_verified=settings.MEMORYHUB_OIDC_TRUSTS_EMAIL or claims.get("email_verified") in (True, "true"),
-        name=str(claims.get("name") or claims.get("preferred_username") or "").replace("\0", ""),
+        name=_text(claims.get("name") or claims.get("preferred_username")),
         groups=None if groups is None else tuple(str(group) for group in groups),
         has_more_groups=groups is None and _has_more_groups(claims),
         is_active=claims.get("active") not in (False, "false"),
-        signed_in_at=max(0, int(moment)) if isinstance(moment, int | float) else 0,
+        signed_in_at=max(0, int(moment)) if isinstance(moment, int | float) and math.isfinite(moment) else 0,
     )
 
 
@@ -217,13 +224,18 @@ def _has_more_groups(claims: dict[str, Any]) -> bool:
     return is_elsewhere or claims.get("hasgroups") in (True, "true")
 
 
+def _text(claim: Any) -> str:
+    """Return a claim as a text that the database takes."""
+    return str(claim or "").replace("\0", "").encode("utf-8", "replace").decode()
+
+
 def _configuration() -> dict[str, Any]:
     issuer = settings.MEMORYHUB_OIDC_ISSUER
     found = _fetched(issuer.rstrip("/") + "/.well-known/openid-configuration")
     if found.get("issuer") != issuer:
         forget()
         raise Refused("its configuration names another issuer")
-    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri", *found.keys() & {"userinfo_endpoint"}):
         if urlsplit(str(found.get(name))).scheme not in ("https", urlsplit(issuer).scheme):
             raise Refused(f"its {name} is not an address that is as safe as its own")
     return found
@@ -254,7 +266,7 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
         if error.code in (400, 401, 403):
             raise Refused(f"{urlsplit(url).path} answers {error.code}") from error
         raise Unreachable(f"{urlsplit(url).path} answers {error.code}") from error
-    except (OSError, HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError, RecursionError) as error:
         if isinstance(error, OSError):
             _silent_until[request.host] = time.monotonic() + SILENT
         raise Unreachable(f"{urlsplit(url).path}: {error}") from error

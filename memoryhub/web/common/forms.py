@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from memoryhub.models import MemoryStore, Role
+from memoryhub.models.access import has_other_letters
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.text.visible import without_hidden
@@ -114,9 +115,18 @@ def printable(text: str) -> None:
         raise ValidationError(_("Use printable characters only."), code="printable")
 
 
+def own_letters(email: str) -> None:
+    """Raise ValidationError for an e-mail address that would become that of another mailbox."""
+    if has_other_letters(email):
+        said = _("The hub does not tell letters of this address, such as ß, from others. Type its domain as xn--….")
+        raise ValidationError(said, code="other_letters")
+
+
 def email_field(**options: Any) -> forms.EmailField:
     widget = forms.EmailInput(attrs={"autocomplete": "username", "spellcheck": "false", "autocapitalize": "none"})
-    return forms.EmailField(label=_("E-mail address"), max_length=LONGEST_EMAIL, widget=widget, **options)
+    field = forms.EmailField(label=_("E-mail address"), max_length=LONGEST_EMAIL, widget=widget, **options)
+    field.validators.append(own_letters)
+    return field
 
 
 def password_field(label: Any, autocomplete: str, **options: Any) -> forms.CharField:

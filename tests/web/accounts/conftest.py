@@ -59,7 +59,7 @@ def running() -> Iterator[Provider]:
 def idp(running: Provider, settings: Any) -> Iterator[Provider]:
     settings.MEMORYHUB_OIDC_ISSUER, settings.MEMORYHUB_OIDC_CLIENT_ID = running.issuer, CLIENT
     settings.MEMORYHUB_OIDC_CLIENT_SECRET, settings.MEMORYHUB_OIDC_NAME = SECRET, "Acme"
-    running.says(person=DORA, wrong={}, in_userinfo=False, is_down=False, is_ended=False)
+    running.says(person=DORA, wrong={}, in_userinfo=False, is_down=False, is_ended=False, is_mute=False)
     yield running
     provider.forget()
     assert not AuditEntry.objects.exists() or verify.verify(HUB)[1] is None

@@ -30,6 +30,7 @@ class State:
     in_userinfo = False
     is_down = False
     is_ended = False
+    is_mute = False
 
 
 def new_key(kind: str) -> tuple[str, str, Any]:
@@ -72,7 +73,8 @@ class Provider(BaseHTTPRequestHandler):
             self.answer({
                 "issuer": State.wrong.get("configured", self.issuer), "jwks_uri": f"{self.issuer}/keys",
                 "authorization_endpoint": f"{self.issuer}/authorize", "token_endpoint": f"{self.issuer}/token",
-                "userinfo_endpoint": f"{self.issuer}/userinfo",
+                **({} if State.is_mute else {"userinfo_endpoint": f"{self.issuer}/userinfo"}),
+                **State.wrong.get("configuration", {}),
             })  # fmt: skip
         elif path == "/keys":
             self.answer({"keys": [public(*key) for key in self.keys]})
@@ -132,9 +134,8 @@ class Provider(BaseHTTPRequestHandler):
             nonce = asked["nonce"]
         refresh = secrets.token_hex(8)
         State.refreshes[refresh] = "used once"
-        self.answer(
-            {"access_token": "a", "token_type": "Bearer", "refresh_token": refresh, "id_token": self.signed(nonce)}
-        )
+        given = {"access_token": "a", "token_type": "Bearer", "id_token": self.signed(nonce)}
+        self.answer(given if State.is_mute else given | {"refresh_token": refresh})
 
     def signed(self, nonce: str | None) -> str:
         now = int(time.time())

@@ -59,6 +59,20 @@ def test_a_clock_that_was_ahead_does_not_delay_the_next_question(idp: Provider) 
     assert not is_in(client)
 
 
+def test_a_provider_that_cannot_be_asked_again_is_believed_for_ten_minutes(idp: Provider) -> None:
+    idp.says(is_mute=True)
+    provider.forget()
+    client, _ = come(idp)
+    with arranging():
+        BrowserSession.objects.update(asked_at=timezone.now() - timedelta(minutes=2))
+    assert is_in(client)
+    with arranging():
+        BrowserSession.objects.update(
+            asked_at=timezone.now() - timedelta(minutes=11), answered_at=timezone.now() - timedelta(minutes=11)
+        )
+    assert not is_in(client)
+
+
 def test_a_provider_that_does_not_answer_is_not_waited_for_by_everyone(idp: Provider, monkeypatch: Any) -> None:
     asked_for = []
 
