@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from memoryhub.actions.core.transactions import let_others
 from memoryhub.actions.memories import calls, refusals
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.actions.memories.refusals import Refusal
@@ -23,6 +24,8 @@ PROVEN = "memoryhub.key"
 
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 LONGEST_SESSION = 128
+LARGE = 65_536
+"""The bytes of a body that takes longer to read than others are to wait for their turn."""
 _VISIBLE = re.compile(r"[!-~]+")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 
@@ -52,10 +55,13 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """Raise Problem (413) if the body is larger than the limit of the caller's store."""
+    """Raise Problem (413) if the body is larger than the limit of the caller's store. While a large one is read, others
+    take a turn."""
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)
+    if len(body) > LARGE:
+        let_others()
 
 
 def require_method(request: HttpRequest, *methods: str) -> None:
@@ -113,7 +119,7 @@ def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)
     try:
-        value = strict_json.loads(body)
+        value = strict_json.loads(body, most_outside=strict_json.MOST_OUTSIDE)
     except strict_json.Malformed as error:
         raise Problem.invalid(str(error)) from None
     if not isinstance(value, dict):

@@ -113,6 +113,7 @@ WRONG: tuple[tuple[object, str], ...] = (
     ([], "The body must be a JSON object."),
     (b"", "The body is not JSON: Expecting value at line 1 column 1."),
     (b'{"name":"a","name":"b"}', 'The key "name" is repeated in one object.'),
+    (b'{"name":"a","x":[%b[]]}' % (b"[]," * 100_000), "The body has more than 262,144 bytes outside of strings."),
 )
 
 

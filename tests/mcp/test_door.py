@@ -114,6 +114,7 @@ MALFORMED: dict[str, tuple[bytes, int]] = {
     "half an object": (b'{"jsonrpc":"2.0"', -32700),
     "no UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', -32700),
     "a mark of the byte order": (b"\xef\xbb\xbf{}", -32700),
+    "much that is no text": (b'{"jsonrpc": "2.0", "id": 1, "params": [%b1]}' % (b"1," * 200_000), -32700),
     "a key twice": (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700),
     "NaN": (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32700),
     "an endless number": (b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}', -32700),
