@@ -25,8 +25,30 @@ def quick_damage() -> str:
     return "" if found == "ok" else found
 
 
+_FOREIGN_SQLITE = "select type || ' ' || name from sqlite_master where type in ('trigger', 'view') limit 1"
+_FOREIGN_POSTGRESQL = """
+select 'trigger ' || tgname from pg_trigger join pg_class on pg_class.oid = tgrelid
+where not tgisinternal and pg_table_is_visible(pg_class.oid) and starts_with(relname::text, 'memoryhub_')
+union all
+select 'rule ' || rulename from pg_rules
+where schemaname = any (current_schemas(false)) and starts_with(tablename::text, 'memoryhub_')
+union all
+select case relkind when 'r' then 'row security of ' else 'view ' end || relname from pg_class
+where pg_table_is_visible(oid) and starts_with(relname::text, 'memoryhub_')
+  and (relkind in ('v', 'm', 'f') or relrowsecurity)
+limit 1"""
+
+
+def foreign_program() -> str:
+    """Return the kind and the name of something in the database that may change what the hub reads or writes; "" if
+    there is nothing: the hub has no triggers and no views."""
+    own: Any = connections[DEFAULT_DB_ALIAS]
+    return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")
+
+
 def _value(statement: str) -> Any:
     own: Any = connections[DEFAULT_DB_ALIAS]
     own.ensure_connection()
     with own.wrap_database_errors:
-        return own.connection.execute(statement).fetchone()[0]
+        row = own.connection.execute(statement).fetchone()
+    return None if row is None else row[0]

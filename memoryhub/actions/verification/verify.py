@@ -31,6 +31,7 @@ from memoryhub.actions.verification.rows import (
     written_as_read,
 )
 from memoryhub.actions.verification.start import Start
+from memoryhub.database import facts
 from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState, Seal
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain
@@ -177,6 +178,8 @@ class _Verification:
             yield Problem(self.chain, None, f"the chain {what}")
 
     def _problems_of_start(self) -> Iterator[str]:
+        if program := facts.foreign_program():
+            yield f"the database has the {program}, which is not the hub's: what is read may not be what was written"
         try:
             yield from self.start.problems(self.reviewed)
         except UNREADABLE as error:
