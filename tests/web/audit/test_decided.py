@@ -14,7 +14,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.review import decisions
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, Session, User
 from tests.support.fixtures import signed_in
-from tests.web.history.versions import Caller, commands, page
+from tests.web.history.versions import Caller, commands, listed
 from tests.web.memories.test_tables import table
 
 pytestmark = pytest.mark.django_db
@@ -65,19 +65,19 @@ def test_the_versions_say_who_approved_which_when_and_by_which_entry(approved: A
 @pytest.mark.usefixtures("approved")
 def test_the_audit_of_a_path_has_decisions_about_several_versions(caller: Caller, bob: User) -> None:
     client = signed_in(bob)
-    every = len(page(client, caller.store).context["rows"])
-    assert commands(page(client, caller.store, q="/notes/a.md")) == ["approve", "create"]
-    newer = page(client, caller.store, q="/notes/a.md", after=f"{caller.store.id}:1")
+    every = len(listed(client, caller.store).context["rows"])
+    assert commands(listed(client, caller.store, q="/notes/a.md")) == ["approve", "create"]
+    newer = listed(client, caller.store, q="/notes/a.md", after=f"{caller.store.id}:1")
     assert commands(newer) == ["approve", "create"]
-    assert commands(page(client, caller.store, q="/notes/a.md command:approve")) == ["approve"]
-    assert len(commands(page(client, caller.store, q="-path:/notes/a.md"))) == every - 2
+    assert commands(listed(client, caller.store, q="/notes/a.md command:approve")) == ["approve"]
+    assert len(commands(listed(client, caller.store, q="-path:/notes/a.md"))) == every - 2
 
 
 def test_a_decision_that_was_undone_is_in_the_audit_of_each_path(approved: Any, caller: Caller, alice: User) -> None:
     memory, seq = approved
     decisions.reopen(memory.store_id, seq, act(caller, alice))
     for path in ("/notes/a.md", "/notes/b.md"):
-        assert commands(page(signed_in(alice), caller.store, q=path)) == ["reopen", "approve", "create"]
+        assert commands(listed(signed_in(alice), caller.store, q=path)) == ["reopen", "approve", "create"]
     versions = words_at(alice, "versions", memory.store_id, memory.pk)
     assert "approved this version" not in versions
 
@@ -85,21 +85,21 @@ def test_a_decision_that_was_undone_is_in_the_audit_of_each_path(approved: Any, 
 def test_a_decision_is_in_the_audit_of_the_path_that_its_version_had(approved: Any, caller: Caller, bob: User) -> None:
     curation.rename(caller.store.id, "/notes/a.md", "/notes/c.md", act(caller, bob))
     client = signed_in(bob)
-    assert "approve" in commands(page(client, caller.store, q="/notes/a.md"))
-    assert "approve" not in commands(page(client, caller.store, q="/notes/c.md"))
+    assert "approve" in commands(listed(client, caller.store, q="/notes/a.md"))
+    assert "approve" not in commands(listed(client, caller.store, q="/notes/c.md"))
 
 
 def test_many_decisions_about_one_path_are_found_page_by_page(caller: Caller, alice: User) -> None:
     memory = caller.create("/a.md", "0\n")
-    for number in range(70):
+    for number in range(52):
         caller.replace("/a.md", str(number), str(number + 1))
         memory.refresh_from_db()
         decisions.approve_many(caller.store.id, [str(memory.head_id)], act(caller, alice))
     client = signed_in(alice)
-    first = page(client, caller.store, q="path:/a.md command:approve")
+    first = listed(client, caller.store, q="path:/a.md command:approve")
     place = parse_qs(first.context["older"])["before"][0]
-    second = page(client, caller.store, q="path:/a.md command:approve", before=place)
-    assert commands(first) + commands(second) == ["approve"] * 70
+    second = listed(client, caller.store, q="path:/a.md command:approve", before=place)
+    assert commands(first) + commands(second) == ["approve"] * 52
 
 
 def test_the_entry_of_a_decision_lists_versions_as_links(approved: Any, bob: User) -> None:

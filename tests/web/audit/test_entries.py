@@ -14,6 +14,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Agent, AuditEntry, Door, MemoryStore, Role, User
+from memoryhub.web.audit import entry as page_of_entry
 from memoryhub.web.audit.rows import first_line
 from memoryhub.web.common.acts import act_words
 from tests.support.fixtures import AT, BY, signed_in
@@ -153,43 +154,43 @@ class TestFilters:
     )
     def test_words_find_what_they_say(self, words: str, found: list[str], bob: User, caller: Caller) -> None:
         client = signed_in(bob)
-        for response in (page(client, q=words), listed(client, caller.store, q=words)):
-            assert response.context["problem"] == ""
-            assert commands(response) == found
+        response = listed(client, q=words)
+        assert response.context["problem"] == ""
+        assert commands(response) == found
         parameters = dict(response.context["filter"].values)
-        assert commands(listed(client, **parameters)) == found
+        assert commands(listed(client, caller.store, **parameters)) == found
 
     def test_the_form_without_script_finds_the_same(self, bob: User, caller: Caller) -> None:
         blank = dict.fromkeys(("store", "agent", "person", "session", "path", "outcome", "door", "from", "to"), "")
-        assert commands(page(signed_in(bob), **(blank | {"command": "view"}))) == ["view", "view"]
+        assert commands(listed(signed_in(bob), **(blank | {"command": "view"}))) == ["view", "view"]
 
     def test_a_store_is_found_by_name(self, bob: User, caller: Caller) -> None:
-        assert len(seqs(page(signed_in(bob), q="store:Support command:view"))) == 2
+        assert len(seqs(listed(signed_in(bob), q="store:Support command:view"))) == 2
 
     def test_a_session_is_found_by_its_id(self, bob: User, caller: Caller) -> None:
         session = AuditEntry.objects.of_chain(caller.store.id).filter(command="view").latest("seq").session
-        assert commands(page(signed_in(bob), session=str(session))) == ["view", "view"]
+        assert commands(listed(signed_in(bob), session=str(session))) == ["view", "view"]
 
     def test_a_filter_that_is_on_can_be_taken_away(self, bob: User) -> None:
-        response = page(signed_in(bob), command="view", outcome="error")
+        response = listed(signed_in(bob), command="view", outcome="error")
         chips = {chip.key: chip.query_without for chip in response.context["chips"]}
         assert chips == {"command": "outcome=error", "outcome": "command=view"}
 
     @pytest.mark.both_databases
     def test_what_is_left_out(self, bob: User, caller: Caller) -> None:
         caller.call("rename", old_path="/memories/notes/a.md", new_path="/memories/away/b.md")
-        every = commands(page(signed_in(bob), caller.store))
+        every = commands(listed(signed_in(bob), caller.store))
         for words, command in (("-command:view", "view"), ("not in /away", "rename"), ("-outcome:error", "view")):
-            left = commands(page(signed_in(bob), caller.store, q=words))
+            left = commands(listed(signed_in(bob), caller.store, q=words))
             assert 0 < len(left) < len(every) and left.count(command) < every.count(command), words
-        assert commands(page(signed_in(bob), caller.store, q="not by support bot -person:alice@example.com")) != every
-        both = page(signed_in(bob), caller.store, q="by support bot -command:view")
+        assert commands(listed(signed_in(bob), caller.store, q="not by support bot -person:alice@example.com")) != every
+        both = listed(signed_in(bob), caller.store, q="by support bot -command:view")
         assert set(commands(both)) and "view" not in commands(both)
 
     def test_the_bar_shows_the_filter_as_words_that_can_be_read_again(self, bob: User) -> None:
         agent = 'a "b" \\ c'
-        words = page(signed_in(bob), agent=agent).context["filter"].words
-        again = page(signed_in(bob), q=words).context["filter"].values
+        words = listed(signed_in(bob), agent=agent).context["filter"].words
+        again = listed(signed_in(bob), q=words).context["filter"].values
         assert again == {"agent": agent}
 
     @in_turn(
@@ -204,21 +205,22 @@ class TestFilters:
         ],
     )  # fmt: skip
     def test_what_cannot_be_read_gets_a_sentence(self, parameters: dict[str, str], bob: User) -> None:
-        response = page(signed_in(bob), **parameters)
+        ask = page if HOSTILE in parameters.values() else listed
+        response = ask(signed_in(bob), **parameters)
         assert response.context["problem"]
         assert response.context["rows"] == []
         assert b"<script>alert(1)" not in response.content
 
     def test_a_place_that_no_entry_has_gets_a_sentence(self, bob: User, caller: Caller) -> None:
         for place in (f"{caller.store.id}:0", f"{caller.store.id}:999999", f"{caller.store.id}:1,{HUB}:1"):
-            assert page(signed_in(bob), before=place).context["problem"]
+            assert listed(signed_in(bob), before=place).context["problem"]
 
     def test_an_agent_of_the_same_name_elsewhere_stands_in_nobodys_way(
         self, twin: Agent, agent: Agent, bob: User, superuser: User
     ) -> None:
         words = 'agent:"Support bot" command:view'
-        assert commands(page(signed_in(bob), q=words)) == ["view", "view"]
-        problem = page(signed_in(superuser), q=words).context["problem"]
+        assert commands(listed(signed_in(bob), q=words)) == ["view", "view"]
+        problem = listed(signed_in(superuser), q=words).context["problem"]
         assert agent.pk in problem
         assert twin.pk in problem
 
@@ -232,11 +234,11 @@ class TestFilters:
             "session": (session, "case of Mr X"),
         }
         for key, (id, name) in names.items():
-            assert [chip.shown for chip in page(signed_in(bob), **{key: str(id)}).context["chips"]] == [id]
-            assert [chip.shown for chip in page(signed_in(superuser), **{key: str(id)}).context["chips"]] == [name]
+            assert [chip.shown for chip in listed(signed_in(bob), **{key: str(id)}).context["chips"]] == [id]
+            assert [chip.shown for chip in listed(signed_in(superuser), **{key: str(id)}).context["chips"]] == [name]
 
     def test_nothing_found_says_which_filter_found_it(self, bob: User) -> None:
-        assert b"No entry matches" in page(signed_in(bob), q="door:mcp").content
+        assert b"No entry matches" in listed(signed_in(bob), q="door:mcp").content
 
 
 class TestRows:
@@ -321,12 +323,15 @@ class TestEntryPage:
         assert (change.diff.added, change.diff.removed) == (1, 1)
         assert change.version.memory_id == memory.pk
 
-    def test_a_command_on_a_directory_lists_its_first_100_versions(self, caller: Caller, bob: User) -> None:
-        for number in range(102):
+    def test_a_command_on_a_directory_lists_its_first_versions(
+        self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(page_of_entry, "MOST_VERSIONS", 10)
+        for number in range(12):
             caller.create(f"/d/{number}.md", "x\n")
         caller.delete("/d")
         context = self.entry(caller, bob).context
-        assert len(context["changes"]) == 100
+        assert len(context["changes"]) == 10
         assert context["more_changes"]
         assert all(change.before.number == 1 for change in context["changes"])
 

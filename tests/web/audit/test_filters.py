@@ -22,7 +22,7 @@ from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.filters.bar import bar_of
 from tests.support.fixtures import BY, signed_in
 from tests.support.write_guard import tampering
-from tests.web.history.versions import Caller, commands, page, seqs
+from tests.web.history.versions import Caller, commands, listed, page, seqs
 from tests.web.memories.pages import act, write
 from tests.web.proposals.proposing import holds_back
 
@@ -40,20 +40,20 @@ def test_a_path_is_found_where_a_directory_was_moved_or_deleted(bob: User, calle
     caller.call("rename", old_path="/memories/plans", new_path="/memories/done")
     caller.delete("/done")
     client = signed_in(bob)
-    every = seqs(page(client, caller.store))
+    every = seqs(listed(client, caller.store))
     for path, others in (("/plans/one.md", ["rename", "create"]), ("/done/one.md", ["delete", "rename"])):
-        assert commands(page(client, caller.store, q=path)) == others
+        assert commands(listed(client, caller.store, q=path)) == others
         for command in others:
-            assert commands(page(client, caller.store, q=f"path:{path} command:{command}")) == [command], path
-        without = seqs(page(client, caller.store, q=f"-path:{path}"))
-        assert sorted(without + seqs(page(client, caller.store, q=path)), reverse=True) == every, path
+            assert commands(listed(client, caller.store, q=f"path:{path} command:{command}")) == [command], path
+        without = seqs(listed(client, caller.store, q=f"-path:{path}"))
+        assert sorted(without + seqs(listed(client, caller.store, q=path)), reverse=True) == every, path
 
 
 @pytest.mark.parametrize("written", ["q=/Cafe\u0301/a.md", "q=path:/Cafe\u0301/a.md", "path=/Cafe\u0301/a.md"])
 def test_a_path_in_decomposed_letters_is_the_same_path(bob: User, caller: Caller, written: str) -> None:
     caller.call("create", path="/memories/Caf\u00e9/a.md", file_text="a\n")
     key, _, value = written.partition("=")
-    assert commands(page(signed_in(bob), caller.store, **{key: value})) == ["create"]
+    assert commands(listed(signed_in(bob), caller.store, **{key: value})) == ["create"]
 
 
 @pytest.mark.both_databases
@@ -61,18 +61,18 @@ def test_a_session_is_found_by_its_name_alone_where_one_agent_has_it(bob: User, 
     caller.session = "run-1"
     caller.create("/a.md", "one\n")
     client = signed_in(bob)
-    assert commands(page(client, caller.store, q="session:run-1")) == ["create"]
-    assert commands(page(client, caller.store, q="-session:run-1 command:create")) == []
-    assert not page(client, caller.store, q="session:run-2").context["problem"]
+    assert commands(listed(client, caller.store, q="session:run-1")) == ["create"]
+    assert commands(listed(client, caller.store, q="-session:run-1 command:create")) == []
+    assert not listed(client, caller.store, q="session:run-2").context["problem"]
     other = keys_and_roles.create_agent("Sales bot", **BY)
     hidden = stores.create_store(stores.StoreSettings("Hidden"), **BY)
     secret = keys_and_roles.issue_key(other, stores=[hidden], access=Access.WRITE, **BY)[1]
     Caller(hidden, secret, session="run-1").create("/b.md", "b\n")
-    assert commands(page(client, caller.store, q="session:run-1")) == ["create"], "Bob does not see the other store"
+    assert commands(listed(client, caller.store, q="session:run-1")) == ["create"], "Bob does not see the other store"
     secret = keys_and_roles.issue_key(other, stores=[caller.store], access=Access.WRITE, **BY)[1]
     Caller(caller.store, secret, session="run-1").create("/b.md", "b\n")
-    assert "several agents" in page(client, caller.store, q="session:run-1").context["problem"]
-    assert commands(page(client, caller.store, q='session:run-1 agent:"Sales bot"')) == ["create"]
+    assert "several agents" in listed(client, caller.store, q="session:run-1").context["problem"]
+    assert commands(listed(client, caller.store, q='session:run-1 agent:"Sales bot"')) == ["create"]
 
 
 @pytest.mark.both_databases
@@ -81,7 +81,7 @@ def test_the_first_days_of_all_are_answered_in_every_time_zone(bob: User) -> Non
     with tampering():
         User.objects.filter(pk=bob.pk).update(time_zone="Pacific/Auckland")
     for words in ("when:0001-01-01", "-when:0001-01-01", "before 0001-01-01"):
-        assert page(client, q=words).context["problem"], words
+        assert listed(client, q=words).context["problem"], words
 
 
 @pytest.mark.both_databases
@@ -94,15 +94,15 @@ def test_a_key_finds_what_was_done_with_it_and_not_what_its_agent_did_with_anoth
     thief.create("/b.md", "one\n")
     thief.delete("/a.md")
     client = signed_in(bob)
-    every = seqs(page(client, store))
-    found = page(client, store, q=f"key:{leaked.id}")
+    every = seqs(listed(client, store))
+    found = listed(client, store, q=f"key:{leaked.id}")
     assert commands(found) == ["delete", "create"]
     assert [chip.shown for chip in found.context["chips"]] == [f"{agent.name} …{leaked.hint}"]
-    assert commands(page(client, store, q=leaked.id)) == commands(found)
-    assert commands(page(client, store, key=leaked.id, command="delete")) == ["delete"]
-    assert sorted(seqs(found) + seqs(page(client, store, q=f"-key:{leaked.id}")), reverse=True) == every
-    assert commands(page(client, store, q="key:apikey_unknown")) == []
-    assert "the id of a key" in page(client, store, q="key:laptop").context["problem"]
+    assert commands(listed(client, store, q=leaked.id)) == commands(found)
+    assert commands(listed(client, store, key=leaked.id, command="delete")) == ["delete"]
+    assert sorted(seqs(found) + seqs(listed(client, store, q=f"-key:{leaked.id}")), reverse=True) == every
+    assert commands(listed(client, store, q="key:apikey_unknown")) == []
+    assert "the id of a key" in listed(client, store, q="key:laptop").context["problem"]
 
 
 @pytest.mark.both_databases
@@ -112,10 +112,10 @@ def test_a_call_is_found_by_its_id_and_ids_of_requests_are_explained(bob: User, 
     caller.call("view", path="/memories/a.md")
     client = signed_in(bob)
     for words in ("toolu_7", "call:toolu_7", "command:create call:toolu_7"):
-        assert commands(page(client, caller.store, q=words)) == ["create", "create"]
-    assert "create" not in commands(page(client, caller.store, q="-call:toolu_7 command:create"))
+        assert commands(listed(client, caller.store, q=words)) == ["create", "create"]
+    assert "create" not in commands(listed(client, caller.store, q="-call:toolu_7 command:create"))
     for words in ("req_01K9Q8ZV7M4T2B6C8D0E1F3G5H", "call:req_01"):
-        assert "are in the hub’s log" in page(client, caller.store, q=words).context["problem"]
+        assert "are in the hub’s log" in listed(client, caller.store, q=words).context["problem"]
 
 
 @pytest.mark.both_databases
@@ -124,9 +124,9 @@ def test_a_proposed_change_that_is_sent_again_is_proposed_too(bob: User, caller:
     for _ in range(2):
         caller.call("create", id="toolu_1", path="/memories/policies/a.md", file_text="one\n")
     for words in ("outcome:proposed", "command:create"):
-        found = page(signed_in(bob), caller.store, q=words)
+        found = listed(signed_in(bob), caller.store, q=words)
         assert [(row.is_proposed, row.error != "") for row in found.context["rows"]] == [(True, True)] * 2
-    assert seqs(page(signed_in(bob), caller.store, q="outcome:error")) == []
+    assert seqs(listed(signed_in(bob), caller.store, q="outcome:error")) == []
 
 
 @pytest.mark.both_databases
@@ -135,20 +135,20 @@ def test_a_change_that_became_a_proposal_is_no_error(bob: User, caller: Caller) 
     for path in ("/policies/a.md", "/b.md", "/b.md"):
         caller.call("create", path=f"/memories{path}", file_text="one\n")
     client = signed_in(bob)
-    assert commands(page(client, caller.store, q="error:already_exists")) == ["create"]
-    assert len(seqs(page(client, caller.store, q="command:create -error:already_exists"))) == 2
-    assert seqs(page(client, caller.store, q="error:other")) == []
-    assert "is not a kind of error" in page(client, caller.store, q="error:nothing").context["problem"]
+    assert commands(listed(client, caller.store, q="error:already_exists")) == ["create"]
+    assert len(seqs(listed(client, caller.store, q="command:create -error:already_exists"))) == 2
+    assert seqs(listed(client, caller.store, q="error:other")) == []
+    assert "is not a kind of error" in listed(client, caller.store, q="error:nothing").context["problem"]
 
     def paths(words: str) -> list[str | None]:
-        return [row.entry.path for row in page(client, caller.store, q=words).context["rows"] if row.entry.path]
+        return [row.entry.path for row in listed(client, caller.store, q=words).context["rows"] if row.entry.path]
 
     assert paths("outcome:proposed") == ["/policies/a.md"]
     assert paths("outcome:error") == ["/b.md"]
     assert paths("command:create -outcome:proposed") == ["/b.md", "/b.md"]
     assert paths("command:create -outcome:error") == ["/b.md", "/policies/a.md"]
     assert paths("command:create -outcome:ok") == ["/b.md", "/policies/a.md"]
-    assert "status-error" not in page(client, caller.store, q="outcome:proposed").content.decode()
+    assert "status-error" not in listed(client, caller.store, q="outcome:proposed").content.decode()
     assert paths("outcome:refused") == paths("refused") == []
     holds_back(caller.store, "/closed/", Effect.REFUSE)
     caller.call("create", path="/memories/closed/a.md", file_text="one\n")
@@ -172,7 +172,7 @@ def test_a_change_that_became_a_proposal_is_no_error(bob: User, caller: Caller) 
 def test_plain_words_lead_to_the_filters_that_they_may_mean(
     typed: str, meant: list[str], alice: User, bob: User, caller: Caller
 ) -> None:
-    guesses = page(signed_in(bob), caller.store, q=typed).context["guesses"]
+    guesses = listed(signed_in(bob), caller.store, q=typed).context["guesses"]
     assert [guess.written for guess in guesses.filters][: len(meant) or None] == meant
 
 
@@ -180,7 +180,7 @@ def test_plain_words_lead_to_the_filters_that_they_may_mean(
 def test_changes_are_all_commands_that_write_memories(typed: str, bob: User, caller: Caller) -> None:
     caller.create("/a.md", "a\n")
     caller.call("view", path="/memories")
-    shown = page(signed_in(bob), caller.store, q=typed).context
+    shown = listed(signed_in(bob), caller.store, q=typed).context
     assert shown["filter"].values == {"command": "writes", "agent": "Support bot"}
     assert [row.entry.command for row in shown["rows"]] == ["create"]
 
@@ -191,9 +191,9 @@ def test_an_administrator_without_a_role_is_known_from_her_entries(
     bob: User, superuser: User, caller: Caller, typed: str
 ) -> None:
     client = signed_in(bob)
-    assert page(client, caller.store, q=typed).context["filter"].values == {}
+    assert listed(client, caller.store, q=typed).context["filter"].values == {}
     curation.create(caller.store.id, "/a.md", "a\n", act(superuser))
-    shown = page(client, caller.store, q=typed).context
+    shown = listed(client, caller.store, q=typed).context
     assert [row.entry.author_id for row in shown["rows"]] == [superuser.pk]
     fields = {field.key: dict(field.choices) for field in shown["fields"]}
     assert fields["person"][superuser.pk] == superuser.email
@@ -204,7 +204,7 @@ def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Calle
     caller.create("/a.md", "a\n")
     caller.call("str_replace", path="/memories/a.md", old_str="x", new_str="y")
     client = signed_in(bob)
-    answer = page(client, caller.store, q="by Support bot today str_replace did not match")
+    answer = listed(client, caller.store, q="by Support bot today str_replace did not match")
     first = answer.context["guesses"].filters[0]
     assert f"?{first.query}".replace("&", "&amp;") in answer.content.decode()
     assert first.query.startswith("q=by+Support+bot+today+str_replace+error%3Ano_match")
@@ -213,11 +213,11 @@ def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Calle
 
 @pytest.mark.parametrize("word", ["retention", "policy", "expiry"])
 def test_words_of_retention_lead_to_its_commands(bob: User, store: MemoryStore, word: str) -> None:
-    answer = page(signed_in(bob), store, q=word)
+    answer = listed(signed_in(bob), store, q=word)
     guessed = {guess.written for guess in answer.context["guesses"].filters}
     assert {"command:set_policy", "command:expire", "command:allow_run"} <= guessed
     assert "created or changed a retention policy" in answer.content.decode()
-    runs = [guess.written for guess in page(signed_in(bob), store, q="retention run").context["guesses"].filters]
+    runs = [guess.written for guess in listed(signed_in(bob), store, q="retention run").context["guesses"].filters]
     assert runs == [f"command:{verb}_run" for verb in ("start", "allow", "cancel", "undo")]
 
 
@@ -225,22 +225,22 @@ def test_every_command_has_words_in_the_list() -> None:
     assert [name for name in COMMANDS if act_words(name) == name.replace("_", " ") and "_" in name] == []
 
 
-@pytest.mark.parametrize("word", ["a", "by", "not", '"a'])
-def test_a_filter_of_very_many_words_takes_little_memory(bob: User, word: str) -> None:
+def test_a_filter_of_very_many_words_takes_little_memory(bob: User) -> None:
     client = signed_in(bob)
     client.get(reverse("audit"))
-    tracemalloc.start()
-    try:
-        answer = client.get(reverse("audit"), {"q": f"{word} " * 10_000})
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert "The filter is too long" in answer.content.decode()
-    assert peak < 40_000_000
+    for word in ("a", "by", "not", '"a'):
+        tracemalloc.start()
+        try:
+            answer = client.get(reverse("audit"), {"q": f"{word} " * 10_000})
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert "The filter is too long" in answer.content.decode()
+        assert peak < 40_000_000, word
 
 
 def test_an_unknown_kind_of_error_leads_to_the_kinds(bob: User) -> None:
-    guesses = page(signed_in(bob), q="door:tool error:nomatch").context["guesses"]
+    guesses = listed(signed_in(bob), q="door:tool error:nomatch").context["guesses"]
     assert ("error:no_match", "q=door%3Atool+error%3Ano_match") in [(one.written, one.query) for one in guesses.filters]
     assert len(guesses.filters) == 14
 
@@ -251,11 +251,11 @@ def test_in_a_path_finds_the_memory_of_this_name_if_there_is_no_directory(bob: U
     caller.create("/notes/a.md", "a\n")
     caller.call("view", path="/memories/refunds.xml")
     client = signed_in(bob)
-    answer = page(client, caller.store, q="in /refunds.xml")
+    answer = listed(client, caller.store, q="in /refunds.xml")
     assert commands(answer) == ["view", "create"]
     assert [chip.shown for chip in answer.context["chips"]] == ["/refunds.xml"]
-    assert "/refunds.xml" not in [row.entry.path for row in page(client, q="not in /refunds.xml").context["rows"]]
-    answer = page(client, caller.store, q="in /notes")
+    assert "/refunds.xml" not in [row.entry.path for row in listed(client, q="not in /refunds.xml").context["rows"]]
+    answer = listed(client, caller.store, q="in /notes")
     assert (commands(answer), [chip.shown for chip in answer.context["chips"]]) == (["create"], ["/notes/"])
 
 
@@ -266,8 +266,8 @@ def test_a_time_of_a_day_is_understood(bob: User, caller: Caller) -> None:
     day, client = caller.at.date().isoformat(), signed_in(bob)
     time = (caller.at - timedelta(seconds=30)).strftime("%H:%M")
     for typed in (f"since {day} {caller.at:%H:%M}", f"since {day}T{caller.at:%H:%M}"):
-        assert [row.entry.path for row in page(client, caller.store, q=typed).context["rows"]] == ["/2.md"], typed
-    earlier = [row.entry.path for row in page(client, caller.store, q=f"before {day} {time}").context["rows"]]
+        assert [row.entry.path for row in listed(client, caller.store, q=typed).context["rows"]] == ["/2.md"], typed
+    earlier = [row.entry.path for row in listed(client, caller.store, q=f"before {day} {time}").context["rows"]]
     assert "/0.md" in earlier and "/1.md" not in earlier
 
 
@@ -293,7 +293,7 @@ def test_the_commands_are_in_words_and_those_that_read_are_apart(bob: User) -> N
     assert [label for label, _ in groups] == ["Changes of memories", "Reads", "Everything else"]
     assert re.findall(r'value="(\w+)"', groups[1][1]) == ["view_text", "search", "view", "history"]
     assert "replaced text" in groups[0][1] and ">str_replace<" not in html
-    assert [chip.shown for chip in page(signed_in(bob), q="command:approve").context["chips"]] == ["approved"]
+    assert [chip.shown for chip in listed(signed_in(bob), q="command:approve").context["chips"]] == ["approved"]
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_pins_and_holds_are_told_apart(kind: HoldKind, words: list[str], store: 
     write(store, "/a.md")
     hold = holds.place(store.pk, act(), kind=kind, reason="needed", path="/a.md")
     holds.release(store.pk, hold.pk, act())
-    found = page(signed_in(bob), store, q="/a.md").context["rows"]
+    found = listed(signed_in(bob), store, q="/a.md").context["rows"]
     assert [row.act for row in found][:2] == words
 
 
@@ -315,7 +315,7 @@ def test_pins_and_holds_are_told_apart(kind: HoldKind, words: list[str], store: 
 def test_a_row_has_date_and_time_and_the_name_of_a_session_leads_to_it(bob: User, caller: Caller) -> None:
     caller.session = "run-1"
     caller.create("/a.md", "a\n")
-    html = page(signed_in(bob), caller.store).content.decode()
+    html = listed(signed_in(bob), caller.store).content.decode()
     session = Session.objects.get(name="run-1")
     assert "3 Nov 2025, 09:01:00</time>" in html
     assert f'<a href="{reverse("session", args=[session.pk])}">run-1</a>' in html
@@ -337,7 +337,7 @@ def test_what_was_read_is_found_by_that_word(alice: User, caller: Caller) -> Non
     stores.edit_store(caller.store, replace(StoreSettings.of(caller.store), records_views=True), **BY)
     client = signed_in(alice)
     client.get(reverse("memory", args=[caller.store.pk, memory.pk]))
-    assert commands(page(client, caller.store, q="read")) == ["view_text"]
-    assert commands(page(client, caller.store, q=f"read by {alice.name} today")) == ["view_text"]
-    assert commands(page(client, caller.store, q=f'read by "{Agent.objects.get().name}"')) == ["view"]
-    assert "view_text" not in commands(page(client, caller.store, q="not read"))
+    assert commands(listed(client, caller.store, q="read")) == ["view_text"]
+    assert commands(listed(client, caller.store, q=f"read by {alice.name} today")) == ["view_text"]
+    assert commands(listed(client, caller.store, q=f'read by "{Agent.objects.get().name}"')) == ["view"]
+    assert "view_text" not in commands(listed(client, caller.store, q="not read"))
