@@ -16,6 +16,7 @@ from memoryhub.models import Directory, Hold, HoldKind, Memory, MemoryStore, Use
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.retention.holds.held import fixing
 from tests.support.fixtures import AT, signed_in
+from tests.support.long import LONG
 from tests.web.memories.pages import act, page, write
 from tests.web.memories.test_selection import ask, confirm, directory, live, words
 
@@ -182,7 +183,7 @@ def test_a_page_says_of_every_hold_exactly_what_the_act_would_refuse(store: Memo
     for path in ("/a/b/1.md", "/a/b/2.md", "/a/3.md", "/a/c/4.md", "/5.md"):
         write(store, path)
     places, memories = ["", "/a", "/a/b", "/a/b/1.md", "/a/3.md", "/a/c", "/5.md", "/new"], list(Memory.objects.all())
-    for number in range(40):
+    for number in range(40 if LONG else 10):
         with without_effect():
             for which in range(chance.randint(1, 2)):
                 is_on_path = chance.random() < 0.6
