@@ -97,9 +97,9 @@ def test_every_page_isolates_every_name_that_is_written_from_right_to_left_and_s
     superuser: User,
 ) -> None:
     """Paths, stores, agents, people, sessions, keys, policies, webhooks: by an element, in titles by characters. In the
-    short form, on each fourth page."""
+    short form, on each eighth page."""
     client, wrong = signed_in(superuser), {}
-    for name, address in some(renamed_demo(), 4):
+    for name, address in some(renamed_demo(), 8):
         answer = client.get(address)
         assert answer.status_code == 200, (name, address)
         html = answer.content.decode()
