@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from memoryhub.actions import figures
@@ -31,8 +32,7 @@ def today(store: MemoryStore, key: str) -> Caller:
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("counted", [True, False])
-def test_each_kind_of_error_leads_to_its_entries(today: Caller, agent: Agent, alice: User, counted: bool) -> None:
+def test_each_kind_of_error_leads_to_its_entries(today: Caller, agent: Agent, alice: User) -> None:
     holds_back(today.store)
     for _ in range(2):  # sent twice: a repeated call ends as the first one
         today.call("create", id="toolu_held", path="/memories/policies/a.md", file_text="one\n")
@@ -40,26 +40,23 @@ def test_each_kind_of_error_leads_to_its_entries(today: Caller, agent: Agent, al
     today.call("view", path="/elsewhere")
     today.call("sing")
     client = signed_in(alice)
-    if counted:
-        figures.catch_up()
-    rows = cells(text_of(client, "store_overview", "", today.store.id), "errors")
-    assert {row[0][0]: row[1][0] for row in rows} == {
-        "Path does not exist": "2", "Path refused": "1", "Call is invalid": "1",
-    }  # fmt: skip
-    for (_kind, url), (count, _none) in rows:
-        assert not url or entries_at(client, url) == int(count)
-    text = text_of(client, "store_overview", "", today.store.id)
-    tile = re.search('<a href="([^"]*)">Errors since yesterday</a>', text)
-    assert tile
-    assert entries_at(client, tile[1]) == 4
+    for counted in (False, True):
+        if counted:
+            figures.catch_up()
+        text = text_of(client, "store_overview", "", today.store.id)
+        rows = cells(text, "errors")
+        assert {row[0][0]: row[1][0] for row in rows} == {
+            "Path does not exist": "2", "Path refused": "1", "Call is invalid": "1",
+        }  # fmt: skip
+        for (_kind, url), (count, _none) in rows:
+            assert not url or entries_at(client, url) == int(count)
+        tile = re.search('<a href="([^"]*)">Errors since yesterday</a>', text)
+        assert tile
+        assert entries_at(client, tile[1]) == 4
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize("which", ["store_overview", "overview"])
-def test_writes_and_errors_lead_to_exactly_their_entries(
-    today: Caller, superuser: User, agent: Agent, which: str, counted: bool
-) -> None:
+def test_writes_and_errors_lead_to_exactly_their_entries(today: Caller, superuser: User, agent: Agent) -> None:
     today.create("/a.md", "one\n")
     today.replace("/a.md", "one", "two")
     today.call("view", path="/memories/a.md")
@@ -74,10 +71,15 @@ def test_writes_and_errors_lead_to_exactly_their_entries(
     curation.create(old.pk, "/a.md", "one\n", by)
     stores.set_archived(old, True, actor=by.actor, door=by.door, at=now)
     calls.find_caller("mh_unknown", today.store.pk, now)
-    client, parts = signed_in(superuser), [today.store.id] if which == "store_overview" else []
-    if counted:
-        figures.catch_up()
-    text = text_of(client, which, "?range=7", *parts)
+    client = signed_in(superuser)
+    for counted in (False, True):
+        if counted:
+            figures.catch_up()
+        for which, parts in (("store_overview", [today.store.id]), ("overview", [])):
+            numbers_lead_to_their_entries(client, text_of(client, which, "?range=7", *parts), agent, superuser)
+
+
+def numbers_lead_to_their_entries(client: Client, text: str, agent: Agent, superuser: User) -> None:
     for name in ("Writes", "Reads", "Errors"):
         tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
         assert tile
@@ -94,24 +96,22 @@ def test_writes_and_errors_lead_to_exactly_their_entries(
         assert not url or entries_at(client, url) == int(count)
 
 
-@pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize("which", ["store_overview", "overview"])
-def test_the_tiles_of_a_chosen_agent_lead_to_its_entries_alone(
-    today: Caller, agent: Agent, superuser: User, which: str, counted: bool
-) -> None:
+def test_the_tiles_of_a_chosen_agent_lead_to_its_entries_alone(today: Caller, agent: Agent, superuser: User) -> None:
     other = Caller(today.store, new_secret(today.store), at=today.at)
     for caller, path in ((today, "/a.md"), (other, "/b.md"), (other, "/c.md")):
         caller.create(path, "one\n")
         caller.call("view", path=f"/memories{path}")
         caller.call("view", path="/memories/nowhere.md")
-    client, parts = signed_in(superuser), [today.store.id] if which == "store_overview" else []
-    if counted:
-        figures.catch_up()
-    text = text_of(client, which, f"?agent={agent.id}", *parts)
-    for name in ("Writes", "Reads", "Errors"):
-        tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
-        assert tile
-        assert (int(tile[2]), entries_at(client, tile[1])) == (1, 1), name
+    client = signed_in(superuser)
+    for counted in (False, True):
+        if counted:
+            figures.catch_up()
+        for which, parts in (("store_overview", [today.store.id]), ("overview", [])):
+            text = text_of(client, which, f"?agent={agent.id}", *parts)
+            for name in ("Writes", "Reads", "Errors"):
+                tile = re.search(rf'<a href="([^"]*)">{name} since yesterday</a>.*?"num">(\d+)<', text, re.DOTALL)
+                assert tile
+                assert (int(tile[2]), entries_at(client, tile[1])) == (1, 1), (which, counted, name)
 
 
 def test_the_commands_that_are_summed_up_lead_nowhere(today: Caller, alice: User) -> None:
