@@ -1,6 +1,7 @@
 """Open proposals in the review inbox: in one list with the versions that await review."""
 
 import re
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -41,9 +42,12 @@ def propose(caller: Caller, *names: str) -> None:
 
 def rows(client: Client, query: str = "") -> list[str]:
     """What the inbox lists, in order: the paths of versions, and the numbers of proposals."""
-    context = client.get(INBOX + query).context
+    return rows_of(client.get(INBOX + query))
+
+
+def rows_of(page: Any) -> list[str]:
     listed: list[str] = []
-    for group in context["groups"]:
+    for group in page.context["groups"]:
         alone = group.proposal
         listed += [f"#{alone.proposal.number}"] if alone else [item.version.path for item in group.items]
     return listed
@@ -63,7 +67,7 @@ def test_proposals_and_versions_are_one_list_by_age(caller: Caller, curator: Cli
 def test_every_page_goes_on_where_the_one_before_ended(
     caller: Caller, curator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    propose(caller, *"abcde")
+    propose(caller, *"abcd")
     whole = {order: rows(curator, f"?order={order}&group=memory") for order in ("oldest", "newest")}
     for module in (inbox, queries):
         monkeypatch.setattr(module, "PAGE", 3)
@@ -73,7 +77,7 @@ def test_every_page_goes_on_where_the_one_before_ended(
         query, listed = f"order={order}&group=memory", []
         while query:
             page = curator.get(f"{INBOX}?{query}")
-            listed += rows(curator, f"?{query}")
+            listed += rows_of(page)
             query = page.context["next"]
         assert listed == wanted
 

@@ -20,7 +20,7 @@ from memoryhub.web.search import search
 from memoryhub.web.search.finder import cache as finder_cache
 from tests.api.harness import new_store
 from tests.support.fixtures import signed_in
-from tests.support.long import some
+from tests.support.long import LONG, some
 from tests.support.write_guard import tampering
 from tests.web.all_pages.hostile import HIDDEN, PATH, build
 from tests.web.memories.pages import act, write
@@ -57,7 +57,7 @@ def test_the_finder_follows_everything_that_happens_to_paths(
     monkeypatch.setattr(finder_cache, "FEW", 0)
     chance = random.Random(seed)
     names = ["acme", "Notes", "顧客", "ＡＢＣ", "x y", "plan-b"]
-    for _ in range(120):
+    for _ in range(120 if LONG else 50):
         _do_something(store, chance, names)
         if chance.random() < 0.6:
             for query in ("a", "no", "顧客", "abc x", "plan acme", "/notes", "b"):

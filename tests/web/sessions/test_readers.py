@@ -209,7 +209,7 @@ def test_each_further_session_costs_one_query_in_every_store_where_it_acted(
     secret = keys_and_roles.issue_key(agent, stores=[other], access=keys_and_roles.Access.WRITE, **BY)[1]
     memory, there = caller.create("/a.md", "poison\n"), Caller(other, secret, at=caller.at)
     counts: list[int] = []
-    for number in range(12):
+    for number in range(6):
         view(caller, "/a.md", f"reader-{number}")
         there.at, there.session = caller.at, f"reader-{number}"
         there.create(f"/{number}.md", "poison\n")
@@ -217,7 +217,7 @@ def test_each_further_session_costs_one_query_in_every_store_where_it_acted(
         with CaptureQueriesContext(connection) as queries:
             assert f"/{number}.md" in readers(superuser, memory).content.decode()
         counts.append(len(queries))
-    assert counts[-1] - counts[1] == 2 * 10
+    assert counts[-1] - counts[1] == 2 * 4
 
 
 def test_calls_without_a_session_are_listed_by_agent(caller: Caller, bob: User) -> None:
@@ -330,11 +330,11 @@ def test_pages_go_on_from_the_entry_that_was_looked_at_last(
     caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = caller.create("/a.md", "one\ntwo\n")
-    reads = {(view(caller, "/a.md", f"run-{n % 7}", view_range=[1, 1 + n % 2]), 1) for n in range(40)}
+    reads = {(view(caller, "/a.md", f"run-{n % 7}", view_range=[1, 1 + n % 2]), 1) for n in range(24)}
     for name, value in (("LOOK", 9), ("CHUNK", 4)):
         monkeypatch.setattr(readers_found, name, value)
     assert seen(bob, memory) == reads
-    assert len(seen(bob, memory, version=1, line=2)) == 20
+    assert len(seen(bob, memory, version=1, line=2)) == 12
     assert "Earlier calls" in readers(bob, memory).content.decode()
 
 

@@ -223,7 +223,7 @@ def test_only_curators_may_try(hub: Hub, alice: User, bob: User, charlie: User) 
     assert address not in signed_in(bob).get(f"/stores/{hub.store.id}/").content.decode()
 
 
-CASES = 1_200 if LONG else 100
+CASES = 1_200 if LONG else 60
 PLACES = (
     "/a.md",
     "/a.md/b",

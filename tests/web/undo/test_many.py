@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def slow(work: Callable[..., Any]) -> Callable[..., Any]:
     def slowly(*given: Any, **named: Any) -> Any:
-        busy(time.thread_time() + 1.5)
+        busy(time.thread_time() + 0.6)
         return work(*given, **named)
 
     return slowly
@@ -42,7 +42,7 @@ def test_a_preview_and_an_undo_get_the_time_that_their_memories_need(
     watched = Watch()
     watched.start()
 
-    preview = watched.run(lambda: curator.get(address), 1.0)
-    answer = watched.run(lambda: curator.post(address, form_with(preview.content.decode(), "digest")), 1.0)
+    preview = watched.run(lambda: curator.get(address), 0.4)
+    answer = watched.run(lambda: curator.post(address, form_with(preview.content.decode(), "digest")), 0.4)
 
     assert answer.status_code == 303 and not Memory.objects.filter(deleted_at=None).exists()
