@@ -106,7 +106,7 @@ def test_sign_ins_of_others_do_not_make_the_hub_forget_the_wrong_ones(somebody: 
     "network", ["2001:db8:1:2:{:x}::7", "2001:db8:1:2::{:x}", "203.0.113.{}", "::ffff:203.0.113.{}"]
 )
 def test_all_addresses_of_one_network_have_one_limit_and_others_come_in(somebody: User, network: str) -> None:
-    said = [guess(network.format(number)) for number in range(1, 101)]
+    said = [guess(network.format(number)) for number in range(1, tries.ONE.free + 20)]
     assert said.count("wrong") == tries.ONE.free
     assert guess("198.51.100.7", password=PASSWORD) == "in"
 

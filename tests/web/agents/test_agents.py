@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, Session, User
+from memoryhub.web.agents import agents
 from memoryhub.web.agents.urls import urlpatterns
 from tests.support.fixtures import BY, signed_in
 from tests.web.agents.pages import call, issue, newest, text
@@ -133,16 +134,17 @@ def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemorySt
 
 
 @pytest.mark.both_databases
-def test_the_list_is_found_by_name_and_goes_on(superuser: User) -> None:
-    for number in range(105):
+def test_the_list_is_found_by_name_and_goes_on(superuser: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "ROWS", 10)
+    for number in range(15):
         keys_and_roles.create_agent(f"bot {number:03}", **BY)
     client = signed_in(superuser)
     html = text(client.get("/agents"))
-    assert "bot 000" in html and "bot 104" not in html
-    assert "bot 104" in text(client.get(f"/agents?after={Agent.objects.get(name='bot 099').pk}"))
-    assert "bot 099" not in text(client.get(f"/agents?after={Agent.objects.get(name='bot 099').pk}"))
-    found = text(client.get("/agents?q=BOT+042"))
-    assert "bot 042" in found and "bot 041" not in found
+    assert "bot 000" in html and "bot 014" not in html
+    rest = text(client.get(f"/agents?after={Agent.objects.get(name='bot 009').pk}"))
+    assert "bot 014" in rest and "bot 009" not in rest
+    found = text(client.get("/agents?q=BOT+012"))
+    assert "bot 012" in found and "bot 011" not in found
     assert "No agent has this name" in text(client.get("/agents?q=zzz"))
     assert client.get("/agents?q=%00&after=%00").status_code < 500
 

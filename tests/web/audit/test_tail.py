@@ -71,13 +71,14 @@ def test_the_calls_of_one_session_are_counted_without_rows(client: Client, store
     assert b"<tr" not in answer.content
 
 
-def test_no_more_than_a_hundred_are_sent(client: Client, store: MemoryStore) -> None:
+def test_no_more_than_so_many_are_sent(client: Client, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "MOST", 10)
     here = last(store)
-    for number in range(101):
+    for number in range(11):
         write(store, f"/{number}.md", "")
     _status, after, count, html = ask(client, store, f"after={here}")
-    assert (count, after, html.count("<tr")) == ("100+", str(here + 101), 100)
-    assert "Show 100+ new" in html
+    assert (count, after, html.count("<tr")) == ("10+", str(here + 11), 10)
+    assert "Show 10+ new" in html
 
 
 def test_only_so_many_entries_are_looked_through(
@@ -120,7 +121,7 @@ def test_the_audit_of_everything_counts_what_the_person_may_see(client: Client, 
 
 
 def test_the_first_page_of_the_audit_has_a_tail_and_older_ones_have_none(client: Client, store: MemoryStore) -> None:
-    for number in range(60):
+    for number in range(51):
         write(store, f"/{number}.md", "")
     first = page(client, f"/stores/{store.id}/audit?command=create")
     found = re.search(r'data-tail="([^"]*)" data-after="(\d*)"', first)

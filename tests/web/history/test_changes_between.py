@@ -60,7 +60,7 @@ def test_any_two_moments_differ_as_a_replay_says(
     for name, value in limits.items():
         monkeypatch.setattr(changes_between, name, value)
     random = Random(seed)
-    trees = {0: {}, **History(caller, random).run(50).trees}
+    trees = {0: {}, **History(caller, random).run(50 if LONG else 30).trees}
     for _ in range(25 if LONG else 10):
         first, last = sorted(random.choices(sorted(trees), k=2))
         rows = all_of(Wanted(caller.store.id, first, last))

@@ -8,7 +8,7 @@ from memoryhub.actions.history import past
 from memoryhub.models import MemoryStore
 from memoryhub.web.history.moments import listing as moments_listing
 from memoryhub.web.history.moments.listing import listing
-from tests.support.long import tried
+from tests.support.long import LONG, tried
 from tests.web.history.past import History, children, directories
 from tests.web.history.versions import Caller
 
@@ -45,7 +45,7 @@ def test_every_directory_at_every_entry_is_what_a_replay_says(
         monkeypatch.setattr(past, "FEW", 0)
     if "SLICE" in limits:
         monkeypatch.setattr(past, "LOOK", 1)
-    history = History(Caller(store, key), Random(seed)).run(40)
+    history = History(Caller(store, key), Random(seed)).run(40 if LONG else 25)
     assert any(len(tree) > 3 for tree in history.trees.values())
     for seq, tree in history.trees.items():
         for directory in directories(tree):

@@ -9,6 +9,7 @@ from django.urls import reverse
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryText, MemoryVersion, User
+from memoryhub.web.history import versions
 from tests.support.fixtures import AT, signed_in
 from tests.support.write_guard import tampering
 from tests.web.history.versions import HOSTILE, Caller
@@ -84,14 +85,17 @@ class TestTimeline:
         caller.delete("/a.md")
         assert "/restore" not in timeline(bob, memory).content.decode()
 
-    def test_pages_go_by_number_there_and_back(self, caller: Caller, bob: User) -> None:
+    def test_pages_go_by_number_there_and_back(
+        self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(versions, "PAGE", 10)
         memory = caller.create("/a.md", "0\n")
-        for number in range(120):
+        for number in range(24):
             caller.replace("/a.md", str(number), str(number + 1))
         first = timeline(bob, memory)
         second = timeline(bob, memory, f"?before={first.context['older']}")
         third = timeline(bob, memory, f"?before={second.context['older']}")
-        assert numbers(first) + numbers(second) + numbers(third) == list(range(121, 0, -1))
+        assert numbers(first) + numbers(second) + numbers(third) == list(range(25, 0, -1))
         assert (first.context["newer"], third.context["older"]) == (None, None)
         assert numbers(timeline(bob, memory, f"?after={third.context['newer']}")) == numbers(second)
         assert numbers(timeline(bob, memory, f"?after={second.context['newer']}")) == numbers(first)

@@ -118,36 +118,45 @@ def test_without_script_the_tree_leads_to_the_pages(client: Client, store: Memor
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/stores/{store.id}/tree/a/b")
 
 
+@pytest.fixture
+def twenty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a directory has twenty rows."""
+    monkeypatch.setattr(listing, "SIZE", 20)
+
+
+@pytest.mark.usefixtures("twenty")
 def test_a_large_directory_goes_on_by_key(client: Client, store: MemoryStore) -> None:
     for number in range(3):
         write(store, f"/big/d{number}/x.md")
-    for number in range(205):
+    for number in range(25):
         write(store, f"/big/{number:03}.md")
     first = page(client, f"/stores/{store.id}/tree/big")
-    assert names_in(first) == ["d0", "d1", "d2", *(f"{number:03}.md" for number in range(197))]
+    assert names_in(first) == ["d0", "d1", "d2", *(f"{number:03}.md" for number in range(17))]
     following = next(unescape(url) for url in re.findall(r'rel="next" href="([^"]*)"', first))
-    assert names_in(page(client, following)) == [f"{number:03}.md" for number in range(197, 205)]
+    assert names_in(page(client, following)) == [f"{number:03}.md" for number in range(17, 25)]
     part = client.get(following.replace("/tree/", "/children/"), **HTMX).content.decode()
     assert part.count("<li") == 8
 
 
+@pytest.mark.usefixtures("twenty")
 def test_the_tree_shows_a_memory_that_lies_on_a_later_page(client: Client, store: MemoryStore) -> None:
-    made = [write(store, f"/{number:03}.md") for number in range(202)]
+    made = [write(store, f"/{number:03}.md") for number in range(22)]
     html = page(client, f"/stores/{store.id}/memories/{made[-1].id}")
-    assert "201.md</span>" in html
-    assert "200.md</span>" not in html
+    assert "021.md</span>" in html
+    assert "020.md</span>" not in html
     assert "Next 200" in html
 
 
+@pytest.mark.usefixtures("twenty")
 def test_pages_of_directories_alone_go_on_by_key(store: MemoryStore) -> None:
-    for number in range(202):
+    for number in range(22):
         write(store, f"/d{number:03}/x.md")
     write(store, "/a.md")
     root = Directory.objects.get(store=store, path="")
     first = listing.children(root)
-    assert (len(first.items), first.next) == (200, "d/d199")
+    assert (len(first.items), first.next) == (20, "d/d019")
     second = listing.children(root, first.next or "")
-    assert [item.name for item in second.items] == ["d200", "d201", "a.md"]
+    assert [item.name for item in second.items] == ["d020", "d021", "a.md"]
     assert second.next is None
 
 

@@ -16,6 +16,7 @@ from memoryhub.web.search import scan as search_scan
 from memoryhub.web.search.candidates import LIVE, OLD, TRASH
 from memoryhub.web.search.scan import Part, Place, Wanted, scan
 from tests.api.harness import new_store
+from tests.support.long import LONG
 from tests.web.memories.pages import act, write
 
 NAMES = ["acme", "Notes", "顧客", "ＡＢＣ", "ß"]
@@ -81,7 +82,7 @@ def made(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> list[str]:
     with django_db_blocker.unblock():
         made = [new_store(), new_store()]
         chance = random.Random(11)
-        for number in range(150):
+        for number in range(150 if LONG else 90):
             _do_something(chance.choice(made), chance, number)
         return [store.id for store in made]
 

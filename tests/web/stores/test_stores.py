@@ -13,6 +13,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Member, MemoryStore, Role, User
+from memoryhub.web.stores import listing
 from tests.support.fixtures import AT, BY, signed_in
 from tests.transfer import trips
 from tests.web.browser_forms import form_with
@@ -98,8 +99,11 @@ def test_the_list_is_filtered_by_name_and_says_when_nothing_matches(superuser: U
 
 
 @pytest.mark.both_databases
-def test_the_list_goes_on_page_by_page(superuser: User, db: None, django_assert_max_num_queries: Any) -> None:
-    for number in range(60):
+def test_the_list_goes_on_page_by_page(
+    superuser: User, django_assert_max_num_queries: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "SIZE", 10)
+    for number in range(24):
         new_store(f"Store {number:02}")
     figures.catch_up(100)
     client, seen, query = signed_in(superuser), list[str](), ""
@@ -108,7 +112,7 @@ def test_the_list_goes_on_page_by_page(superuser: User, db: None, django_assert_
             page = client.get("/stores" + query)
         seen += re.findall(r'class="row-link" href="[^"]*/">([^<]*)', page.content.decode())
         query = page.context.get("next", "")
-    assert seen == [f"Store {number:02}" for number in range(60)] and not query
+    assert seen == [f"Store {number:02}" for number in range(24)] and not query
 
 
 @pytest.mark.parametrize("query", ["?after=nonsense", "?state=<script>", "?q=%ff"])

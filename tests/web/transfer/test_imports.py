@@ -12,6 +12,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, Role, User
+from memoryhub.web.transfer.imports import rows
 from tests.api.harness import assert_audit_is_right, contents
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer.hostile import archive
@@ -170,13 +171,14 @@ def test_one_choice_for_all_that_meet_another_text(store: MemoryStore, carol: Us
     assert act_on(browser, job, "start_import") == 303
 
 
-def test_the_preview_goes_page_by_page(store: MemoryStore, carol: User) -> None:
+def test_the_preview_goes_page_by_page(store: MemoryStore, carol: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "SIZE", 10)
     browser = signed_in(carol)
-    job = finished(brought(browser, store, archive(*[(f"{number:04}.md", b"x") for number in range(150)])))
+    job = finished(brought(browser, store, archive(*[(f"{number:04}.md", b"x") for number in range(15)])))
     first = text_of(browser, job)
-    assert "/0000.md" in first and "/0099.md" in first and "/0100.md" not in first and "after=99" in first
-    second = text_of(browser, job, "?after=99&show=new")
-    assert "/0100.md" in second and "/0149.md" in second
+    assert "/0000.md" in first and "/0009.md" in first and "/0010.md" not in first and "after=9" in first
+    second = text_of(browser, job, "?after=9&show=new")
+    assert "/0010.md" in second and "/0014.md" in second
     assert "/0000.md" in text_of(browser, job, "?after=x&show=nothing")
 
 

@@ -138,7 +138,7 @@ def test_the_button_says_how_many_memories_an_undo_changes_and_flags(
     walk = Walk(seed, store, key, alice)
     for _ in range(25):
         walk.write()
-    for _ in range(tried(100, 12)):
+    for _ in range(tried(100, 8)):
         walk.write()
         walk.undo()
     assert walk.undone > 1
