@@ -75,12 +75,12 @@ FONTS = ("", "DejaVu Sans", "DejaVu Sans Mono")
 
 
 def axe(page: Page, *, only: tuple[str, ...] = THEMES, always: bool = False) -> None:
-    """Fails if axe finds anything on the page, in light or in dark. In the short form, about each third call looks,
+    """Fails if axe finds anything on the page, in light or in dark. In the short form, about each fifth call looks,
     unless it says `always`: the same ones in each run.
 
     The contrast of each combination of a text's colour and size and of the backgrounds around it is measured once.
     """
-    for scheme in only if always or is_turn(3) else ():
+    for scheme in only if always or is_turn(5) else ():
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         results = AxeResults(_run_axe(page, {"everything": scheme == only[0]}))
         assert not results.violations_count, f"{page.url} in {scheme}:\n{results.generate_report()}"
