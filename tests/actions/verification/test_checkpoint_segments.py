@@ -4,8 +4,6 @@ import errno
 import hmac
 import json
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +22,7 @@ from memoryhub.models import HUB, AuditChain
 from memoryhub.pure import chain
 from tests.actions.verification.test_checkpoints import cut_off_whole
 from tests.api.harness import AT, Hub, new_hub
+from tests.support import starts
 from tests.support.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     """A hub whose checkpoint files are full after a few lines."""
-    monkeypatch.setattr(checkpoints, "MOST_BYTES", 3_000)
+    monkeypatch.setattr(checkpoints, "MOST_BYTES", 1_500)
     return new_hub()
 
 
@@ -73,21 +72,6 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------------ rotation
 
 
-def test_a_full_checkpoint_file_becomes_a_closed_segment_and_the_next_goes_on_from_it(
-    hub: Hub, own_checkpoints: Path
-) -> None:
-    write(hub, own_checkpoints, 40)
-    segments = checkpoints.segments(own_checkpoints)
-    assert list(segments) == list(range(1, len(segments) + 1)) and len(segments) >= 2
-    for file in segments.values():
-        assert file.stat().st_size < 4_500 and "sha256" in lines_of(file)[-1]
-        assert file.stat().st_mode & 0o777 == 0o600
-    opening, *rest = lines_of(own_checkpoints)
-    assert opening["previous"] == checkpoints.sha256_of(segments[max(segments)])
-    assert opening["segment"] == max(segments) + 1 and {line["chain"] for line in rest} == {HUB, hub.store.id}
-    assert is_right()
-
-
 def test_the_live_file_alone_shows_what_was_cut_off_and_the_absent_segments_are_named(
     hub: Hub, own_checkpoints: Path
 ) -> None:
@@ -96,7 +80,7 @@ def test_the_live_file_alone_shows_what_was_cut_off_and_the_absent_segments_are_
     other.call(command="create", path="/memories/kept.md", file_text="kept")
     for number in range(20):
         other.call(command="create", path=f"/memories/{number}.md", file_text=str(number))
-    write(hub, own_checkpoints, 40)
+    write(hub, own_checkpoints, 25)
     for segment in checkpoints.segments(own_checkpoints).values():
         segment.unlink()
     told = verified()
@@ -107,31 +91,18 @@ def test_the_live_file_alone_shows_what_was_cut_off_and_the_absent_segments_are_
     assert f"{other.store.id} entry 22: it is missing" in verified()
 
 
-def test_segments_that_are_kept_elsewhere_are_read_there(hub: Hub, own_checkpoints: Path, tmp_path: Path) -> None:
-    write(hub, own_checkpoints, 40)
-    archive = tmp_path / "archive"
-    archive.mkdir()
-    first = checkpoints.segment_of(own_checkpoints, 1)
-    moved = first.rename(archive / first.name)
-    assert "checkpoints-000001.jsonl not found" in verified()
-    assert "not found" not in verified("--checkpoints", str(archive)) and is_right("--checkpoints", str(archive))
-    moved.write_bytes(moved.read_bytes().replace(b'"line": 3,', b'"line": 4,'))
-    assert "line 3 was changed" in verified("--checkpoints", str(archive))
-    assert "is no directory" in verified("--checkpoints", str(moved))
-
-
 def test_many_chains_do_not_make_a_segment_of_each_checkpoint(
     hub: Hub, own_checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(12):
+    for _ in range(4):
         new_hub()
-    write(hub, own_checkpoints, 30)
-    assert len(lines_of(own_checkpoints)) > 40  # what each begins with is larger than a full file
+    write(hub, own_checkpoints, 12)
+    assert len(lines_of(own_checkpoints)) > 15  # what each begins with is larger than a full file
     assert len(checkpoints.segments(own_checkpoints)) <= 1
-    write(hub, own_checkpoints, 80)
+    write(hub, own_checkpoints, 35)
     assert 1 <= len(checkpoints.segments(own_checkpoints)) <= 3
-    chains = checkpoint_check.check(own_checkpoints).chains
-    assert len(chains) == 14 and is_right()
+    checked = checkpoint_check.check(own_checkpoints)
+    assert (len(checked.chains), checked.files, checked.problems) == (6, [], {})
 
 
 def test_a_file_from_before_there_were_segments_becomes_the_first(hub: Hub, own_checkpoints: Path) -> None:
@@ -173,47 +144,6 @@ def old_line(head: AuditChain) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ tampering
-
-
-def _drop(line: int) -> Callable[[list[bytes]], list[bytes]]:
-    return lambda lines: lines[:line] + lines[line + 1 :]
-
-
-EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
-    "a line in the middle is removed": _drop(3),
-    "the first line is removed": _drop(0),
-    "the last line is removed": lambda lines: lines[:-1],
-    "two lines change places": lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]],
-    "a line is there twice": lambda lines: [*lines[:3], lines[2], *lines[3:]],
-    "everything is removed": lambda lines: [],
-    "a letter is changed": lambda lines: [lines[0].replace(b"0", b"1", 1), *lines[1:]],
-    "a line follows the closing one": lambda lines: [*lines, lines[2]],
-}
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_whatever_is_done_to_a_segment_is_noticed(hub: Hub, own_checkpoints: Path, number: int) -> None:
-    write(hub, own_checkpoints, 40)
-    file = checkpoints.segment_of(own_checkpoints, number)
-    whole = file.read_bytes()
-    for edit, edited in EDITS.items():
-        file.write_bytes(b"".join(edited(whole.splitlines(keepends=True))))
-        files = checkpoint_check.check(own_checkpoints).files
-        assert files and str(file) in files[0], edit
-    assert str(file) in verified() and not is_right()
-
-
-def test_a_segment_that_is_missing_between_others_is_noticed(hub: Hub, own_checkpoints: Path) -> None:
-    write(hub, own_checkpoints, 60)
-    checkpoints.segment_of(own_checkpoints, 2).unlink()
-    assert f"{checkpoints.segment_of(own_checkpoints, 2)} is missing" in verified()
-
-
-def test_an_older_segment_in_the_place_of_another_is_noticed(hub: Hub, own_checkpoints: Path) -> None:
-    write(hub, own_checkpoints, 60)
-    first, second = (checkpoints.segment_of(own_checkpoints, number) for number in (1, 2))
-    shutil.copy(first, second)
-    assert str(second) in verified() and not is_right()
 
 
 def test_a_live_file_that_is_missing_or_older_than_its_segments_is_noticed(hub: Hub, own_checkpoints: Path) -> None:
@@ -299,11 +229,12 @@ def test_a_crash_at_any_step_of_closing_a_file_is_made_good_by_the_next_checkpoi
                 checkpoints.append(own_checkpoints, AT)
         checkpoints.append(own_checkpoints, AT)
         assert {"checkpoints-000001.jsonl", "checkpoints.jsonl"} <= set(names(own_checkpoints)), steps
-        assert is_right(), (steps, verified())
+        checked = checkpoint_check.check(own_checkpoints)
+        assert (checked.chains, checked.files, checked.problems) == ({HUB, hub.store.id}, [], {}), steps
         if not reached:
             break
         steps += 1
-    assert steps >= 8
+    assert steps >= 8 and is_right()
 
 
 def crash_at(patched: pytest.MonkeyPatch, step: int, *, is_done: bool, has_links: bool) -> list[str]:
@@ -359,31 +290,29 @@ from memoryhub.actions.verification import checkpoints
 from memoryhub.actions.verification.checkpoints.lines import Checkpoint
 checkpoints.MOST_BYTES = 3_000
 path, name = Path(sys.argv[1]), sys.argv[2]
-for seq in range(60):
+for seq in range(40):
     with checkpoints.locked(path):
         end = checkpoints._ready(path, checkpoints.Known())
         checkpoints._append(path, end, [Checkpoint("2026-01-01T00:00:00Z", name, seq, "0" * 64, "key")])
 """
 
 
-@pytest.mark.both_databases
 def test_two_processes_write_one_after_the_other_and_no_line_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "checkpoints.jsonl"
     environment = {
         **os.environ,
-        "DJANGO_SETTINGS_MODULE": "tests.settings",
         "MEMORYHUB_AUDIT_KEY": "one key of both" * 4,
     }
     environment["MEMORYHUB_DATA_DIR"] = str(tmp_path)
     started = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), name], env=environment) for name in ("one", "two")
+        starts.Popen([sys.executable, "-c", WRITER, str(path), name], env=environment) for name in ("one", "two")
     ]
     assert [process.wait(120) for process in started] == [0, 0]
     files = [*checkpoints.segments(path).values(), path]
     assert len(files) > 5
     told = [line for file in files for line in lines_of(file)]
     for name in ("one", "two"):
-        assert {line["seq"] for line in told if line.get("chain") == name} == set(range(60))
+        assert {line["seq"] for line in told if line.get("chain") == name} == set(range(40))
     for file in files:
         assert [line["line"] for line in lines_of(file)] == list(range(1, len(lines_of(file)) + 1))
 
@@ -392,7 +321,7 @@ def test_a_file_that_is_closed_while_it_is_read_is_read_whole(hub: Hub, own_chec
     write(hub, own_checkpoints, 2)
     reading = iter(files := checkpoint_reading.Files(own_checkpoints))
     next(reading)
-    write(hub, own_checkpoints, 40)
+    write(hub, own_checkpoints, 25)
     assert len(checkpoints.segments(own_checkpoints)) >= 2
     list(reading)
     assert files.problems == [] and files.absent == []
