@@ -14,6 +14,7 @@ from tests.sensitive.corpus_fresh import FRESH, FRESH_HARMLESS
 from tests.sensitive.corpus_languages import LANGUAGES
 from tests.sensitive.corpus_notes import NOTES
 from tests.sensitive.corpus_poison import POISON
+from tests.support.long import LONG
 
 SENSITIVE: dict[str, tuple[Sample, ...]] = {**KEYS, **POISON}
 HARMLESS = (*NOTES, *CODE, *LANGUAGES)
@@ -131,11 +132,12 @@ PART = (
     | st.text(max_size=12)
     | st.text("0123456789 -+.@:/ab=password_is'\"\n[]{}<>\u200b", max_size=40)
 )
+EXAMPLES = 100 if LONG else 40
 LINES = st.lists(PART, max_size=8).map("\n".join) | st.lists(PART, max_size=4).map(" ".join)
 RUN_TOGETHER = st.lists(PART, max_size=8).map("".join) | st.lists(PART, max_size=8).map("x-".join)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(LINES | RUN_TOGETHER)
 def test_spans_are_in_the_text_in_order_and_apart(text: str) -> None:
     spans = find(text)
@@ -149,7 +151,7 @@ def test_spans_are_in_the_text_in_order_and_apart(text: str) -> None:
     )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(LINES)
 def test_masking_finds_an_end(text: str) -> None:
     masked = mask(text, find(text))
@@ -157,7 +159,7 @@ def test_masking_finds_an_end(text: str) -> None:
     assert mask(masked, find(masked)) == masked
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(LINES, st.sampled_from(sorted(KINDS)))
 def test_masking_one_kind_leaves_none_of_it(text: str, kind: str) -> None:
     assert find(mask(text, find(text, {kind})), {kind}) == []

@@ -37,8 +37,8 @@ REPEATED = (
     "de89 ", "abcdef", "12345678z ", "010594y903", "4111 1111 1111 ", "5018", "i g n o r e ", "i ", " e",
     "pay no attention to ", "repeat the ", "{{{{", "((((", "<<<<", "a1", "a1B2", "1a-", "é", "İ", "ß ",
 )  # fmt: skip
-SHORT, LONG = 4_000, 16_000
-UNNOTICED = 0.02
+SHORT, LONG = (4_000, 16_000) if IN_FULL else (2_000, 8_000)
+UNNOTICED = LONG / 800_000
 """Seconds for LONG characters that no text that costs more than its length could stay under."""
 
 MOST_TIMES_ORDINARY = 12
@@ -95,7 +95,7 @@ def test_a_hundred_thousand_hostile_characters_are_looked_through_in_bounded_tim
 
 
 def test_no_repetition_holds_the_lock_of_a_store_longer_than_a_few_ordinary_texts() -> None:
-    length = 100_000 if IN_FULL else 30_000
+    length = 100_000 if IN_FULL else 12_000
     ordinary = "\n".join([*NOTES, *CODE])
     least = min(seconds_for_all(of_length(ordinary, length)) for _ in range(3))
     slow = [piece for piece in REPEATED if seconds_for_all(of_length(piece, length)) > MOST_TIMES_ORDINARY * least]

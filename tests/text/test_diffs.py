@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memoryhub.pure.text import diffs, matching
-from memoryhub.pure.text.diffs import MATCHING_PAIRS, Diff, Gap, Row, Span, compare, counts, split, unified
+from memoryhub.pure.text.diffs import Diff, Gap, Row, Span, compare, counts, split, unified
+from tests.support.long import LONG
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "# h", "a b", "a  b", "東京", "x\r", " \x0b\u2028"]), max_size=9)
 TEXTS = st.one_of(
@@ -259,18 +260,21 @@ def random_lines(count: int, words: list[str], seed: int = 1) -> str:
     return "".join(f"{pick.choice(words)}\n" for _ in range(count))
 
 
+LESS = 1 if LONG else 10
+"""So many times smaller are the texts and the work, of which each text still asks for many times as much."""
+K = 1_000 // LESS
 HOSTILE = {
-    "equal lines, another in the middle": ("x\n" * 10_000, "x\n" * 5_000 + "y\n" + "x\n" * 4_000),
-    "equal lines between others": ("x\n" * 10_000, "y\n" + "x\n" * 9_000 + "y\n"),
-    "equal lines, all others": ("x\n" * 10_000, "y\n" * 10_000),
-    "every second line equal": ("x\nu\n" * 20_000, "x\nv\n" * 20_000),
-    "few words, any order": (random_lines(40_000, list("abc")), random_lines(40_000, list("abc"), 2)),
-    "one line of one letter words": ("a b " * 20_000, "b a a " * 14_000),
-    "one line of signs": ("!?" * 40_000, "?.!" * 27_000),
-    "one line without spaces": ("東京" * 13_000, "京都東" * 9_000),
-    "one long word": ("e" + "\u0301" * 40_000, "f" + "\u0301" * 40_000),
-    "short lines that all changed": (numbered(8_000, "k"), numbered(8_000, "key")),
-    "lines of the same words": ("b a c\n" * 13_000, "c a b\n" * 13_000),
+    "equal lines, another in the middle": ("x\n" * 10 * K, "x\n" * 5 * K + "y\n" + "x\n" * 4 * K),
+    "equal lines between others": ("x\n" * 10 * K, "y\n" + "x\n" * 9 * K + "y\n"),
+    "equal lines, all others": ("x\n" * 10 * K, "y\n" * 10 * K),
+    "every second line equal": ("x\nu\n" * 20 * K, "x\nv\n" * 20 * K),
+    "few words, any order": (random_lines(40 * K, list("abc")), random_lines(40 * K, list("abc"), 2)),
+    "one line of one letter words": ("a b " * 20 * K, "b a a " * 14 * K),
+    "one line of signs": ("!?" * 40 * K, "?.!" * 27 * K),
+    "one line without spaces": ("東京" * 13 * K, "京都東" * 9 * K),
+    "one long word": ("e" + "\u0301" * 40 * K, "f" + "\u0301" * 40 * K),
+    "short lines that all changed": (numbered(8 * K, "k"), numbered(8 * K, "key")),
+    "lines of the same words": ("b a c\n" * 13 * K, "c a b\n" * 13 * K),
 }
 
 
@@ -288,11 +292,13 @@ def test_hostile_texts_are_compared_with_bounded_work(old: str, new: str, monkey
         steps[0] += 1
         return likeness(words, other)
 
+    monkeypatch.setattr(diffs, "MATCHING_PAIRS", diffs.MATCHING_PAIRS // LESS)
+    monkeypatch.setattr(diffs, "PAIRING_WORK", diffs.PAIRING_WORK // LESS)
     monkeypatch.setattr(matching, "bisect_left", counted_search)
     monkeypatch.setattr(diffs._Words, "likeness", counted_likeness)
     diff = compare(old, new, context=None)
     lines = diff.old_lines + diff.new_lines
-    assert steps[0] <= 2 * MATCHING_PAIRS + matching.SPLITS * lines + diffs.PAIRING_WORK // 10
+    assert steps[0] <= 2 * diffs.MATCHING_PAIRS + matching.SPLITS * lines + diffs.PAIRING_WORK // 10
     assert old_and_new(diff) == (old, new)
 
 

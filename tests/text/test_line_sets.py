@@ -45,14 +45,14 @@ def test_lines_move_as_in_a_list_that_is_edited(seed: int) -> None:
 
 
 def test_all_lines_of_many_long_versions_take_no_more_room_than_one() -> None:
-    texts = {"t0": "x\n" * 51_000}
+    texts = {"t0": "x\n" * 5_100}
     for number in range(1, 51):
         texts[f"t{number}"] = f"{number}\n" + texts[f"t{number - 1}"]
     versions = [Version(number + 1, f"t{number}") for number in range(51)]
     work = Work()
-    places = {f"thread {number}": (1, range(1, 51_001)) for number in range(100)}
+    places = {f"thread {number}": (1, range(1, 5_101)) for number in range(100)}
     found = followed(versions, places, texts.__getitem__, work)
-    assert {lines.runs for lines in found.values()} == {((51, 51_050),)}
+    assert {lines.runs for lines in found.values()} == {((51, 5_150),)}
     assert RUNS_KEPT - work.runs.left == 100 * 50 * 2 and not work.passed
     assert [len(lines.runs) for lines in carried(versions, {1}, texts.__getitem__, work).values()] == [1] * 51
 

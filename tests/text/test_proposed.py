@@ -8,6 +8,7 @@ from memoryhub.actions.proposals.plan import PLAN_WORK
 from memoryhub.pure.text.matching import Work, cost_of_matching
 from memoryhub.pure.text.merging import MATCHING_PAIRS, Conflict, lines_of, merge
 from memoryhub.pure.text.proposed import Joined, OutOfWork, Wish, joined, onto
+from tests.support.long import LONG
 from tests.text.cells import Row
 
 BASE = "one\ntwo\nthree\nfour\nfive\n"
@@ -235,7 +236,8 @@ def test_a_text_that_nobody_changed_meanwhile_takes_the_proposed_one_without_wor
 
 def test_many_rewrites_of_one_text_stop_where_the_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     base, spent = rewritten(0), [0]
-    wishes = [Wish(base, rewritten(seed)) for seed in range(1, 101)]
+    wishes = [Wish(base, rewritten(seed)) for seed in range(1, 101 if LONG else 26)]
+    most = PLAN_WORK if LONG else PLAN_WORK // 4
     spend = Work.spend
 
     def counted(work: Work, cost: int) -> None:
@@ -243,11 +245,11 @@ def test_many_rewrites_of_one_text_stop_where_the_work_ends(monkeypatch: pytest.
         spend(work, cost)
 
     monkeypatch.setattr(Work, "spend", counted)
-    work = Work(PLAN_WORK)
+    work = Work(most)
     assert work.opens(sum(cost_of_matching(*wish) for wish in wishes))
     with pytest.raises(OutOfWork):
         joined(wishes, work)
-    assert spent[0] <= PLAN_WORK + MATCHING_PAIRS
+    assert spent[0] <= most + MATCHING_PAIRS
 
 
 def test_what_is_already_there_needs_no_work_where_none_is_left() -> None:
@@ -259,10 +261,11 @@ def test_what_is_already_there_needs_no_work_where_none_is_left() -> None:
 
 def test_texts_that_differ_in_every_third_line_stop_where_the_work_ends() -> None:
     """Lines that stand once leave no pairs to examine, but are compared, grouped and joined."""
-    base = [f"{number:x}\n" for number in range(20_000)]
+    part = 1 if LONG else 8
+    base = [f"{number:x}\n" for number in range(20_000 // part)]
     mine = [f"m{line}" if number % 3 == 0 else line for number, line in enumerate(base)]
     wanted = [f"t{line}" if number % 3 == 1 else line for number, line in enumerate(base)]
-    now, wish, work = "".join(mine), Wish("".join(base), "".join(wanted)), Work(PLAN_WORK)
+    now, wish, work = "".join(mine), Wish("".join(base), "".join(wanted)), Work(PLAN_WORK // part)
     merges = 0
     while work.left:
         onto(now, wish, work)
