@@ -1,6 +1,6 @@
 """`verify_audit` is right after any walk over the acts of all doors: nothing that the hub does looks like tampering.
 
-`MEMORYHUB_WALKS` says how many walks there are (4, on PostgreSQL 2, and 2,000 in the long form),
+`MEMORYHUB_WALKS` says how many walks there are (3, on PostgreSQL 1, and 2,000 in the long form),
 `MEMORYHUB_FIRST_WALK` the seed of the first.
 """
 
@@ -19,7 +19,7 @@ from tests.support.tampering import undone
 
 pytestmark = pytest.mark.django_db
 
-WALKS = int(os.environ.get("MEMORYHUB_WALKS") or (2_000 if LONG else 4 if connection.vendor == "sqlite" else 2))
+WALKS = int(os.environ.get("MEMORYHUB_WALKS") or (2_000 if LONG else 3 if connection.vendor == "sqlite" else 1))
 FIRST = int(os.environ.get("MEMORYHUB_FIRST_WALK", "1"))
 STEPS = 35
 MANY = 1_000

@@ -317,8 +317,8 @@ class TestLargeStores:
     def test_the_writers_hold_little_however_much_there_is(self) -> None:
         def versions() -> Iterator[WrittenVersion]:
             who = Author("api_actor", "apikey_1", "bot")
-            for number in range(4000):
-                text = f"{number}\n" * 500
+            for number in range(400):
+                text = f"{number}\n" * 6000
                 told = BundledVersion(f"memver_{number}", 1, "created", f"/d/{number}", text, AT, who)
                 yield WrittenVersion(told, f"mem_{number}", memory_path=f"/d/{number}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act
@@ -19,6 +20,7 @@ from memoryhub.actions.findings import rules
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.retention import removal
+from memoryhub.actions.stores import stores
 from memoryhub.models import (
     Access,
     Agent,
@@ -29,12 +31,13 @@ from memoryhub.models import (
     MemoryStore,
     Proposal,
     ProposedChange,
+    Role,
     User,
 )
 from memoryhub.pure.transfer.bundle import Refused
 from tests.api.harness import JSON, Hub
 from tests.api.memory_calls import Api
-from tests.support.fixtures import BY, signed_in
+from tests.support.fixtures import BY, new_person, signed_in
 from tests.support.long import tried
 from tests.transfer import trips
 from tests.transfer.exported import archive, export, lines_of, of_type
@@ -46,9 +49,31 @@ from tests.web.proposals.proposing import edit, listed, url_of
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def source(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> Caller:
+    """The agent of a governed store, made once; what a test changes is undone."""
+    with django_db_blocker.unblock():
+        store, key, alice = new_source("Alice")
+        return governed(store, key, alice)
+
+
+def new_source(admin: str) -> tuple[MemoryStore, str, User]:
+    """A memory store, the secret of a key of an agent, and an admin."""
+    store = stores.create_store(stores.StoreSettings(name="Support"), **BY)
+    person = new_person(admin)
+    keys_and_roles.set_role(store, person, Role.ADMIN, **BY)
+    agent = keys_and_roles.create_agent("Support bot", **BY)
+    return store, keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1], person
+
+
 @pytest.fixture
-def source(store: MemoryStore, key: str, alice: User) -> Caller:
-    return governed(store, key, alice)
+def store(source: Caller, db: None) -> MemoryStore:
+    return MemoryStore.objects.get(pk=source.store.pk)
+
+
+@pytest.fixture
+def alice(source: Caller, db: None) -> User:
+    return User.objects.get(name="Alice")
 
 
 def brought(data: bytes, name: str = "Target", **more: Any) -> MemoryStore:
@@ -86,10 +111,9 @@ def test_all_of_it_comes_back_the_same(
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(192, 2)))
-def test_whatever_happened_comes_back_the_same(
-    seed: int, store: MemoryStore, key: str, alice: User, own_checkpoints: Path
-) -> None:
-    lived(Random(seed), store, key, alice)
+def test_whatever_happened_comes_back_the_same(seed: int, db: None, own_checkpoints: Path) -> None:
+    store, key, person = new_source("Ada")
+    lived(Random(seed), store, key, person)
     target = brought(export(store, "jsonl", governance=True))
     assert told(target) == told(store)
     again = brought(export(target, "jsonl", governance=True), "Again")
@@ -265,7 +289,7 @@ def test_a_hostile_file_breaks_no_page(source: Caller, store: MemoryStore, super
 
 
 def test_viewers_and_agents_do_not_get_it(
-    source: Caller, store: MemoryStore, key: str, alice: User, bob: User, tmp_path: Path
+    source: Caller, store: MemoryStore, alice: User, bob: User, tmp_path: Path
 ) -> None:
     url, asked = reverse("export_store", args=[store.pk]), {"format": "jsonl", "history": "1", "governance": "1"}
     for person, may in ((alice, True), (bob, False)):
@@ -274,7 +298,7 @@ def test_viewers_and_agents_do_not_get_it(
         body = b"".join(client.post(url, asked).streaming_content)  # type: ignore[attr-defined]
         assert all((f'"type": "{type}"'.encode() in body) == may for type in ("decided_proposal", "path_rules"))
     wanted = {"format": "zip", "governance": True}
-    assert Api(Hub(store, key)).refused("POST", "/export", wanted)[0] == 403
+    assert Api(Hub(store, source.key)).refused("POST", "/export", wanted)[0] == 403
     manager = keys_and_roles.issue_key(Agent.objects.get(), stores=[store], access=Access.MANAGE, **BY)[1]
     headers, address = {"authorization": f"Bearer {manager}"}, f"/v1/memory_stores/{store.pk}/export"
     body = b"".join(Client().post(address, wanted, JSON, headers=headers).streaming_content)  # type: ignore[attr-defined]

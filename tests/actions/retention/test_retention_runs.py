@@ -25,7 +25,7 @@ from tests.actions.retention.stores import (
 from tests.support.long import LONG, tried
 
 pytestmark = pytest.mark.django_db
-STORES, ROUNDS = (tried(20), 50 if LONG else 25) if connection.vendor == "sqlite" else (tried(10), 25)
+STORES, ROUNDS = (tried(20), 50 if LONG else 8) if connection.vendor == "sqlite" else (tried(10), 25 if LONG else 8)
 """A thousand rounds in the long form, fewer on the slower database: each has policies and a clock of its own."""
 
 

@@ -22,7 +22,7 @@ from tests.actions.retention.stores import BEGIN, DAY, YEAR, Shot, act, check_sh
 from tests.support.long import LONG
 
 NOW = BEGIN + YEAR
-KILLS = 50 if LONG else 8
+KILLS = 50 if LONG else 4
 
 
 class Killed(Exception):
@@ -116,7 +116,7 @@ def test_a_run_that_is_killed_anywhere_goes_on_where_it_was(monkeypatch: pytest.
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_dies_in_a_run_leaves_it_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryhub.actions.retention.runs.items.MOST", 1)
-    store = full_store(memories=10)
+    store = full_store(memories=6)
     run = runs.start(store.pk, act(NOW), NOW)
     runs.allow(run.pk, act(NOW))
     dice, items = random.Random(9), list(rehearsal.rehearse(store.pk, NOW))
