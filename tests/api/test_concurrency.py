@@ -10,8 +10,6 @@ import pytest
 from tests.api.server import Agent, Server
 from tests.support.long import LONG, tried
 
-pytestmark = pytest.mark.usefixtures("audit_is_right")
-
 CLIENTS = 16
 INSERTS = tried(80, 3)
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "150"))
+REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "75"))
 SEED = int(os.environ.get("MEMORYHUB_FUZZ_SEED", "5"))
 
 

@@ -4,13 +4,9 @@ import json
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from tests.api.server import Agent, Server
 from tests.api.test_concurrency import together
 from tests.support.long import LONG
-
-pytestmark = pytest.mark.usefixtures("audit_is_right")
 
 CLIENTS = 8
 LINES = 12 if LONG else 6

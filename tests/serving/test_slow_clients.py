@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import socket
 import threading
 import time
@@ -213,6 +214,5 @@ def is_reset(connection: socket.socket) -> bool:
 
 def kept_by_kernel(server: int, client: int) -> bool:
     """Whether there is a connection between these ports on the server's side, even one that is being closed."""
-    ends = (f":{server:04X}", f":{client:04X}")
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return any(row[1].endswith(ends[0]) and row[2].endswith(ends[1]) for row in rows)
+    ends = f":{server:04X} [0-9A-F]+:{client:04X} "
+    return re.search(ends, Path("/proc/net/tcp").read_text()) is not None

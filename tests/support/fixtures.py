@@ -128,6 +128,9 @@ def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A hub in processes of its own, shared by the tests that need real connections."""
+    """A hub in processes of its own, shared by the tests that need real connections. Its audit is verified once, after
+    all of them."""
     with served(tmp_path_factory.mktemp("served")) as running:
         yield replace(running, stores=[])
+        verified = running.run("verify_audit", check=False)
+        assert verified.returncode == 0, verified.stdout + verified.stderr

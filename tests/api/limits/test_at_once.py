@@ -15,8 +15,6 @@ from tests.api.test_concurrency import lines_of, together
 from tests.support.fixtures import PASSWORD
 from tests.web.browser_forms import form_with
 
-pytestmark = pytest.mark.usefixtures("audit_is_right")
-
 CLIENTS = 8
 LIMIT = 1000
 FEW = 10

@@ -19,7 +19,7 @@ from tests.api.memory_calls import Api
 from tests.api.path_rules.test_hidden_paths import change_something_hidden, is_hidden_here
 from tests.api.path_rules.test_path_rules import set_rules, texts
 from tests.mcp.messages import message, send
-from tests.support.long import tried
+from tests.support.long import LONG, tried
 
 pytestmark = pytest.mark.both_databases
 
@@ -141,7 +141,7 @@ def test_every_door_answers_as_if_there_were_nothing_hidden(
             set_rules(store, *(PathRule(Effect.HIDE, pattern) for pattern in ("/s", "/s/", "/**/key.md")))
             hubs.append(Hub(store, new_secret(store, Access.MANAGE)))
         full, twin = hubs
-        for number in range(25):
+        for number in range(25 if LONG else 15):
             if chance.random() < 0.4:
                 change_something_hidden(chance, full.store)
                 _redact_something_hidden(chance, full.store)

@@ -23,7 +23,8 @@ from tests.api.memory_calls import Api
 from tests.api.path_rules.test_path_rules import set_rules, texts
 from tests.mcp.messages import call as mcp_call, message, send, text_of
 from tests.support.fixtures import signed_in
-from tests.support.long import tried
+from tests.support.in_turn import in_turn
+from tests.support.long import LONG
 
 WORD = "zebra"
 """A word that only hidden texts have."""
@@ -177,7 +178,7 @@ def test_every_operation_of_the_api_is_in_the_table() -> None:
     assert {operation.name for operation in operations_of(app.api)} == OPERATIONS.keys()
 
 
-@pytest.mark.parametrize("name", [name for name, look in OPERATIONS.items() if look is not no_matter])
+@in_turn("name", [name for name, look in OPERATIONS.items() if look is not no_matter])
 def test_no_operation_of_the_api_shows_whatis_hidden_here(agent: Hub, name: str) -> None:
     before = texts(agent.store)
     OPERATIONS[name](agent)
@@ -293,7 +294,7 @@ def test_a_store_with_hidden_memories_looks_like_its_twin_without_them(
 ) -> None:
     """Answers, errors, listings, sizes, search, lists and versions; people change what is hidden between the calls."""
     monkeypatch.setattr(search, "SECONDS", 60)  # where a page of a search ends does not depend on the machine
-    for seed in range(part, tried(500), 2):
+    for seed in range(part, 500 if LONG else 3, 2):
         chance = random.Random(seed)
         full, twin = new_hub(), new_hub()
         for hub in (full, twin):

@@ -18,6 +18,7 @@ from tests.api.memory_calls import Api, new_api
 from tests.mcp.messages import call as mcp_call
 from tests.pure.test_path_rules import CHANGES, decided
 from tests.support.fixtures import new_person
+from tests.support.long import LONG
 
 ACT = Act(**BY)
 WHY = "Policies are changed by people. Ask in #support."
@@ -161,7 +162,7 @@ def test_random_calls_under_random_rules_do_what_a_store_without_rules_does_or_n
     chance = random.Random(5)
     paths = ("/a/x.md", "/a/y.md", "/b/x.md", "/b/c/y.md", "/z.md")
     refusals = 0
-    for _ in range(8):
+    for _ in range(8 if LONG else 4):
         hub = new_hub()
         key = Key.objects.get(keystore__store=hub.store)
         doer = Doer(str(key.pk), str(key.agent_id))
@@ -187,7 +188,7 @@ def test_random_calls_under_random_rules_do_what_a_store_without_rules_does_or_n
             else:
                 assert ("proposal #" in text) == is_held_back
         assert_audit_is_right(hub.store)
-    assert refusals > 8
+    assert refusals > (8 if LONG else 2)
 
 
 def effect_of(rules: list[PathRule], doer: Doer, verb: Verb, path: str) -> Effect:
