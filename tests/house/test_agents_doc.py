@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import mcp
 import pytest
@@ -78,8 +79,10 @@ class Desk:
         command = ["sh", "-euc", text.replace(".venv/bin/python", sys.executable)]
         return run(command, ROOT, self.server.environment | self.environment)
 
-    def python(self, text: str, **more: str) -> str:
-        return run([sys.executable, "-c", text], self.place, os.environ | self.environment | more)
+    def python(self, *examples: str, **more: str) -> list[str]:
+        """What each of the examples prints, one after another in one process: to load what they need takes long."""
+        text = f"for text in {examples!r}:\n    exec(text, {{'__name__': '__main__'}})\n    print('\\0', end='')"
+        return run([sys.executable, "-c", text], self.place, os.environ | self.environment | more).split("\0")[:-1]
 
     def call(self, **input: object) -> str:
         """What a call of the tool answers."""
@@ -153,17 +156,36 @@ FRAMEWORKS = {
 """The language and the packages of each; `test_agents_doc_frameworks` runs them."""
 
 
-@pytest.mark.parametrize("heading", ["Your own loop", "The tool runner", "The tool runner, async"])
-def test_claude_looks_into_the_memory_store(desk: Desk, heading: str) -> None:
-    with playing(TURNS) as api:
-        printed = desk.python(block(heading, "python").text, ANTHROPIC_BASE_URL=f"http://127.0.0.1:{api.port}")
-    assert printed == "Ada likes it short.\n"
-    (result,) = api.requests[1]["messages"][-1]["content"]
+LOOPS = ["Your own loop", "The tool runner", "The tool runner, async"]
+WITHOUT_CLAUDE = ["The memory_stores API", "A directory in step", "MCP"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What each Python example has printed, and the requests that those with Claude have sent to it."""
+
+    printed: dict[str, str]
+    requests: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def ran(desk: Desk) -> Ran:
+    headings = [*LOOPS, *WITHOUT_CLAUDE]
+    with playing(TURNS * len(LOOPS)) as api:
+        texts = [block(heading, "python").text for heading in headings]
+        printed = desk.python(*texts, ANTHROPIC_BASE_URL=f"http://127.0.0.1:{api.port}")
+    return Ran(dict(zip(headings, printed, strict=True)), api.requests)
+
+
+@pytest.mark.parametrize("number", range(len(LOOPS)), ids=LOOPS)
+def test_claude_looks_into_the_memory_store(ran: Ran, number: int) -> None:
+    assert ran.printed[LOOPS[number]] == "Ada likes it short.\n"
+    (result,) = ran.requests[len(TURNS) * number + 1]["messages"][-1]["content"]
     assert MEMORY in result["content"]
 
 
-def test_the_memory_stores_api(desk: Desk) -> None:
-    printed = desk.python(block("The memory_stores API", "python").text)
+def test_the_memory_stores_api(desk: Desk, ran: Ran) -> None:
+    printed = ran.printed["The memory_stores API"]
     assert f"/ada.md {MEMORY}" in printed
     assert "/plans/week.md Call Ada on Monday." in printed
     assert printed.endswith("['modified', 'created']\n")
@@ -179,8 +201,7 @@ def test_the_memory_stores_api_in_typescript(desk: Desk) -> None:
     assert "Visit Ada." in desk.call(command="view", path="/memories/plans/month.md")
 
 
-def test_a_directory_in_step(desk: Desk) -> None:
-    desk.python(block("A directory in step", "python").text)
+def test_a_directory_in_step(desk: Desk, ran: Ran) -> None:
     assert "Written as a file." in desk.call(command="view", path="/memories/from-a-directory.md")
 
 
@@ -211,8 +232,8 @@ def test_the_directory_of_claude_code(desk: Desk) -> None:
     assert "[Ada](ada.md)" in desk.call(command="view", path="/memories/MEMORY.md")
 
 
-def test_an_mcp_client(desk: Desk) -> None:
-    assert "/memories/ada.md" in desk.python(block("MCP", "python").text)
+def test_an_mcp_client(desk: Desk, ran: Ran) -> None:
+    assert "/memories/ada.md" in ran.printed["MCP"]
     script = "from memoryhub.models import Session; print(list(Session.objects.values_list('name', flat=True)))"
     assert "'run-4713'" in desk.server.command("shell", "-c", script)
 

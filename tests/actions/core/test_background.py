@@ -81,6 +81,8 @@ def test_each_kind_of_work_that_fails_leaves_the_others_and_comes_again_after_a_
     while clocks.seconds < 2000:
         runner.run_due()
         clocks.pass_(1 if clocks.seconds < 15 else 8)  # the delays from then on are so many times eight
+        if clocks.seconds > 60:  # each of the others has had its turn
+            runner.tasks = [task for task in runner.tasks if task.name in ("figures", "deletion")]
     assert [later - earlier for earlier, later in pairwise(tries)] == [
         1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600,
     ]  # fmt: skip

@@ -41,7 +41,10 @@ def callers() -> Iterator[tuple[str, str, str]]:
         module = str(path.relative_to(ROOT))
         if module.startswith(("migrations", "web", "templatetags")) or module == "actions/core/tree.py":
             continue
-        for function in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        if "tree." not in text:
+            continue
+        for function in ast.walk(ast.parse(text)):
             if isinstance(function, ast.FunctionDef):
                 for node in ast.walk(function):
                     if isinstance(node, ast.Call) and _name(node) in WAYS_IN:
