@@ -42,7 +42,8 @@ def mutations(count: int) -> Iterator[str]:
 def without_conditions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each detector searches each text, and looks for each keyword in it."""
     every = [("", [("", pattern, sort) for _, pattern, sort in passwords._KEYWORDS])]
-    shapes = rf"(?<![A-Za-z0-9])(?:{'|'.join(keys._SHAPES)})(?![A-Za-z0-9#]|\.\.\.)"
+    shapes = "|".join([*keys._SHAPES, *(before + mark for before, mark in keys._FROM_MARK)])
+    shaped = re.compile(f"(?<![A-Za-z0-9])(?:{shapes}){keys._END}", re.ASCII)
     with monkeypatch.context() as changed:
         changed.setattr(sensitive, "_GATES", {})
         changed.setattr(poison, "_HOLES", ("",))
@@ -53,7 +54,8 @@ def without_conditions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         changed.setattr(passwords, "_MAY_CONNECT", re.compile(""))
         changed.setattr(passwords, "_PUBLIC_ENDINGS", ("",))
         changed.setattr(sensitive, "may_have_instructions", lambda text: True)
-        changed.setattr(keys, "_SHAPED", re.compile(shapes, re.ASCII))
+        changed.setattr(keys, "_shaped", lambda text: [match.span() for match in shaped.finditer(text.text)])
+        changed.setattr(keys, "_MARKED", ())
         changed.setattr(instructions, "_BEGINNING_CJK", re.compile("(?s)."))
         changed.setattr(passwords, "_ALL", every)
         changed.setattr(passwords, "_IN_ASCII", every)

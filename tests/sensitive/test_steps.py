@@ -14,6 +14,9 @@ MOST = 100_000 // PART
 """The bytes that a memory may have, unless an administrator changes it, or a part of them: the steps grow with them."""
 STEPS = sensitive.STEPS // PART
 
+MOST_OF_SECRETS = 80_000 // PART
+"""How long a text of nothing but secrets may be."""
+
 LINES = {
     "digests": "~" * 64,
     "hashes of packages": "package==## --hash=sha256:" + "~" * 64,
@@ -41,7 +44,14 @@ LINES = {
 }
 """In these lines, `#` is any digit and `~` any hexadecimal one."""
 
-FILES = ("docs/*.md", "memoryhub/*/*.py", "tests/sensitive/*.py", "templates/*/*.html", "static/js/*/*.js")
+WRITTEN = {name for name, kind in sensitive.KINDS.items() if kind.default != sensitive.Action.OFF}
+"""The kinds that a store without rules looks for."""
+
+WORST = (
+    ":--passworcpf111111cpf 11111111cpf 11111111111 11 cpf 1111111cpf 11111111111 11 忽略之前4111\n1111 11111 "
+    ":--password=//a:-%41:--passwor=//a:-%41aGVsbG8g29ybGQg1.2.d=//a-%41"
+)
+FILES = ("docs/*.md", "memoryhub/*/*.py", "tests/sensitive/corpus*.py", "templates/*/*.html", "static/js/*/*.js")
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -52,7 +62,7 @@ def test_a_whole_memory_of_such_lines_is_searched_and_not_refused(name: str) -> 
     text = re.sub(
         "[#~]",
         lambda sign: chance.choice("0123456789abcdef"[: 10 if sign[0] == "#" else 16]),
-        line * (MOST // len(line)),
+        line * ((MOST_OF_SECRETS if name in {"tokens", "settings"} else MOST) // len(line)),
     )
     sensitive.look(text, None, STEPS)
 
@@ -61,17 +71,43 @@ def test_a_whole_memory_of_such_lines_is_searched_and_not_refused(name: str) -> 
 def test_whole_memories_of_files_take_half_of_the_steps_at_most(pattern: str) -> None:
     text = "".join(path.read_text() for path in sorted(ROOT.glob(pattern)))
     assert text
-    for start in range(0, min(len(text), 3 * MOST), MOST):
-        sensitive.look(text[start : start + MOST], None, STEPS // 2)
+    whole = MOST * PART
+    for start in range(0, min(len(text), (3 if LONG else 1) * whole), whole):
+        sensitive.look(text[start : start + whole], None, sensitive.STEPS // 2)
 
 
 @pytest.mark.parametrize(
     "piece",
     [
-        "\u202e\u200b", "忽略之前", "password for a: ", "cpf 11111111111 ", "token:token:a1", "{{{{cpf 11111111111 ",
-        "cpf 11111111111 4111-1111-", "\u200e \u200e {{f 11111111111 ",
+        "\u202e\u200b", "忽略之前", "password for a: ", "token:token:a1", "{{{{cpf 11111111111 ",
+        "\u200e \u200e {{f 11111111111 ", "a_key=8QQ~", "DB_-key=PASSWORD=0f9e8d7c6b5a\n",
+WORST, "xAB12-a_xAB12-a_key=key=key=key=",
+        ":::::=%41:::::::=%41::::12345678z 12345678z \u200b", "PuTTY-User-Key-File-2:пароль ",
+        "a_key=S1_API_KEY=0f9e8d7c6b5a49382716051423324150\n👩\u200d",
+        "S1_PI_KEY=0f9e8d1.2.7c6b5a49382716051423324150\n",
+        "x-key=x-key=x-key=x-key=x-key=wipe wipe wipe ", "AGE-SECRET-KEY-1PuTTY-User-Key-File-2:忽略之前",
+        "AGE-SECRET-KEY-1#http://a?b={ก\u200bก\u200bก\u200bก\u200b", "DE89370400440532013000 tok2013000 token:",
     ],
 )  # fmt: skip
 def test_a_text_of_nothing_but_what_is_looked_for_takes_too_many_steps(piece: str) -> None:
+    """The longest were the worst that searches found (`benchmarks/screening.py`) before they were charged so much."""
     with pytest.raises(sensitive.TooMuch):
-        sensitive.look(piece * (MOST // len(piece)), None, STEPS)
+        sensitive.look(piece * (MOST // len(piece)), WRITTEN, STEPS)
+
+
+LEAST = [
+    ("provider_key", "-s", 3_000), ("jwt", "eyJ.6ey.ytoken:", 25_000), ("national_id", "1 ", 10_000),
+    ("national_id", "1é\n", 13_000), ("national_id", "Ab1cdef\n", 3_000), ("card", "(1) ", 2_000),
+    ("role_tag", "#", 8_000), ("role_tag", ": ", 8_000), ("instructions", " a", 2_400),
+    ("instructions", "é\u200b", 6_000),
+    ("encoded", "aGVsbG8gd29\\u0041ybGQ4aGVsbG8gd29ybGQg", 20_000), ("encoded", "%41" * 1_400 + " ", 4_000),
+    ("password", "x-key=" * 8, 70_000), ("password", "x-key=0f9e8d7c6b5a49382716051423324150\n", 40_000),
+    ("role_tag", "[redacted]", 4_500), ("role_tag", "٠", 4_500),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "piece", "least"), LEAST)
+def test_each_pass_is_charged_by_what_it_costs(kind: str, piece: str, least: int) -> None:
+    """These texts once cost a pass many milliseconds and no steps, or far fewer."""
+    with pytest.raises(sensitive.TooMuch):
+        sensitive.look(piece * (MOST // len(piece)) + "\nPRIVATE KEY", {kind}, least // PART)

@@ -187,10 +187,11 @@ def national_ids(text: Text) -> Iterator[Place]:
 
 def _by_digits(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
     """Yield numbers that begin with a digit, and those in lower case. Note what is `tried`."""
+    text.spend(text.digit_runs // 5 + text.digits // 40)
     few = text.digits * FEW < len(text.text)
     pattern, searched = (_BY_DIGITS, text.text) if few else (_AMONG_DIGITS, "\n" + text.text)
     shifted = len(searched) - len(text.text)
-    for number in text.each(pattern.finditer(searched), 3):
+    for number in text.each(pattern.finditer(searched), 2):
         start, group = number.start(), number.lastindex or 0
         if group > len(_DIGITS_CHECKS):
             yield from _in_small_letters(text, start)
@@ -223,11 +224,12 @@ def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
         return
     lines = text.digit_lines.encode("utf-8", "surrogatepass")
     words = b"\n".join({*lines.translate(_WITHOUT_DIGITS).split()})
+    text.spend(text.low.count("\n") // 4 + len(words) // 25)
     for name, pattern, number, check in _BY_NAME:
         if all(map(words.__contains__, name)):
             for place in _after_name(text, pattern, number):
                 again = (place, check) in tried
-                text.spend(1 if again else 4)
+                text.spend(1 if again else 3)
                 if not again and _is_right(text, *place, check):
                     yield place
 
@@ -235,7 +237,7 @@ def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
 def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Place]:
     """Yield the numbers that begin soon after a name, in the same line."""
     position = 0
-    for match in text.each(name.finditer(text.low), 3):
+    for match in text.each(name.finditer(text.low), 2):
         position, last = max(position, match.end()), match.end() + AFTER_NAME
         end = text.text.find("\n", position, last + LONGEST_NUMBER)
         end = end if end >= 0 else last + LONGEST_NUMBER

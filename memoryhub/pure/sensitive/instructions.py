@@ -46,10 +46,17 @@ class _Following(dict[str, re.Pattern[str]]):
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._steps: dict[str, int] = {}
 
     def __missing__(self, beginning: str) -> re.Pattern[str]:
         self[beginning] = _following(self._rows, beginning)
         return self[beginning]
+
+    def steps(self, beginning: str) -> int:
+        """Return what it costs to look at what follows: the more that may follow, the more."""
+        if beginning not in self._steps:
+            self._steps[beginning] = 2 + 2 * len(_rows_of(self._rows, beginning))
+        return self._steps[beginning]
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
@@ -72,7 +79,11 @@ def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
 
 def _following(rows: Rows, beginning: str) -> re.Pattern[str]:
     """Return one pattern made of all rows that may apply to a text with this beginning."""
-    return _joined(pattern for begins, pattern in rows if any(_agree(beginning, other) for other in begins.split("|")))
+    return _joined(_rows_of(rows, beginning))
+
+
+def _rows_of(rows: Rows, beginning: str) -> list[str]:
+    return [pattern for begins, pattern in rows if any(_agree(beginning, other) for other in begins.split("|"))]
 
 
 def _agree(one: str, other: str) -> bool:
@@ -108,6 +119,7 @@ def instructions(text: Text) -> Iterator[Place]:
     Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not yielded.
     """
     spaced = _spaced(text.low)
+    text.spend(spaced.count(" ") // 20 + (0 if text.is_ascii else len(text.text) // 25))
     places = _with_spaces(text, spaced)
     if (" o " in spaced or " e " in spaced) and (letters := [*_letter_by_letter(text, spaced)]):
         places = iter(apart([*places, *letters]))
@@ -141,9 +153,10 @@ def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
 
 def _with_spaces(text: Text, spaced: str) -> Iterator[Place]:
     low, end = text.low, 0
-    for beginning in text.each(_BEGINNING.finditer(spaced), 12):
-        start = beginning.start()
-        if start >= end and (match := _FOLLOWING[beginning.group()[1:]].match(low, start)):
+    for beginning in text.each(_BEGINNING.finditer(spaced), 1):
+        start, word = beginning.start(), beginning.group()[1:]
+        text.spend(_FOLLOWING.steps(word))
+        if start >= end and (match := _FOLLOWING[word].match(low, start)):
             end = match.end()
             yield start, end
 

@@ -18,19 +18,18 @@ _SHAPES = (
     r"r8_[A-Za-z0-9]{37,40}",
     r"api_org_[A-Za-z0-9]{30,40}",
     # Clouds
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
+    r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}",
     r"AIza[\w-]{35}",
     r"GOCSPX-[\w-]{24,40}",
     r"ya29\.[\w-]{20,400}",
     r"do[opr]_v1_[0-9a-f]{64}",
-    r"(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{42,86}={1,2}",
-    r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}",
+    r"AccountKey=[A-Za-z0-9+/]{42,86}={1,2}",
+    r"SharedAccessKey=[A-Za-z0-9+/]{42,86}={1,2}",
     r"dapi[0-9a-f]{32}(?:-\d)?",
     r"tskey-[a-z]{3,8}-[A-Za-z0-9-]{16,80}",
     r"HRKU-[\w-]{36,64}",
     r"hv[sb]\.[\w-]{24,300}",
     r"pul-[0-9a-f]{40}",
-    r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}",
     r"sb(?:p|_secret)_[\w-]{30,60}",
     r"nfp_[A-Za-z0-9]{36,40}",
     r"pscale_(?:tkn|pw|oauth)_[\w.=-]{32,64}",
@@ -74,10 +73,8 @@ _SHAPES = (
     r"xox[abeoprs]-[A-Za-z0-9-]{20,250}",
     r"xapp-\d-[A-Za-z0-9-]{20,250}",
     r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{40,90}",
-    r"(?<![\w-])[\w-]{1,63}\.webhook\.office\.com/webhookb2/[\w@/-]{60,200}",
     r"discord(?:app)?\.com/api/webhooks/\d{16,20}/[\w-]{60,80}",
     r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}",
-    r"\d{5,16}:A[\w-]{34}(?![\w-])",
     r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,250}",
     r"shippo_(?:live|test)_[0-9a-fA-F]{40}",
     r"duffel_(?:live|test)_[\w=-]{43}",
@@ -86,12 +83,10 @@ _SHAPES = (
     r"EZ[AT]K[A-Za-z0-9]{54}",
     r"FLW(?:PUB|SEC)K(?:_TEST)?-[0-9a-hA-H]{12,32}(?:-X)?",
     r"EAA[A-Z][A-Za-z0-9]{90,300}",
-    r"\d{14,17}\|[\w-]{26,40}",
     r"whsec_[A-Za-z0-9+/]{24,64}",
     r"SG\.[\w-]{20,24}\.[\w-]{39,50}",
     r"SK[0-9a-f]{32}",
     r"(?:pub)?key-[0-9a-f]{32}",
-    r"[0-9a-f]{32}-us\d{1,2}",
     r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",
     r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,30}",
     r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
@@ -110,10 +105,23 @@ _SHAPES = (
     r"dnkey-[\w=-]{20,120}",
     r"fio-u-[\w=-]{64}",
     r"tfp_[\w.=-]{40,64}",
-    r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
     r"(?:pk|sk)\.[A-Za-z0-9]{60}\.[A-Za-z0-9]{22}",
     r"(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[a-z0-9+/_=-]{30,120}",
 )
+
+_FROM_MARK = (
+    (r"[A-Za-z0-9_~.-]{3}", r"8Q~[A-Za-z0-9_~.-]{31,34}"),
+    (r"[A-Za-z0-9]{14}", r"\.atlasv1\.[\w=-]{60,70}"),
+    (r"(?<![\w-])[\w-]{1,63}", r"\.webhook\.office\.com/webhookb2/[\w@/-]{60,200}"),
+    (r"\d{5,16}", r":A[\w-]{34}(?![\w-])"),
+    (r"\d{14,17}", r"\|[\w-]{26,40}"),
+    (r"[0-9a-f]{32}", r"-us\d{1,2}"),
+    (r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}", "_mmk"),
+)
+"""Keys with nothing of their own in front: what comes before a mark, and the mark with what follows it."""
+
+_END = r"(?![A-Za-z0-9#]|\.\.\.)"
+LONGEST_BEFORE_MARK = 63
 
 
 def _by_first_letter(shapes: Iterable[str]) -> str:
@@ -125,7 +133,17 @@ def _by_first_letter(shapes: Iterable[str]) -> str:
     return "|".join([*(f"{first}(?:{'|'.join(one[1:] for one in of)})" for first, of in groups.items()), *others])
 
 
-_SHAPED = re.compile(rf"(?<![A-Za-z0-9])(?:{_by_first_letter(_SHAPES)})(?![A-Za-z0-9#]|\.\.\.)", re.ASCII)
+_SHAPED = re.compile(rf"[^A-Za-z0-9](?=[A-Za-z4])(?:{_by_first_letter(_SHAPES)}){_END}", re.ASCII)
+"""A key with the character before it: in a long text of letters and digits, the others are fast to find."""
+
+_MARKED = [
+    (
+        mark.replace("\\", "").partition("[")[0].partition("d{")[0],
+        re.compile(mark + _END, re.ASCII),
+        re.compile(f"(?<![A-Za-z0-9])(?:{before})$", re.ASCII),
+    )
+    for before, mark in _FROM_MARK
+]
 _AWS_SECRET = re.compile(
     r"secret[ _-]?(?:access[ _-]?)?key[\"'` ]{0,3}(?:is|[:=])[\"'` ]{0,3}([a-z0-9/+]{40})(?![a-z0-9/+=])"
 )
@@ -135,17 +153,26 @@ def provider_keys(text: Text) -> Iterator[Place]:
     """Yield the places of keys. Most have a shape of their own; AWS's secret keys have none and are found by the words
     before them."""
     if text.long_words:
-        yield from sorted([*_shaped(text), *_aws_secrets(text)])
+        places = [*_shaped(text), *_marked(text), *_aws_secrets(text)]
+        yield from sorted(place for place in places if is_random(text.text[slice(*place)]))
 
 
 def _shaped(text: Text) -> Iterator[Place]:
+    searched = "\n" + text.text
     for first, last in text.long_words:
-        for match in text.each(_SHAPED.finditer(text.text, first, last), 10):
-            if is_random(match.group()):
-                yield match.span()
+        text.spend(1 + (last - first) // 32)
+        for match in text.each(_SHAPED.finditer(searched, first, last + 1), 10):
+            yield match.start(), match.end() - 1
+
+
+def _marked(text: Text) -> Iterator[Place]:
+    for mark, pattern, before in _MARKED:
+        for match in text.each(pattern.finditer(text.text), 5) if mark in text.text else ():
+            low = max(0, match.start() - LONGEST_BEFORE_MARK - 1)
+            if start := before.search(text.text[low : match.start()]):
+                yield low + start.start(), match.end()
 
 
 def _aws_secrets(text: Text) -> Iterator[Place]:
     if "secret" in text.low:
-        places = (match.span(1) for match in text.each(_AWS_SECRET.finditer(text.low), 10))
-        yield from (place for place in places if is_random(text.text[slice(*place)]))
+        yield from (match.span(1) for match in text.each(_AWS_SECRET.finditer(text.low), 10))

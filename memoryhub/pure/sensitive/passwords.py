@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memoryhub.pure.sensitive.commands import on_command_lines
 from memoryhub.pure.sensitive.text import Place, Text, apart
-from memoryhub.pure.sensitive.values import NAMED, PASS, PASSWORD, PIN, TOKEN, Given, gives_away
+from memoryhub.pure.sensitive.values import NAMED, PASS, PASSWORD, PIN, SHORTEST_DRAWN, TOKEN, Given, gives_away
 
 _KEY_BEFORE = ("api", "access", "secret", "auth", "signing", "encryption", "clave", "clé", "chave")
 _NAME_BEFORE = re.compile(r"(?<![A-Z])([A-Z]?[a-z0-9]{1,30}|[A-Z0-9]{1,30})[ _.-]?$")
@@ -124,7 +124,7 @@ def _keywords(text: Text) -> list[Keyword]:
         if least in text.low
         for mark, pattern, sort in keywords
         if mark in text.low
-        for match in text.each(pattern.finditer(text.low), 3)
+        for match in text.each(pattern.finditer(text.low), 2)
     ]
     named = (_begins_well(text, keyword) for keyword in found)
     return sorted((keyword for keyword in named if keyword), key=itemgetter(0))
@@ -180,13 +180,19 @@ def _after_keywords(text: Text) -> Iterator[Place]:
         limit = following or len(text.text)
         if keyword.start < end or (narrow and limit - keyword.end < SHORTEST_NARROW):
             continue
-        for connector, beside in text.each(_connectors(text, keyword), 5):
+        for connector, beside in text.each(_connectors(text, keyword), 4):
             place, given = _value(text.text, connector, limit if narrow else None, phrase=keyword.phrase)
             looked_at += place[1] - place[0]
+            text.spend(_steps_of(place[1] - place[0], keyword.sort))
             if given and gives_away(keyword.sort, given, beside=beside) and not _is_public(text, keyword):
                 end = place[1]
                 yield place
                 break
+
+
+def _steps_of(length: int, sort: str) -> int:
+    """Return what it costs to decide about a value: after a word such as `key`, more if it may look random."""
+    return 8 + length // 5 if sort == NAMED and length >= SHORTEST_DRAWN else length // 16
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:

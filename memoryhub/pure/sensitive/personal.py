@@ -157,10 +157,11 @@ def _is_card(written: str) -> bool:
 
 
 def _cards_in_lines(text: Text) -> Iterator[Place]:
+    text.spend(text.digit_runs // 12)
     for number in _MAY_BE_CARD.finditer(text.text):
         position, last = number.span()
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
-            text.spend(4)
+            text.spend(3)
             if _is_card(match.group()) and text.stands_alone(*match.span()):
                 yield match.span()
                 position = match.end()
@@ -220,7 +221,7 @@ def ips(text: Text) -> Iterator[Place]:
 
 def _ipv4s(text: Text) -> list[Place]:
     found = []
-    for match in text.each(_IPV4.finditer(text.text), 6):
+    for match in text.each(_IPV4.finditer(text.text), 5):
         start, end = match.span()
         if text.before(start) in {".", "-"} or not text.stands_alone(start, end) or text.after(end) in {"-", "+"}:
             continue

@@ -126,12 +126,15 @@ def role_tags(text: Text) -> Iterator[Place]:
     """Yield tags that separate the speakers of a conversation, and lines that begin with the name of a speaker and an
     order."""
     low = text.low
-    places = [match.span() for match in _ROLE_TAG.finditer(low)] if "<" in low or "[" in low or "###" in low else []
+    beginnings = sum(map(low.count, "<[#"))
+    text.spend(beginnings // 12)
+    places = [match.span() for match in _ROLE_TAG.finditer(low)] if beginnings else []
     return iter(sorted([*places, *_speakers(text)]))
 
 
 def _speakers(text: Text) -> Iterator[Place]:
     low = text.low
+    text.spend(low.count(":") // 6)
     for order in text.each(_ORDER.finditer(low), 2):
         position = order.start()
         before = low[max(0, position - LONGEST_SPEAKER) : position]

@@ -24,7 +24,7 @@ _BARE_MARKS = ("b3BlbnNzaC1rZXktdjE", "AGE-SECRET-KEY-1", "PrivateKey", _PUTTY)
 PRIVATE_KEY_MARKS = ("PRIVATE KEY", *_BARE_MARKS)
 _HUB_KEY = re.compile(r"mh_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
 _TOKEN_PART = re.compile(r"[A-Za-z0-9_-]+")
-LONGEST_TOKEN_HEADER = 2_000
+SHORTEST_TOKEN_HEADER, LONGEST_TOKEN_HEADER = 12, 2_000
 _LOGIN = re.compile(r"://([^\s/@:\"'<>|]{0,128}):([^\s/\"'<>|]{1,256})@(?=[\w\[])")
 _LONE_TOKEN = re.compile(r"://([A-Za-z0-9_-]{20,256})@(?=[\w\[])")
 _USERS = frozenset({"user", "username", "usr", "login", "name", "me"})
@@ -88,7 +88,7 @@ def jwts(text: Text) -> Iterator[Place]:
     while position >= 0:
         text.spend(4)
         ends = _token_parts(text.text, position)
-        if len(ends) >= 3 and _is_header(text.text[position : ends[0]]):
+        if len(ends) >= 3 and _is_header(text, text.text[position : ends[0]]):
             yield position, ends[min(len(ends), 5) - 1]
         position = text.text.find("eyJ", ends[-1])
 
@@ -109,9 +109,10 @@ def _token_parts(text: str, start: int) -> list[int]:
     return ends
 
 
-def _is_header(part: str) -> bool:
-    if len(part) > LONGEST_TOKEN_HEADER:
+def _is_header(text: Text, part: str) -> bool:
+    if not SHORTEST_TOKEN_HEADER <= len(part) <= LONGEST_TOKEN_HEADER:
         return False
+    text.spend(10 + len(part) // 50)
     try:
         header = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, RecursionError):

@@ -40,14 +40,15 @@ _ASCII_DIGITS = {ord(zero) + digit: str(digit) for zero in _ZEROS for digit in r
 """Where a text has such digits, what is written between them in the same width counts too."""
 
 _DIGIT = re.compile("[0-9]")
+_DIGITS_ONLY = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
 NUMBER_PART = "[0-9 ()./\\-\u00a0\u202f\u2011]"
 _NUMBER = re.compile(f"[0-9](?={NUMBER_PART}{{6}}){NUMBER_PART}*[0-9]")
 _AROUND = " ()./-\u00a0\u202f\u2011"
 SHORTEST_LONG_WORD = 20
 """No key of a provider and no meaningful encoded text is shorter than this."""
 
-_LONG_WORD = re.compile(f"[!-~]{{{SHORTEST_LONG_WORD},}}")
-LETTERS_AND_DIGITS = re.compile("[A-Z][A-Z-]{0,5} ?[0-9][0-9]")
+_LONG_WORD = re.compile(f"[!-~](?<![!-~].)[!-~]{{{SHORTEST_LONG_WORD - 1},}}")
+LETTERS_AND_DIGITS = re.compile("[A-Z](?<![0-9A-Za-z_].)[A-Z-]{0,5} ?[0-9][0-9]")
 _BETWEEN = str.maketrans("", "", _AROUND)
 FEWEST_DIGITS = 6
 _NO_SECRET = (
@@ -86,15 +87,17 @@ class Text:
         self._steps, self._pause = steps, pause
         self._until = max(0, steps - BETWEEN_PAUSES)
         if "[redacted" in text:
+            self._steps -= text.count("[redacted") // 2
             text = _MASKED.sub(lambda match: OPAQUE * len(match.group()), text)
-        self.text = text if text.isascii() or not _OTHER_DIGIT.search(text) else text.translate(_ASCII_DIGITS)
+        if not text.isascii() and _OTHER_DIGIT.search(text):
+            self._steps -= len(text) // 20
+            text = text.translate(_ASCII_DIGITS)
+        self.text = text
         """The text with each masked value as one opaque word, so that masking creates no findings next to it. Digits of
         other scripts, and full-width ones, are those of ASCII."""
-        text = self.text
 
-        low = text.lower()
-        self.low = low if len(low) == len(text) else "".join(map(_lower, text))
-        """The text in lower case, with each character at its position in the text."""
+        self.low = self.text.replace("İ", "i").lower()
+        """The text in lower case, with each character at its position in the text: only İ would become two."""
 
     def spend(self, steps: int) -> None:
         """Note what the next look at a place costs: a step takes about a microsecond. Raises TooMuch."""
@@ -129,6 +132,13 @@ class Text:
         return len(encoded) - len(encoded.translate(None, b"0123456789"))
 
     @fact
+    def digit_runs(self) -> int:
+        """The number of stretches of digits."""
+        if not self.digits:
+            return 0
+        return (b" " + self.text.encode("ascii", "replace").translate(_DIGITS_ONLY)).count(b" 0")
+
+    @fact
     def digit_lines(self) -> str:
         """The lines that contain digits, in lower case. Only a word on these lines can be near a number."""
         if not self.digits:
@@ -145,7 +155,7 @@ class Text:
                 position = start + len(word)
                 if word.isascii() and word.isprintable():
                     found.append((start, position))
-                else:
+                elif len(word.encode("ascii", "ignore")) >= SHORTEST_LONG_WORD:
                     found += [match.span() for match in _LONG_WORD.finditer(text, start, position)]
         return found
 
@@ -213,11 +223,6 @@ def is_random(value: str) -> bool:
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))
     return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
-
-
-def _lower(character: str) -> str:
-    low = character.lower()
-    return low if len(low) == 1 else character
 
 
 def _is_word(character: str) -> bool:

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from typing import NamedTuple
 
 from memoryhub.pure.sensitive.text import is_placeholder, is_random
@@ -21,7 +20,9 @@ _DATE_OR_NUMBER = re.compile(
     r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\.?|\d{1,2}:\d{2}(?::\d{2})?|v?\d+(?:\.\d+)+|[\d.,]+\s?[%€$]"
 )
 _TOKEN_VALUE = re.compile(r"[A-Za-z0-9_\-+/=.~!@#$%^&*]{8,}|[0-9a-f]{8}:[0-9a-f]{8}")
-_DRAWN = re.compile(r"[A-Za-z0-9_\-+/=.:~%]{16,}")
+SHORTEST_DRAWN = 16
+_DRAWN = re.compile(rf"[A-Za-z0-9_\-+/=.:~%]{{{SHORTEST_DRAWN},}}")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 _NEXT_SETTING = re.compile(r"[\w.-]+=")
 _SEPARATOR = re.compile(r"[-_./:]")
 _MIXED_TWICE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")
@@ -44,6 +45,9 @@ COMMON = frozenset(_COMMON_WORDS.split())
 
 LEAST_DRAWN = 3.2
 """The least entropy, in bits per character, of a value after a NAMED keyword: names and paths have less."""
+
+_TIMES_LOGARITHM = [0.0, *(count * math.log2(count) for count in range(1, 2_049))]
+"""Each number of equal characters, times its logarithm."""
 
 LONGEST_ID = 14
 """The most digits of an identifier or a timestamp; a longer number counts as random."""
@@ -108,15 +112,16 @@ def is_token(value: str) -> bool:
 
 def is_drawn(value: str) -> bool:
     """Return whether a value looks like random characters, so that it is a secret whatever its name is."""
-    if not _DRAWN.fullmatch(value) or not is_token(value) or not is_random(value) or sum(map(str.isdigit, value)) < 2:
+    if not _DRAWN.fullmatch(value) or len(value) - len(value.translate(_NO_DIGITS)) < 2:
         return False
-    return max(map(len, _SEPARATOR.split(value))) >= 8 and _bits(value) >= LEAST_DRAWN
+    if max(map(len, _SEPARATOR.split(value))) < 8 or not is_token(value):
+        return False
+    return _bits(value) >= LEAST_DRAWN and is_random(value)
 
 
 def _bits(value: str) -> float:
     """Return Shannon's entropy of a value, in bits per character."""
-    counts = Counter(value).values()
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
+    return math.log2(len(value)) - sum(map(_TIMES_LOGARITHM.__getitem__, map(value.count, set(value)))) / len(value)
 
 
 def _is_long_number(value: str) -> bool:
