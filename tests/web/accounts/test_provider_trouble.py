@@ -1,4 +1,5 @@
-"""An identity provider that does not answer, or removes an administrator; and a database that only reads."""
+"""An identity provider that does not answer, says what none may say, or removes an administrator; and a database that
+only reads."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from memoryhub.pure.group_roles import grants_of
 from memoryhub.web.accounts import provider
 from tests.support.fixtures import BY, PASSWORD
 from tests.support.write_guard import arranging
-from tests.web.accounts.conftest import Provider
+from tests.web.accounts.conftest import DORA, Provider
 from tests.web.accounts.test_single_sign_on import come, is_in
 
 pytestmark = pytest.mark.django_db
@@ -87,3 +88,35 @@ def test_a_provider_that_does_not_answer_is_not_waited_for_by_everyone(idp: Prov
     assert len(asked_for) == 1 and Client().get("/sign-in/provider").status_code == 502
     provider.forget()
     assert is_in(come(idp)[0])
+
+
+@pytest.mark.parametrize("address", ["hans@straße.de", "hanſ@strasse.de", "ｈans@strasse.de"])
+def test_an_address_in_other_letters_is_not_that_of_an_account(idp: Provider, address: str) -> None:
+    """straße.de and strasse.de belong to different people."""
+    hans = people.create_user("hans@strasse.de", name="Hans", password=PASSWORD, **BY)
+    idp.says(person=DORA | {"email": address})
+    client, response = come(idp)
+    assert response.status_code == 403 and not is_in(client) and not hans.identities.exists()
+    idp.says(person=DORA | {"email": "HANS@Strasse.de"})
+    assert is_in(come(idp)[0]) and hans.identities.exists()
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [{"sub": ""}, {"sub": "a\0"}, {"sub": "\ud800"}, {"sub": "1" * 256}],
+)
+def test_what_no_provider_may_say_is_refused(idp: Provider, claims: dict[str, Any]) -> None:
+    idp.says(wrong={"claims": claims})
+    assert come(idp)[1].status_code == 403 and not User.objects.exists()
+
+
+def test_a_name_and_a_time_that_are_none_are_left_out(idp: Provider) -> None:
+    idp.says(person=DORA | {"name": "Do\ud800ra", "auth_time": float("inf")})
+    assert is_in(come(idp)[0]) and User.objects.get().name == "Do?ra"
+
+
+@pytest.mark.parametrize("address", ["file:///etc/hostname", "data:application/json,{}", "ftp://id.example.com/"])
+def test_userinfo_is_asked_at_safe_addresses_only(idp: Provider, address: str) -> None:
+    idp.says(in_userinfo=True, wrong={"configuration": {"userinfo_endpoint": address}})
+    provider.forget()
+    assert Client().get("/sign-in/provider").status_code == 403

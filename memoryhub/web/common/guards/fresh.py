@@ -23,7 +23,7 @@ from memoryhub.web.common.responses import client_address, not_now, own_address
 
 CAME_FROM = "came_from"
 PROOF_FIELDS = ("csrfmiddlewaretoken", "proof", CAME_FROM)
-PAGE = "common/proof.html"
+PAGE = "common/guards/proof.html"
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 """When somebody proved who they are whom others let in: what that sign-in was worth is not known."""
 

@@ -67,7 +67,7 @@ def guard(
         "days": second_person.OPEN_FOR.days,
     }
     shown |= {"changed": changed, "has_decider": bool(second_person.deciders(place, user.pk))}
-    return render(request, "common/second.html", shown)
+    return render(request, "common/guards/second.html", shown)
 
 
 def counted(count: int) -> str:
