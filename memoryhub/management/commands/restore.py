@@ -83,7 +83,8 @@ class Command(BaseCommand):
         said = f"NOT right: {verdict.problem}" if verdict.problem else f"all {verdict.entries} audit entries are right"
         self.stdout.write(f"Restored the backup of {at:%Y-%m-%d %H:%M:%S} UTC: {said}.")
         for variable, value in unpacked.manifest.environment.items():
-            self.stdout.write(f"The hub ran with {variable}={value}")
+            told = "".join(letter if letter.isprintable() else "\ufffd" for letter in f"{variable}={value}")
+            self.stdout.write(f"The hub ran with {told}")
         self.stdout.write(about_missing(f"{at:%Y-%m-%d %H:%M} UTC", has_own=has_own))
 
 

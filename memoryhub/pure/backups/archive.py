@@ -8,6 +8,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
@@ -95,7 +96,7 @@ def unpacked(stream: IO[bytes], directory: Path | None) -> Manifest:
                 source = members.extractfile(member)
                 _copy(source or io.BytesIO(), directory and directory / member.name, *manifest.files[member.name])
                 there.add(member.name)
-    except (tarfile.TarError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"It cannot be read: {error}.") from error
     if absent := manifest.files.keys() - there:
         raise Damaged(f"It lacks {', '.join(sorted(absent))}.")
@@ -109,6 +110,7 @@ def _manifest(members: tarfile.TarFile, first: tarfile.TarInfo | None) -> Manife
     read = json.loads(source.read()) if source else {}
     if read.get("format") != FORMAT:
         raise Damaged(f"It has the format {read.get('format')!r}, which this MemoryHub does not know.")
+    datetime.fromisoformat(read["made_at"])
     return Manifest(**read | {"files": {name: (int(size), str(sha)) for name, (size, sha) in read["files"].items()}})
 
 
@@ -118,6 +120,8 @@ def _copy(source: IO[bytes], path: Path | None, size: int, sha256: str) -> None:
         for block in _blocks(source):
             digest.update(block)
             count += len(block)
+            if count > size:
+                break
             if path:
                 target.write(block)
     if (count, digest.hexdigest()) != (size, sha256):

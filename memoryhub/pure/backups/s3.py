@@ -19,6 +19,8 @@ from xml.etree import ElementTree as ET
 PART = 64 * 1024 * 1024
 BLOCK = 1024 * 1024
 TIMEOUT = 60.0
+LARGEST = 16 * 1024 * 1024
+"""The most bytes of an answer that is no object: a list of 1,000 objects has less than 2 MB."""
 OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of the file that is stored or fetched, not of the connection."""
 
@@ -106,10 +108,13 @@ class Bucket:
         while True:
             page = _tree(self._send("GET", "", query))
             for one in page.iter("Contents"):
-                found[one.findtext("Key", "")] = int(one.findtext("Size", "0"))
+                found[one.findtext("Key", "")] = _size(one)
             if page.findtext("IsTruncated") != "true":
                 return found
-            query["continuation-token"] = page.findtext("NextContinuationToken", "")
+            token = page.findtext("NextContinuationToken", "")
+            if token == query.get("continuation-token", ""):
+                raise Refused("The S3 server’s list does not end.")
+            query["continuation-token"] = token
 
     def get(self, key: str, target: IO[bytes]) -> None:
         """Write an object into a file."""
@@ -146,7 +151,7 @@ class Bucket:
                 if answer.length:  # of a part, `read` does not say that it is not whole
                     raise Refused(f"The S3 server at {parts.netloc} broke off: {answer.length} bytes are missing.")
                 return b""
-            given = answer.read()
+            given = answer.read(LARGEST)
             return (answer.getheader(wanted) or "").encode() if wanted else given
         except (OSError, http.client.HTTPException) as error:
             if isinstance(error, OSError) and error.errno in OF_THE_DISK:
@@ -182,6 +187,14 @@ def _tree(answer: bytes) -> ET.Element:
         raise Refused("The S3 server’s answer cannot be read.") from error
 
 
+def _size(item: ET.Element) -> int:
+    text = item.findtext("Size", "0")
+    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+        raise Refused("The S3 server’s answer cannot be read.")
+    return int(text)
+
+
 def _said(answer: bytes) -> str:
     found = re.search(rb"<Message>([^<]*)</Message>", answer) or re.search(rb"<Code>([^<]*)</Code>", answer)
-    return found[1].decode("utf-8", "replace") if found else "it says no more"
+    text = found[1].decode("utf-8", "replace") if found else ""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split()) or "it says no more"

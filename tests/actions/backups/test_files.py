@@ -106,6 +106,17 @@ def test_a_member_with_a_foreign_name_is_refused(tmp_path: Path, name: str) -> N
     assert list((tmp_path / "read").iterdir()) == []
 
 
+def test_a_manifest_that_no_hub_writes_is_refused_before_anything_is_placed(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x" * 2_000_000)
+    files, sizes = {"audit_key": tmp_path / "x"}, archive.described({"audit_key": tmp_path / "x"})
+    (tmp_path / "read").mkdir()
+    for made_at, told in (("no time", sizes), ("2026-06-30T03:00:00+00:00", {"audit_key": (10, "00")})):
+        manifest = Manifest(made_at, [], 0, "", {}, told)
+        with pytest.raises(Damaged):
+            archive.unpacked(io.BytesIO(b"".join(archive.packed(manifest, files))), tmp_path / "read")
+    assert (tmp_path / "read" / "audit_key").stat().st_size <= archive.BLOCK, "no more is written than is told"
+
+
 def test_a_link_and_a_text_that_is_no_archive_are_refused(tmp_path: Path) -> None:
     for content in (b"", b"no archive", _with_link()):
         with pytest.raises(Damaged):

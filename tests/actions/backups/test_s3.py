@@ -37,6 +37,7 @@ class Server(ThreadingHTTPServer):
     parts: dict[str, bytes]
     refused: int
     sends: int | None = None
+    says: bytes | None = None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -82,6 +83,8 @@ class Handler(BaseHTTPRequestHandler):
         elif self.command == "DELETE":
             objects.pop(key, None)
             self.answer(status=204)
+        elif "list-type" in query and self.server.says is not None:
+            self.answer(self.server.says)
         elif "list-type" in query:
             after = query.get("continuation-token", "")
             keys = [name for name in sorted(objects) if name.startswith(query["prefix"]) and name > after][:2]
@@ -129,6 +132,26 @@ def test_a_file_is_stored_listed_fetched_and_deleted(
     assert (tmp_path / "back").read_bytes() == file.read_bytes()
     bucket.remove("c")
     assert bucket.names() == ["a+b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("says", "why"),
+    [
+        (b"<L><IsTruncated>true</IsTruncated></L>", "does not end"),
+        (b"<L><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></L>", "does not end"),
+        (b"<L><Contents><Key>a</Key><Size>many</Size></Contents></L>", "cannot be read"),
+        (b"<L>" + bytes(s3.LARGEST) + b"</L>", "cannot be read"),
+        (b"<html>", "cannot be read"),
+    ],
+)
+def test_a_list_that_no_server_should_send_is_a_sentence(server: Server, says: bytes, why: str) -> None:
+    server.says = says
+    with pytest.raises(Failed, match=why):
+        targets.Bucket("s3://bucket").names()
+
+
+def test_a_refusal_is_one_line_without_control_characters() -> None:
+    assert s3._said(b"<Message>No.\x1b[2J\r\nAll is well.</Message>") == "No. [2J All is well."
 
 
 def test_a_refusal_and_a_server_that_is_not_there_are_sentences(
