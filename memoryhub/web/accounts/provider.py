@@ -8,6 +8,8 @@ import base64
 import hashlib
 import json
 import math
+import queue
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -21,7 +23,7 @@ from django.conf import settings
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
 """The signatures that are accepted: never a symmetric one, whose key a client could know, and never none."""
 
-TIMEOUT, LARGEST = 5.0, 1_000_000
+TIMEOUT, WHOLE, LARGEST = 5.0, 8.0, 1_000_000
 KEPT = 600.0
 """Seconds for which configuration and keys are remembered. An unknown key is looked up at once."""
 SILENT = 10.0
@@ -258,8 +260,7 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
     if until:
         _silent_until[request.host] = now + TIMEOUT  # this request alone tries again
     try:
-        with _opener.open(request, timeout=TIMEOUT) as answer:
-            found = json.loads(answer.read(LARGEST))
+        found = json.loads(_read(request))
         _silent_until.pop(request.host, None)
     except urllib.error.HTTPError as error:
         error.close()
@@ -272,6 +273,34 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
         raise Unreachable(f"{urlsplit(url).path}: {error}") from error
     if not isinstance(found, dict):
         raise Unreachable(f"{urlsplit(url).path} answers no object")
+    return found
+
+
+def _read(request: urllib.request.Request) -> bytes:
+    """Return the answer to a request if all of it comes within WHOLE seconds; a socket's timeout is for each part of
+    it. The thread that reads it is left alone after that. Raises TimeoutError, and what the reading raises."""
+    came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
+    end = time.monotonic() + WHOLE
+
+    def read() -> None:
+        try:
+            with _opener.open(request, timeout=TIMEOUT) as answer:
+                found = bytearray()
+                while len(found) < LARGEST and (part := answer.read1(LARGEST)):
+                    found += part
+                    if time.monotonic() > end:
+                        raise TimeoutError("it answers too slowly")
+            came.put(bytes(found))
+        except Exception as error:
+            came.put(error)
+
+    threading.Thread(target=read, name="provider", daemon=True).start()
+    try:
+        found = came.get(timeout=WHOLE)
+    except queue.Empty:
+        raise TimeoutError("it answers too slowly") from None
+    if isinstance(found, Exception):
+        raise found
     return found
 
 

@@ -1,6 +1,10 @@
 """An identity provider that does not answer, says what none may say, or removes an administrator; and a database that
 only reads."""
 
+import socket
+import threading
+import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -72,6 +76,28 @@ def test_a_provider_that_cannot_be_asked_again_is_believed_for_ten_minutes(idp: 
             asked_at=timezone.now() - timedelta(minutes=11), answered_at=timezone.now() - timedelta(minutes=11)
         )
     assert not is_in(client)
+
+
+@pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"])
+def test_a_provider_that_never_ends_its_answer_is_not_waited_for(
+    settings: Any, monkeypatch: Any, begins: bytes
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=_drip, args=(listening, begins), daemon=True).start()
+        settings.MEMORYHUB_OIDC_ISSUER = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        monkeypatch.setattr(provider, "WHOLE", 0.5)
+        assert Client().get("/sign-in/provider").status_code == 502
+    provider.forget()
+
+
+def _drip(listening: socket.socket, begins: bytes) -> None:
+    """Begin an answer, and send a further byte of it every tenth of a second, for ever."""
+    with suppress(OSError):
+        connection, _ = listening.accept()
+        connection.sendall(begins)
+        while True:
+            connection.sendall(b"x")
+            time.sleep(0.1)
 
 
 def test_a_provider_that_does_not_answer_is_not_waited_for_by_everyone(idp: Provider, monkeypatch: Any) -> None:
