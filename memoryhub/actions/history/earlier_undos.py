@@ -43,7 +43,7 @@ def with_earlier_undos(
         base, steps = (history[0], history[1:]) if first > 1 else (None, history)
         older = [step.seq for step in undone.by_people(steps) if step.seq not in taken]
         undos = _undos(steps, {**undone.taken_out(memory.store_id, older, [memory.pk]), **taken})
-    is_whole = [step.number for step in (base, *steps) if step] == [*range(max(first - 1, 1), memory.version_count + 1)]
+    is_whole = [one.number for one in (base, *steps) if one] == [*range(max(first - 1, 1), memory.version_count + 1)]
     if not is_whole or len(steps) > MOST_STEPS or len(steps) * len(undos) > MOST_REPLAYED:
         return told
 
