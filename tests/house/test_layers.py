@@ -1,6 +1,7 @@
 """The house: imports point down, doors do not know each other, and SQL is run in one place."""
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -23,6 +24,7 @@ SQL_BESIDE = {
     "memoryhub.database.pooled": "what a connection of PostgreSQL's pool does with a statement that it is given",
 }
 SQL_CALLS = frozenset({"execute", "executemany", "executescript", "copy", "raw", "extra", "RawSQL"})
+NAMES_SQL = re.compile(rf"\b(?:{'|'.join(SQL_CALLS)})\b")
 
 
 def is_sql(method: str, owner: str) -> bool:
@@ -33,6 +35,8 @@ def is_sql(method: str, owner: str) -> bool:
 
 def sql_calls(module: Module) -> Iterator[int]:
     """The lines on which a module hands SQL to the database."""
+    if not NAMES_SQL.search(module.source):
+        return
     for node in ast.walk(ast.parse(module.source)):
         if not isinstance(node, ast.Call):
             continue

@@ -17,7 +17,7 @@ from memoryhub.database import watch
 from memoryhub.database.watch import TookTooMuch, Watch
 from memoryhub.models import BackgroundTask, MemoryStore
 from tests.serving.watching import busy, for_ever, in_thread, stop_now, stopped
-from tests.support.long import some
+from tests.support.long import LONG, some
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -208,7 +208,7 @@ def test_no_stop_leaves_a_lock_taken(take: Callable[[Taken], None], monkeypatch:
             take(lock)
 
     def work() -> None:
-        for _ in range(40):
+        for _ in range(40 if LONG else 15):
             stopped(watched, works, 0.002)
             assert not lock.lock.locked()
 

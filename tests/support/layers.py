@@ -1,6 +1,7 @@
 """Which layer each module is in, and what is wrong with a module's imports; everything is read, nothing is run."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -172,8 +173,13 @@ def _room(module: Module, found: Import) -> str | None:
     return f"is in the room {own[1]}, which does not import {other[1]}: {found.module}"
 
 
+_PRIVATE = re.compile(r"^\s*from .* import (?:\([^)]*|.*)\b_", re.MULTILINE)
+
+
 def private_imports(module: Module) -> Iterator[str]:
     """The names with an underscore that a module imports from another room."""
+    if not _PRIVATE.search(module.source):
+        return
     own = room_of(module.name)
     for node in ast.walk(ast.parse(module.source)):
         if isinstance(node, ast.ImportFrom) and node.module and own != room_of(node.module):

@@ -53,16 +53,16 @@ pytestmark = pytest.mark.django_db
 def source(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> Caller:
     """The agent of a governed store, made once; what a test changes is undone."""
     with django_db_blocker.unblock():
-        store, key, alice = new_source("Alice")
+        store, key, alice = new_source("Alice", "Support bot")
         return governed(store, key, alice)
 
 
-def new_source(admin: str) -> tuple[MemoryStore, str, User]:
+def new_source(admin: str, bot: str) -> tuple[MemoryStore, str, User]:
     """A memory store, the secret of a key of an agent, and an admin."""
     store = stores.create_store(stores.StoreSettings(name="Support"), **BY)
     person = new_person(admin)
     keys_and_roles.set_role(store, person, Role.ADMIN, **BY)
-    agent = keys_and_roles.create_agent("Support bot", **BY)
+    agent = keys_and_roles.create_agent(bot, **BY)
     return store, keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1], person
 
 
@@ -112,7 +112,7 @@ def test_all_of_it_comes_back_the_same(
 @pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(192, 2)))
 def test_whatever_happened_comes_back_the_same(seed: int, db: None, own_checkpoints: Path) -> None:
-    store, key, person = new_source("Ada")
+    store, key, person = new_source("Ada", "Another bot")
     lived(Random(seed), store, key, person)
     target = brought(export(store, "jsonl", governance=True))
     assert told(target) == told(store)

@@ -11,6 +11,7 @@ import pytest
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.transactions import _Job, turns
 from memoryhub.actions.core.transactions.turns import Lines
+from tests.support.long import some
 
 
 def test_keys_take_turns_however_many_calls_one_of_them_has_waiting() -> None:
@@ -84,7 +85,7 @@ def test_however_many_new_ones_come_nobody_waits_for_ever() -> None:
     assert number < 20 + 2 * 21 * 0.03 / 0.005, "about its share among 21"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60), 3))
 def test_of_those_who_always_wait_nobody_gets_more_time_and_each_job_is_served_once(seed: int) -> None:
     """Random cases: keys of quick and of slow jobs, some that come now and then, and a crowd of ever new ones."""
     chance = random.Random(seed)

@@ -25,7 +25,6 @@ def erase(store: MemoryStore, by: User, *texts: str) -> list[str]:
     """Erase texts, and return the paths of the memories that there are then."""
     found = erasure.search(store.pk, texts, act().at, texts)
     erasure.erase(store.pk, texts, found.digest, act(by), texts)
-    assert not erasure.search(store.pk, texts, act().at, texts).hits
     return sorted(Memory.objects.filter(store=store).values_list("path", flat=True))
 
 
@@ -50,8 +49,9 @@ def test_what_a_rule_hides_stays_hidden_where_two_paths_would_become_equal(
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("text", "pattern"),
-    [("/tickets/4711.md", "/tickets/"), ("tickets/4711", "/tickets/"), ("/tickets/4711.md", "/**/tickets/"),
-     ("/tickets/4711.md", "/*/*.md")],
+    [("/tickets/4711.md", "/*/*.md"), ("tickets/4711", "/tickets/"),
+     pytest.param("/tickets/4711.md", "/tickets/", marks=pytest.mark.long),
+     pytest.param("/tickets/4711.md", "/**/tickets/", marks=pytest.mark.long)],
 )  # fmt: skip
 def test_what_a_rule_hides_stays_hidden_where_a_whole_path_is_erased(
     store: MemoryStore, key: str, alice: User, text: str, pattern: str
