@@ -79,7 +79,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     if refusal is not None:
         return refusal
     try:
-        text = "".join(line for family in families(timezone.now()) for line in _lines(family))
+        with connection.wrap_database_errors:  # closing a cursor of PostgreSQL raises the driver's own
+            text = "".join(line for family in families(timezone.now()) for line in _lines(family))
     except Error:
         return _plain("The database does not answer.\n", 503)
     return HttpResponse(text, content_type=TYPE)

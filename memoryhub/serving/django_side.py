@@ -13,11 +13,12 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.core import signals
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 from django.utils.functional import cached_property
 
+from memoryhub.actions.core.hub.availability import is_unavailable
 from memoryhub.actions.core.transactions import NotTogether, answer_together, watch
 from memoryhub.database.watch import TookTooMuch
 from memoryhub.doors import door_at
@@ -200,7 +201,7 @@ def reason_of(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
         return refusals.NO_ROOM
-    if isinstance(error, OperationalError | InterfaceError):
+    if is_unavailable(error):
         logger.error("The database did not answer while an answer was made: %s", environ["PATH_INFO"], exc_info=error)
         return refusals.NO_DATABASE
     logger.error("An answer could not be made: %s", environ["PATH_INFO"], exc_info=error)

@@ -46,21 +46,25 @@ Ask = Callable[[], Any]
 
 @contextmanager
 def failing_at(number: int) -> Iterator[list[int]]:
-    """Let the statement of this number fail; yields a list with what is left to count."""
+    """Let the statement of this number fail, one that the driver is sent directly with the driver's own error; yields a
+    list with what is left to count."""
     left = [number]
 
-    def count(done: Callable[[], Any]) -> Any:
+    def count(done: Callable[[], Any], failure: type[Exception]) -> Any:
         left[0] -= 1
         if left[0] == 0:
-            raise OperationalError("disk I/O error")
+            raise failure("disk I/O error")
         return done()
 
     def orm(execute: Any, query: str, params: Any, many: bool, context: Any) -> Any:
-        return count(lambda: execute(query, params, many, context))
+        return count(lambda: execute(query, params, many, context), OperationalError)
+
+    def direct(*one: Any, **options: Any) -> Any:
+        return count(lambda: original(*one, **options), connection.Database.OperationalError)
 
     original = statements._run
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(statements, "_run", lambda *one, **options: count(lambda: original(*one, **options)))
+        patch.setattr(statements, "_run", direct)
         yield left
 
 
@@ -80,7 +84,7 @@ def fail_everywhere(ask: Ask, statuses: set[int], *, reads_after: bool = False) 
         if left[0] > 0:
             assert answer.status_code in statuses, (number, answer.content)
             return number - 1
-        assert answer.status_code in (500, 503), (number, answer.status_code, answer.content)
+        assert answer.status_code == 503 and answer.headers["Retry-After"], (number, answer.status_code, answer.content)
         if reads_after and AuditEntry.objects.count() == entries + 1:
             return number
         assert tables() == before, f"statement {number} left something"

@@ -3,10 +3,12 @@
 import json
 import logging
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
@@ -19,6 +21,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import HUB, AuditChain, AuditEntry, CallCount, Door, MemoryStore, MeteredChain, User
+from memoryhub.operating import metrics
 from memoryhub.operating.logs.lines import Json
 from memoryhub.pure import request_ids
 from memoryhub.pure.protocol import kinds
@@ -44,6 +47,14 @@ def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
+
+
+def test_a_connection_that_breaks_while_rows_are_read_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(now: datetime) -> Iterator[metrics.Family]:
+        raise connection.Database.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(metrics, "families", broken)
+    assert Client().get("/metrics").status_code == 503
 
 
 def calls(text: str) -> Counter[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.db import Error
+from django.db import Error, connection
 
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.hub.disk_space import DiskFull
@@ -95,7 +95,8 @@ def erase_in_turn(
 def _ending(store: str, outcomes: dict[str, Outcome]) -> Iterator[None]:
     """Turn what a store's erasure raises into its outcome."""
     try:
-        yield
+        with connection.wrap_database_errors:  # closing a cursor of PostgreSQL raises the driver's own
+            yield
     except FoundChanged:
         outcomes[store] = Outcome(store, How.CHANGED)
     except Held:

@@ -1,7 +1,9 @@
 """Whether the database is available: the errors that mean that it does not answer or takes no writes for a while, and
 the proof that it takes them."""
 
-from django.db import Error, InterfaceError, OperationalError, connection
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 
 from memoryhub.actions.core import sql
@@ -11,6 +13,9 @@ from memoryhub.models.audit import HUB, AuditChain
 
 READ_ONLY = "25006"
 """PostgreSQL's error code for a write to a replica or a read-only database."""
+ENDED = ("25P03", "25P04")
+"""PostgreSQL's error codes for a session that it ended because a transaction was idle, or lasted, longer than the
+database allows. The driver has no OperationalError for them."""
 
 
 class ReadOnly(Exception):
@@ -28,19 +33,17 @@ def prove_commit() -> None:
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether an error means that the database does not answer, or takes no writes now.
+    """Return whether an error, of Django or of the database's driver, means that the database does not answer, or takes
+    no writes now.
 
     After a read-only error, the pooled connections are closed, because they lead to a server that is now a replica.
     """
-    if isinstance(error, Error) and is_read_only(error):
+    codes = {getattr(one, "sqlstate", None) for one in (error, getattr(error, "__cause__", None))}
+    if READ_ONLY in codes:
         give_up_connections()
-        return True
-    return isinstance(error, OperationalError | InterfaceError)
-
-
-def is_read_only(error: BaseException) -> bool:
-    """Return whether PostgreSQL refused a write because the database is read-only."""
-    return READ_ONLY in (getattr(error, "sqlstate", None), getattr(error.__cause__, "sqlstate", None))
+    driver: Any = connection.Database  # type: ignore[attr-defined]  # Django lets through what closing a cursor raises
+    unavailable = OperationalError, InterfaceError, driver.OperationalError, driver.InterfaceError
+    return isinstance(error, unavailable) or not codes.isdisjoint({READ_ONLY, *ENDED})
 
 
 def give_up_connections() -> None:
