@@ -1,9 +1,11 @@
-"""A migration and its record are one transaction."""
+"""A migration and its record are one transaction; the command makes a file for its owner only."""
 
+import os
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection, models
 from django.db.migrations import CreateModel, Migration, RunPython
 from django.db.migrations.state import ProjectState
@@ -60,3 +62,13 @@ def test_only_a_migration_that_moves_rows_checks_the_foreign_keys_of_the_whole_d
         Executor(connection).recorder.ensure_schema()
         assert checks(made) == ['PRAGMA foreign_key_check("memoryhub_tried")']
         assert checks(moved) == ["PRAGMA foreign_key_check"]
+
+
+def test_the_file_of_a_new_database_is_for_its_owner_only(tmp_path: Path) -> None:
+    file, before = tmp_path / "new.sqlite3", os.umask(0o022)
+    try:
+        with databases.on_file(file):
+            call_command("migrate", "memoryhub", "0001", verbosity=0)
+    finally:
+        os.umask(before)
+    assert file.stat().st_mode & 0o077 == 0

@@ -1,7 +1,9 @@
 """Django's `migrate`, which records each migration in the transaction that applies it, and checks what it changes."""
 
+import os
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from django.core.management.commands import migrate
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -64,3 +66,7 @@ migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]
 
 class Command(migrate.Command):
     help = "Brings the database to the schema of this program. `serve` does so at its start."
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        os.umask(0o077)  # the file of a new database is for its owner only
+        return super().execute(*args, **options)
