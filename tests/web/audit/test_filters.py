@@ -211,13 +211,14 @@ def test_a_guess_keeps_the_filters_that_were_understood(bob: User, caller: Calle
     assert "/search?q=did%20not%20match" in answer.content.decode()
 
 
-@pytest.mark.parametrize("word", ["retention", "policy", "expiry"])
-def test_words_of_retention_lead_to_its_commands(bob: User, store: MemoryStore, word: str) -> None:
-    answer = listed(signed_in(bob), store, q=word)
-    guessed = {guess.written for guess in answer.context["guesses"].filters}
-    assert {"command:set_policy", "command:expire", "command:allow_run"} <= guessed
-    assert "created or changed a retention policy" in answer.content.decode()
-    runs = [guess.written for guess in listed(signed_in(bob), store, q="retention run").context["guesses"].filters]
+def test_words_of_retention_lead_to_its_commands(bob: User, store: MemoryStore) -> None:
+    client = signed_in(bob)
+    for word in ("retention", "policy", "expiry"):
+        answer = listed(client, store, q=word)
+        guessed = {guess.written for guess in answer.context["guesses"].filters}
+        assert {"command:set_policy", "command:expire", "command:allow_run"} <= guessed, word
+        assert "created or changed a retention policy" in answer.content.decode()
+    runs = [guess.written for guess in listed(client, store, q="retention run").context["guesses"].filters]
     assert runs == [f"command:{verb}_run" for verb in ("start", "allow", "cancel", "undo")]
 
 

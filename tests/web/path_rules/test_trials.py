@@ -64,12 +64,13 @@ def test_a_replay_agrees_with_what_then_happens_call_by_call(hub: Hub, alice: Us
         newest = AuditEntry.objects.of_chain(hub.store.pk).newest()[0]
         outcome = replay.replay(hub.store.pk, replay.PathRules([rule]), newest.at)
         refused, other = 0, Hub(fresh, secret)
+        path_rules.save(fresh.pk, [rule], path_rules.digest([]), Act(**BY))
         for input in calls:
-            path_rules.save(fresh.pk, [rule], path_rules.digest([]), Act(**BY))
-            is_refused = other.call(**input)[1].startswith(("Error: A path rule", "Not written"))
-            path_rules.save(fresh.pk, [], path_rules.digest([rule]), Act(**BY))
-            refused += is_refused
-            assert not is_refused or other.call(**input)[0] == "ok"
+            if other.call(**input)[1].startswith(("Error: A path rule", "Not written")):
+                refused += 1
+                path_rules.save(fresh.pk, [], path_rules.digest([rule]), Act(**BY))
+                assert other.call(**input)[0] == "ok"
+                path_rules.save(fresh.pk, [rule], path_rules.digest([]), Act(**BY))
         assert (outcome.proposed if rule.effect is Effect.PROPOSE else outcome.refused) == refused > 0, rule
 
 
