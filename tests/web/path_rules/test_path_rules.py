@@ -15,9 +15,7 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, Role, User
-from memoryhub.pure import path_rules as pure
 from memoryhub.pure.path_rules import Effect, PathRule, Verb
-from memoryhub.web.path_rules import edit, forms
 from memoryhub.web.path_rules.forms import typed
 from tests.api.harness import Hub, assert_audit_is_right
 from tests.support.fixtures import BY, new_person, signed_in
@@ -26,20 +24,6 @@ pytestmark = pytest.mark.django_db
 
 WHY = "Policies are changed by people."
 ALL = tuple(verb.value for verb in Verb)
-
-
-MOST = 10
-"""The most rules of a store where a test lowers it: a hundred of them take seconds to show."""
-
-
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store has at most few rules."""
-    for module in (pure, forms, edit):
-        monkeypatch.setattr(module, "MOST_RULES", MOST)
-    monkeypatch.setattr(forms, "MOST_ROWS", 2 * MOST)
-    monkeypatch.setattr(forms.PathRuleRows, "max_num", MOST)
-    monkeypatch.setattr(forms.PathRuleRows, "absolute_max", 2 * MOST)
 
 
 def listed(store: MemoryStore) -> str:
@@ -159,7 +143,6 @@ def test_rows_are_added_moved_and_removed_without_scripts(store: MemoryStore, al
     assert rules_of(store) == []
 
 
-@pytest.mark.usefixtures("few")
 def test_what_is_wrong_with_a_row_is_said_beside_it(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     for wrong, sentence in (
@@ -173,8 +156,6 @@ def test_what_is_wrong_with_a_row_is_said_beside_it(store: MemoryStore, alice: U
     ):
         response = form(client, store, "save", wrong)
         assert response.status_code == 200 and sentence in response.content.decode(), wrong
-    many = form(client, store, "try", *[row("/a/")] * (MOST + 1))
-    assert many.status_code == 200 and "What these rules would have done" not in many.content.decode()
     assert client.post(editor(store), {"act": "save"}).status_code == 200
     assert rules_of(store) == []
 
@@ -336,19 +317,3 @@ def test_a_form_that_a_link_filled_in_with_more_freedom_says_so(store: MemorySto
     assert said in client.get(f"{editor(store)}?allow=/").content.decode()
     for harmless in ("", "?protect=/", "?allow=policies"):
         assert said not in client.get(f"{editor(store)}{harmless}").content.decode()
-
-
-@pytest.mark.usefixtures("few")
-def test_as_many_rules_as_there_may_be_are_saved_and_one_more_drops_none(store: MemoryStore, alice: User) -> None:
-    client = signed_in(alice)
-    whole = {"only_if": "", "until": ""}
-    assert tried_and_saved(client, store, *(row(f"/{n}/", **whole) for n in range(MOST))).status_code == 303
-    assert len(rules_of(store)) == MOST
-    opened = client.get(f"{editor(store)}?allow=/tickets/")
-    shown = patterns(opened)
-    assert shown == ["/tickets/", *(f"/{n}/" for n in range(MOST))]
-    assert f"at most {MOST} rules" in opened.content.decode()
-    rows, seen = [row(pattern, **whole) for pattern in shown], {"seen": opened.context["seen"]}
-    assert f"at most {MOST} rules" in form(client, store, "save", *rows, **seen).content.decode()
-    assert patterns(form(client, store, "remove-1", *rows)) == [shown[0], *shown[2:]]
-    assert [rule["pattern"] for rule in rules_of(store)] == shown[1:]
