@@ -98,6 +98,7 @@ def test_a_text_of_nothing_but_what_is_looked_for_takes_too_many_steps(piece: st
 LEAST = [
     ("provider_key", "-s", 3_000), ("jwt", "eyJ.6ey.ytoken:", 25_000), ("national_id", "1 ", 10_000),
     ("national_id", "1é\n", 13_000), ("national_id", "Ab1cdef\n", 3_000), ("card", "(1) ", 2_000),
+    ("national_id", "cpf 11111111111 11111111111#é", 30_000),
     ("role_tag", "#", 8_000), ("role_tag", ": ", 8_000), ("instructions", " a", 2_400),
     ("instructions", "é\u200b", 6_000),
     ("encoded", "aGVsbG8gd29\\u0041ybGQ4aGVsbG8gd29ybGQg", 20_000), ("encoded", "%41" * 1_400 + " ", 4_000),

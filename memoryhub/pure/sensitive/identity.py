@@ -248,7 +248,11 @@ def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> I
 
 def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
     """Return whether a number that continues nothing in ASCII continues no other word, and passes its check."""
-    return (text.is_ascii or text.stands_alone(start, start)) and check(_bare(text.text[start:end], check))
+    if not text.is_ascii:
+        text.spend(2)
+        if not text.stands_alone(start, start):
+            return False
+    return check(_bare(text.text[start:end], check))
 
 
 def _bare(written: str, check: Check) -> str:
