@@ -17,9 +17,9 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain, retention_rules
 from memoryhub.pure.retention_rules import Due, Facts, Policy
 
-MOST = 60
+MOST = 80
 """The most items of one transaction: tool calls wait for it."""
-SHORT = 0.06
+SHORT = 0.065
 """Seconds after which a transaction takes up no further item while others write: they wait a little longer, but seldom
 (`background.tasks.RUN_EVERY`)."""
 
