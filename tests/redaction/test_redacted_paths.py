@@ -50,6 +50,7 @@ def test_the_path_of_a_redacted_version_is_in_no_entry_any_more(store: MemorySto
     assert any(f"{NAME}.md.bak" in (entry.input or "") for entry in AuditEntry.objects.of_chain(store.pk))
 
 
+@pytest.mark.both_databases
 def test_no_byte_of_the_path_is_left_when_all_its_versions_are_redacted(store: MemoryStore, caller: Caller) -> None:
     caller.delete(f"/people/{NAME}.md.bak")
     for version in MemoryVersion.objects.filter(store=store, path__contains=NAME).order_by("seq"):

@@ -46,6 +46,7 @@ def test_long_lines_are_cut_around_what_was_found_by_code_points(managed: Hub) -
     assert len(match["lines"][0]["text"]) == 320
 
 
+@pytest.mark.both_databases
 def test_pages_of_a_search_are_of_one_search_and_end(managed: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     first = get(managed, "search", query="tea", limit=1).value
     assert [match["memory"]["path"] for match in first["data"]] == ["/a/b.md"]

@@ -50,7 +50,7 @@ def _random_call(chance: random.Random, word: str) -> dict[str, object]:
     ))  # fmt: skip
 
 
-@pytest.mark.both_databases(each_case=LONG)
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("part", range(2))
 def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(superuser: User, part: int) -> None:
     """Everything that another agent sees, by every door: answers and errors, listings, sizes, search, counters, and

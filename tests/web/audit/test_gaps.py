@@ -89,6 +89,7 @@ def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client, monk
     assert not gone
 
 
+@pytest.mark.both_databases
 def test_no_entry_is_called_an_alarm_and_the_audit_verifies(gaps: Gaps, client: Client) -> None:
     """In the short form, of each second entry, and of those that were redacted."""
     seqs = list(AuditEntry.objects.of_chain(gaps.store.pk).oldest().values_list("seq", flat=True))

@@ -88,6 +88,7 @@ def states(store: MemoryStore, *numbers: int) -> list[str]:
     return [state(store, number)[0] for number in numbers]
 
 
+@pytest.mark.both_databases
 def test_several_are_merged_with_an_entry_each_and_taken_back_with_one_press(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:

@@ -110,6 +110,7 @@ def test_nobody_does_a_call_as_an_agent(hub: Hub, alice: User) -> None:
     assert dump() == before
 
 
+@pytest.mark.both_databases
 def test_a_key_meets_its_rules_and_a_person_does_not(hub: Hub, alice: User) -> None:
     set_rules(
         hub.store,
