@@ -29,7 +29,8 @@ class TermsForm(forms.Form):
     )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Everyone who sees the hold can read the reason, and the audit keeps it."),
+        help_text=_("Everyone who sees the hold can read the reason, and the audit keeps it. If you freeze the text, "
+                    "agents read it too: the hub gives it as the reason when it refuses their changes."),
     )  # fmt: skip
     case_number = forms.CharField(
         label=_("Case"), required=False, max_length=LONGEST_CASE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
