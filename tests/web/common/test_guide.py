@@ -120,6 +120,12 @@ def test_a_command_of_the_guide_can_be_copied(bob: User) -> None:
     assert 'data-copy-text=".venv/bin/python manage.py verify_audit"' in section.partition("<h2")[0]
 
 
+@pytest.mark.parametrize("topic", ["mcp", "identity"])
+def test_what_is_to_be_copied_has_the_address_of_this_hub(bob: User, settings: Any, topic: str) -> None:
+    html = signed_in(bob).get(reverse("guide", args=[topic])).content.decode()
+    assert settings.MEMORYHUB_URL in html and "hub.example.com" not in html
+
+
 def test_what_connects_programs_is_found_from_the_page_of_the_api(client: Client, bob: User) -> None:
     html = client.get(reverse("api_docs")).content.decode()
     for name in ("agents", "mcp", "webhooks", "metrics"):
