@@ -108,13 +108,10 @@ class Problem(Exception):
         return cls(405, "invalid_request_error", f"This address answers {allowed} only.", {"Allow": allowed})
 
     @classmethod
-    def no_key(cls) -> "Problem":
-        return cls(
-            401,
-            "authentication_error",
-            "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`.",
-            {"WWW-Authenticate": "Bearer"},
-        )
+    def no_key(cls, how: str = "") -> "Problem":
+        """Return the error for a request without a valid key; `how` says how its key ended."""
+        needed = "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`."
+        return cls(401, "authentication_error", f"{how} {needed}".strip(), {"WWW-Authenticate": "Bearer"})
 
     @classmethod
     def forbidden(cls, message: str) -> "Problem":

@@ -71,15 +71,15 @@ def require_method(request: HttpRequest, *methods: str) -> None:
 
 
 def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Door = Door.TOOL) -> Caller:
-    """Return the caller. Raises Problem: 401 without a valid key, 404 if the key does not reach the store; a 404 is
-    audited.
+    """Return the caller. Raises Problem: 401 without a valid key, 404 if the key does not reach the store. A 404 is
+    audited, and so is, once a minute, a 401 for a key that was revoked or has expired.
 
     `store_id` is None if the request names no memory store.
     """
     store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no id contains either
     caller = calls.find_caller(secret_of(request), store_id or "", at)
     if caller is None:
-        raise Problem.no_key()
+        raise _no_key(request, store_id or "", at, door)
     request.META[PROVEN] = caller.key
     if store_id is not None and not caller.reaches:
         exists = MemoryStore.objects.filter(pk=store_id).exists()
@@ -87,6 +87,17 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
         note_refusal(request, caller, Refusal(store_id, 404, why), door=door, at=at)
         raise Problem.no_store()
     return caller
+
+
+def _no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Problem:
+    """Return the error for a request without a valid key. Whoever has a key that has ended reads when it did."""
+    ended = refusals.of_ended_key(secret_of(request), at)
+    if ended is None:
+        return Problem.no_key()
+    caller, how = ended
+    if refusals.is_due_for_ended(caller.key):
+        note_refusal(request, caller, Refusal(store_id, 401, how), door=door, at=at)
+    return Problem.no_key(how)
 
 
 def note_refusal(request: HttpRequest, caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:

@@ -1,5 +1,7 @@
-"""Records refused requests of valid keys in the hub's audit: a few per minute one by one, any others as a count."""
+"""Records refused requests in the hub's audit: of valid keys a few per minute one by one, any others as a count; of
+keys that have ended, one a minute."""
 
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,8 +10,8 @@ from django.db.models import Q
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
-from memoryhub.actions.memories.calls import Caller, note_key
-from memoryhub.models import Door, Key, RefusalWindow, Session
+from memoryhub.actions.memories.calls import Caller, digest_of_key, note_key
+from memoryhub.models import Access, Door, Key, RefusalWindow, Session
 from memoryhub.pure import chain
 
 MOST = 30
@@ -17,6 +19,10 @@ MOST = 30
 MINUTE = timedelta(minutes=1)
 LONGEST_ID = 128
 """The most characters that are kept of an unknown id."""
+MOST_ENDED = 4096
+"""The most ended keys whose last entry this process remembers."""
+_ended: dict[str, float] = {}
+"""For each key that has ended, when its last refused request was recorded (`time.monotonic`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,30 @@ def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
             window.counted += 1
         window.door = door.value
         window.save()
+
+
+def of_ended_key(secret: str, at: datetime) -> tuple[Caller, str] | None:
+    """Return (the caller that had this key, how the key ended), or None if it is no key that was revoked or expired."""
+    key = Key.objects.select_related("agent").filter(digest=digest_of_key(secret)).first() if secret else None
+    if key is None:
+        return None
+    caller = Caller(key.pk, key.agent_id, key.agent.name, Access(key.access), stale=False, reaches=False)
+    if key.revoked_at is not None:
+        return caller, f"The key was revoked on {key.revoked_at:%Y-%m-%d}."
+    if key.expires_at is not None and key.expires_at <= at:
+        return caller, f"The key expired on {key.expires_at:%Y-%m-%d}."
+    return None
+
+
+def is_due_for_ended(key: str) -> bool:
+    """Return whether a refused request of a key that has ended is to be recorded: the first one in each minute."""
+    now = time.monotonic()
+    if now - _ended.get(key, -MINUTE.total_seconds()) < MINUTE.total_seconds():
+        return False
+    if len(_ended) >= MOST_ENDED:
+        _ended.clear()
+    _ended[key] = now
+    return True
 
 
 def write_counted(at: datetime, most: int = 100) -> int:
