@@ -1,5 +1,6 @@
 """Every operation of the API for keys that may not do it: of too little access, of another store, ended, or unknown."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -99,6 +100,27 @@ def test_a_key_that_has_ended_or_never_was_opens_nothing(world: World) -> None:
         answer = send(Hub(world.hub.store, key), message("tools/list"), mcp_session_id="mcp-20251103-090000-0000")
         assert answer.status == 401
     assert world.states() == before
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("is_revoked", [True, False])
+def test_whoever_has_a_key_that_has_ended_is_told_so_and_people_see_it(world: World, is_revoked: bool) -> None:
+    now, store = timezone.now(), world.hub.store
+    until = None if is_revoked else now - timedelta(seconds=1)
+    key, secret = keys_and_roles.issue_key(new_agent(), stores=[store], access="write", expires_at=until, **BY)
+    if is_revoked:
+        keys_and_roles.revoke_key(key, **BY)
+    ended = f"was revoked on {BY["at"]:%Y-%m-%d}" if is_revoked else f"expired on {now - timedelta(seconds=1):%Y-%m-%d}"
+    for _ in range(3):
+        answer = Hub(store, secret).send(b"{}")
+        assert answer.status == 401 and answer.value["error"]["message"].startswith(f"The key {ended}. A valid key is")
+    entry = AuditEntry.objects.of_command("refused").get()  # the first one of a minute
+    assert entry.actor_id == key.pk and json.loads(entry.input) == {
+        "memory_store": store.pk, "status": 401, "reason": f"The key {ended}.",
+    }  # fmt: skip
+    wrong = Hub(store, secret[:-1] + "~").send(b"{}")
+    assert wrong.status == 401 and wrong.value["error"]["message"].startswith("A valid key is needed")
+    assert AuditEntry.objects.of_command("refused").count() == 1
 
 
 def test_a_key_of_another_store_finds_no_store_and_with_its_own_none_of_the_ids(world: World) -> None:
