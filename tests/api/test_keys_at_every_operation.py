@@ -110,7 +110,7 @@ def test_whoever_has_a_key_that_has_ended_is_told_so_and_people_see_it(world: Wo
     key, secret = keys_and_roles.issue_key(new_agent(), stores=[store], access="write", expires_at=until, **BY)
     if is_revoked:
         keys_and_roles.revoke_key(key, **BY)
-    ended = f"was revoked on {BY["at"]:%Y-%m-%d}" if is_revoked else f"expired on {now - timedelta(seconds=1):%Y-%m-%d}"
+    ended = f"was revoked on {BY['at']:%Y-%m-%d}" if is_revoked else f"expired on {now - timedelta(seconds=1):%Y-%m-%d}"
     for _ in range(3):
         answer = Hub(store, secret).send(b"{}")
         assert answer.status == 401 and answer.value["error"]["message"].startswith(f"The key {ended}. A valid key is")
