@@ -26,6 +26,7 @@ from memoryhub.pure.protocol import results
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.typed_paths import root_problem
 from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
 
 LONGEST = 1024
@@ -131,7 +132,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 def asking(given: QueryDict, store: MemoryStore, rules: PathRules, names: Names) -> dict[str, Any]:
     """Return the template's context for a question to the rules: its fields, and the answer if one was asked."""
-    asked = _asked(given)
+    asked = _asked(given, store)
     answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
     return {"agents": choices(names), "verbs": _verbs(rules), "asked": asked, **answered}
 
@@ -167,12 +168,14 @@ def _change(entry: AuditEntry) -> Change | None:
         return None
 
 
-def _asked(given: QueryDict) -> Asked | None:
+def _asked(given: QueryDict, store: MemoryStore) -> Asked | None:
     path = unicodedata.normalize("NFC", given.get("path", "").strip().replace("\0", "")[:LONGEST])
     if not path:
         return None
     verb = given.get("verb", "")
-    problem = "" if path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
+    problem = root_problem(path, [store.pk])
+    if not path.startswith("/"):
+        problem = _("A path begins with a slash: /customers/acme.md")
     return Asked(given.get("who", ""), verb if verb in {*Verb, ONLY_ADDS, SEE} else Verb.EDIT, path, problem)
 
 

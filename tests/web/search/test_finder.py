@@ -91,6 +91,14 @@ def _do_something(store: MemoryStore, chance: random.Random, names: list[str]) -
         pass
 
 
+def test_a_path_is_found_as_agents_write_it(store: MemoryStore) -> None:
+    write(store, "/tickets/4503.md")
+    assert find(store, " /memories/tickets/4503.md") == find(store, "/tickets/4503.md") == ["/tickets/4503.md"]
+    assert find(store, "/memories/tickets/9.md") == find(store, "memories/tickets/4503.md") == []
+    write(store, "/memories/tickets/4503.md")
+    assert find(store, "/memories/tickets/4503.md") == ["/memories/tickets/4503.md"]
+
+
 def test_a_memory_that_was_removed_permanently_is_found_no_more(store: MemoryStore) -> None:
     """Its versions are gone, also the one that says it was deleted: only what took their place names it."""
     kept, gone = (write(store, f"/notes/{name}.md", "text") for name in ("kept", "gone"))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memoryhub.models import HUB, AuditChain, Member, Memory, MemoryVersion, Redaction, User
+from memoryhub.pure.protocol.paths import ROOT
 from memoryhub.pure.text.path_index import Entry, Found, PathIndex, words_of
 
 MOST_PATHS = 500_000
@@ -36,7 +37,13 @@ class Paths:
     places: Mapping[str, int]
 
     def find(self, query: str, limit: int) -> list[Entry]:
-        """Return the entries that match the words of a query, best first."""
+        """Return the entries that match the words of a query, best first. A path is also found as agents write it, with
+        the root of the tool before it."""
+        found = self._find(query, limit)
+        shorter = query.strip().removeprefix(f"{ROOT}/")
+        return found if found or shorter == query.strip() else self._find(shorter, limit)
+
+    def _find(self, query: str, limit: int) -> list[Entry]:
         words = words_of(query)
         if not query.strip():
             return []
