@@ -36,7 +36,7 @@ JOINED = {
         "css/common/charts.css", "css/common/tiles.css", "css/dashboards/dashboards.css", "css/dashboards/tree_map.css",
         "css/stores/limits.css", "css/erasure/erasure.css", "css/findings/scans.css", "css/findings/findings.css",
         "css/retention/retention.css", "css/path_rules/path_rules.css", "css/proposals/proposals.css",
-        "css/transfer/transfer.css", "css/webhooks/webhooks.css",
+        "css/transfer/transfer.css", "css/webhooks/webhooks.css", "css/background/background.css",
         "css/agents/clients.css", "css/common/stacks.css", "css/today/today.css", "css/common/utilities.css",
     ),
     SCRIPTS: (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.template import Context, Template
 from django.template.loader import render_to_string
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.utils import timezone
 
 from memoryhub.models import User
@@ -232,9 +232,3 @@ def test_a_text_survives_the_textarea_of_the_editor(text: str) -> None:
     content = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", html, re.DOTALL)
     assert content is not None
     assert content[1] == text.replace("<", "&lt;").replace(">", "&gt;")
-
-
-def test_the_icon_is_where_programs_look_for_it(client: Client) -> None:
-    answer = client.get("/favicon.ico")
-    assert answer.status_code == 302
-    assert "favicon" in answer.headers["Location"] and answer.headers["Location"].endswith(".svg")

@@ -10,7 +10,6 @@ from memoryhub.actions.accounts.keys_and_roles import set_role
 from memoryhub.actions.core.audit import documents
 from memoryhub.actions.core.rules.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
-from memoryhub.actions.memories import curation
 from memoryhub.actions.stores.delete import delete_store
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
@@ -141,23 +140,6 @@ def test_what_there_was_no_time_to_erase_goes_on_with_a_press(
     letter = client.post(WHERE, fields(letter, "erase")).content.decode()
     assert "Erased from 2 memory stores" in letter and "no time left" not in letter
     assert everywhere("QUELLENBERG") == [] and Receipt.objects.count() == 2
-
-
-def test_the_letter_says_what_was_left_also_after_it_went_on_and_when_it_is_opened_later(
-    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    third = create_store(StoreSettings(name="Archive"), **BY)
-    set_role(third, alice, Role.ADMIN, **BY)
-    write(third, "/old.md", "Quellenberg long ago\n")
-    monkeypatch.setattr(view, "SECONDS_OF_ERASING", -1.0)
-    client = signed_in(alice)
-    html = erase(client, find(client, "quellenberg"), term=["Quellenberg"], store=[store.id, other.id])
-    letter = client.post(WHERE, fields(erase(client, html), "erase")).content.decode()
-    assert "Erased from 2 memory stores" in letter
-    assert "<code>QUELLENBERG</code>" in letter and "Archive: left on purpose." in letter
-    group = Receipt.objects.all()[0].content["group"]
-    again = page(client, reverse("erasure_letter", args=[group]))
-    assert "1 more spelling. The receipts have a mark of it." in again and "in which other memory stores" in again
 
 
 def test_spellings_beyond_those_listed_are_said_and_not_taken_for_unticked(
@@ -364,22 +346,6 @@ def test_an_import_that_waits_and_has_a_text_is_cancelled_and_others_are_not(sto
     assert "Imports cancelled" in page(client, reverse("receipt", args=[store.pk, receipt.pk]))
     assert everywhere("Quellenberg") == [] and ImportItem.objects.get(job=other).content == "nothing"
     assert verify.verify(store.pk, None)[1] is None  # type: ignore[arg-type]
-
-
-def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: User) -> None:
-    client = signed_in(alice)
-    kept = write(store, "/visit.md", "Quellenberg came\nContact: Luis\n")
-    gone = write(store, "/old.md", "Quellenberg left\n")
-    curation.delete(store.pk, "/old.md", act())
-    write(store, "/other.md", "nothing\n")
-    letter = erase(client, find(client, "quellenberg"))
-    assert "Only these words were removed: the text around them stays." in letter
-    receipt = Receipt.objects.get(store=store.pk)
-    entry = page(client, reverse("entry", args=[store.pk, receipt.content["entry"]]))
-    assert "Undo this…" not in entry, "nothing brings back what was erased"
-    for html in (letter, page(client, reverse("erasure_letter", args=[receipt.content["group"]]))):
-        assert "Read what else is written there" in html
-        assert reverse("memory", args=[store.pk, kept.pk]) in html and gone.pk in html and "/other.md" not in html
 
 
 def test_the_audit_of_a_deleted_store_is_said_to_keep_what_calls_wrote(
