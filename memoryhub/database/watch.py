@@ -129,10 +129,8 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add the time since the last check to how long the request waits.
-
-        Add to its memory the bytes that it was the first to touch.
-        """
+        """Add the time since the last check to `waited`, and to `taken` the bytes of memory that the request was the
+        first to touch since then."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault

@@ -1,4 +1,4 @@
-"""Runs all checks. One that fails itself is a finding, and the others go on."""
+"""Runs all checks. If a check cannot read what it needs, this is a finding, and the other checks go on."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime

@@ -19,8 +19,9 @@ class ClaudePresetQuerySet(models.QuerySet["ClaudePreset"]):
 class ClaudePreset(models.Model):
     """Guidance and settings for Claude runs, under a name.
 
-    `versions` has all of them, oldest first: {"number", "at", "by", "content"}, where `by` is the name of the person
-    and `content` what the form of a run says, but for the task and the place.
+    `versions` has the versions that are kept, oldest first: {"number", "at", "by", "content"}. `by` is the name of the
+    person who saved it, and `content` has the values of the form of a run, without the task and without where the run
+    works (in the memory store or on a copy).
     """
 
     id = IdField(primary_key=True)

@@ -37,8 +37,11 @@ def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -
 
 
 def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
-    """Return the newest calls of a session, in order, until they are too long for all transcripts, and how many there
-    are of its newest MOST_CALLS. What is not used is not read: inputs can be long."""
+    """Return the newest calls of a session, in order, and how many calls it has (at most MOST_CALLS).
+
+    The calls end as soon as they are longer than all transcripts together may be: further ones are not read, because
+    inputs can be long.
+    """
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
     calls, size = [], 0
     for entry in entries.newest().only("chain", "seq", "at", "command", "ok", "input")[:MOST_CALLS].iterator(AT_ONCE):

@@ -42,7 +42,8 @@ def _not_here(store: Tree, bases: set[str]) -> set[str]:
 
 
 def _imported(store: Tree, versions: Sequence[str]) -> Iterable[ProposedChange]:
-    """Return the changes of imported proposals that became one of these versions at their source."""
+    """Return those changes of imported proposals of which one of these versions is the result: the proposal was merged
+    in the hub from which both were imported."""
     return ProposedChange.objects.filter(store_id=store.store, became__in=versions).with_text().defer("content")
 
 

@@ -220,8 +220,8 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
     """Raise ToolError if a memory is where a directory above `path` would be.
 
-    `sentence(path, above)` is its message. If the memory in the way, or one at `path`, is hidden from the agent, the
-    message is always that of a refusal by a rule.
+    `sentence(path, above)` returns the message. If the memory in the way, or one at `path`, is hidden from the agent,
+    the message is always the one with which a rule refuses.
     """
     above = tree.memory_above(store, path)
     if above is not None:

@@ -1,4 +1,7 @@
-"""Masks kept-out values in the audit entry of a call: in its input, its error, and the paths of a refused call."""
+"""Masks kept-out values in the audit entry of a call: in its input, its error, and the paths of a refused call.
+
+A kept-out value is one that the store's rules for sensitive text mask or block, so that it is stored nowhere.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +23,8 @@ _APART = f"\n{'~' * 60}\n"
 
 
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
-    """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked there and in an error.
+    """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked in the input, and in
+    the answer if it is an error.
 
     A repeated call gets the input of the first one: a part of a value can only be recognised in its first context.
     """

@@ -14,7 +14,7 @@ def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
     """Create the notices of a decision, in its transaction: to those who flagged its memories, except the person who
     decides.
 
-    A notice has the review of the flag as its thread, and that of the newest decision in the place of a comment.
+    The `thread` of a notice is the review that is the flag, and its `comment` is the review of the newest decision.
     """
     newest = {review.memory_id: review for review in reviews} if decision != Decision.FLAGGED else {}
     for part in in_parts(sorted(newest)):

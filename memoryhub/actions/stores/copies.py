@@ -83,9 +83,12 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
 
 
 def keep(store: Tree, copy_id: str, name: str) -> None:
-    """Make a throw-away copy of a locked store a memory store of its own, which the same people may use as its
-    original. What happened in it before is told to no webhook; the audit stream gets its whole audit. Raises
-    NoSuchStore."""
+    """Make a throw-away copy of a locked store a memory store of its own, in which the members of the original have the
+    same roles.
+
+    What happened in the copy before is told to no webhook, but the audit stream gets its whole audit. Raises
+    NoSuchStore.
+    """
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))
     rows = MemoryStore.present.filter(pk=copy_id)

@@ -104,7 +104,8 @@ class Command(HubCommand):
         return total, problems
 
     def _record(self, elapsed: Callable[[], int], **details: Any) -> None:
-        """Record the run. A database that takes no writes, such as a copy for reading, is no reason for no verdict."""
+        """Record the run. If the database takes no writes, such as a copy for reading, the verdict is printed all the
+        same."""
         act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now(), elapsed=elapsed)
         try:
             runs.record(act, **details)

@@ -15,8 +15,12 @@ UNDONE = "This call was not run."
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One event of a run. `kind` is a value of `ClaudeEventKind`; `block` is the block of the message that it was; for
-    a message of the person its text, and for the end of an answer its `stop_reason`. A call has an answer."""
+    """One event of a run. `kind` is a value of `ClaudeEventKind`.
+
+    `block` is what Claude wrote: a block of text, of thinking or of a call, or a compaction. If `kind` is `message`,
+    it has the `text` that the person wrote; if it is `turn`, the end of an answer, its `stop_reason`. Only a call has
+    an `answer`.
+    """
 
     kind: str
     block: Mapping[str, Any]
@@ -87,7 +91,7 @@ def result_of(id: str, answer: str, *, is_error: bool) -> Json:
 
 
 def block_of(block: Mapping[str, Any]) -> Json | None:
-    """Return a block of Claude's answer as it is sent back; None for one that is not, such as an empty text."""
+    """Return a block of Claude's answer as it is sent back; None for one that is not sent, such as an empty text."""
     kind = block.get("type")
     if kind == "text":
         return {"type": "text", "text": block["text"]} if block.get("text") else None

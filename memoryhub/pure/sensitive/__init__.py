@@ -126,9 +126,10 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
 def look(
     text: str, kinds: Collection[str] | None = None, steps: float = inf, pause: Callable[[], None] | None = None
 ) -> dict[str, list[Place]]:
-    """Return {kind: its places in the text} of these kinds that are there (None: of all kinds), each for itself.
+    """Return {kind: its places in the text} for those of these kinds that are found (`kinds` None: of all kinds).
 
-    Raises TooMuch, with the kind, if that takes more than this many steps. `pause` is called after some of them.
+    Places of different kinds may overlap. Raises TooMuch, with the kind, if a search takes more than `steps` steps.
+    `pause` is called after some of the steps.
     """
     looked_at = Text(text, steps, pause)
     found: dict[str, list[Place]] = {}

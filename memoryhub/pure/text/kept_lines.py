@@ -9,7 +9,7 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
     """Return whether no line of `lines` (numbers of the old text, from 1, in order) is changed or removed in the new
-    text, and no new line separates them. False, too, if to find out takes too much work."""
+    text, and no new line separates them. Also False if it takes too much work to find out."""
     later = list(_moves(old, new, work).after(LineSet.of(lines)))
     return len(later) == len(lines) and len({now - then for then, now in zip(lines, later, strict=True)}) <= 1
 

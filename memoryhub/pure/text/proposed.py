@@ -88,9 +88,10 @@ class Edits:
 def joined(wishes: Iterable[Wish], work: Work) -> Joined:
     """Return several wishes, oldest first, as one.
 
-    It has all their changes; where two of them change the same line, that of the later wish. If others changed the
-    lines of a wish after it was made, it keeps the lines that it was made to, so that `onto` finds the conflict, unless
-    a later wish is about the lines of the others. Raises ValueError without wishes, and OutOfWork.
+    The result has all their changes; if two of them change the same line, it has the change of the later wish. If
+    others changed the lines of a wish after it was made, the result is about the lines as the wish found them, so that
+    `onto` finds the conflict, unless a later wish is about the lines of the others. Raises ValueError without wishes,
+    and OutOfWork.
     """
     every = list(wishes)
     if not every:
@@ -255,7 +256,7 @@ def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
 
 
 def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
-    """Return whether edits make all these lines, in their order."""
+    """Return whether all these lines are among the new lines of some edits, in this order; others may be between."""
     rest = (line for edit in edits for line in edit.lines)
     return all(line in rest for line in lines)
 

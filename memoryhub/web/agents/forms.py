@@ -50,7 +50,7 @@ class KeyForm(forms.Form):
     """
 
     further: tuple[str, ...] = ("expires_on",)
-    defaults = _("an exact last day; by default, the key ends after the time above")
+    defaults = _("choose an exact last day. Otherwise the key ends after the time above.")
 
     name = forms.CharField(
         label=_("Name of the key"),
@@ -126,7 +126,10 @@ class IssueKeyForm(KeyForm):
     """A key to some or all memory stores, for hub administrators."""
 
     further = ("scope", "expires_on")
-    defaults = _("all memory stores, or an exact last day; by default, those ticked above, for the time above")
+    defaults = _(
+        "choose all memory stores, or an exact last day. Otherwise the key reaches the memory stores ticked above, and "
+        "ends after the time above."
+    )
 
     stores = StoresField(
         label=_("Memory stores"),

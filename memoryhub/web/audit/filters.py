@@ -258,7 +258,10 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return a path as it is meant in these chains: without its final slash if only memories ever had that name."""
+    """Return a path without its final slash if, in these chains, only memories ever had that name; else as it is.
+
+    A final slash means a directory. With a name that no directory ever had, the memory is meant.
+    """
     name = path.rstrip("/")
     if not name or name == path:
         return path

@@ -18,5 +18,5 @@ _NAMES = {
 
 
 def words(page: str) -> str:
-    """Return the name of a page by that of its route, or the latter."""
+    """Return the name of the page with this route name, or the route name if the page has no name here."""
     return str(_NAMES.get(page, page))

@@ -125,7 +125,7 @@ def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespo
             given = form.cleaned_data
             runs.go_on(run.pk, store.pk, given["message"], act(request), summarizes=given["summarizes"])
         except runs.CopyGone:
-            messages.error(request, _("The copy on which it worked has been deleted. Run it again."))
+            messages.error(request, _("The copy on which this run worked has been deleted. Start the run again."))
         except (runs.NotNow, runs.NoSuchRun):
             messages.error(request, _("Nothing was continued. Write a message, and wait until the run has ended."))
         except ToolError as error:

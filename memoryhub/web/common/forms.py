@@ -116,7 +116,7 @@ def printable(text: str) -> None:
 
 
 def own_letters(email: str) -> None:
-    """Raise ValidationError for an e-mail address that would become that of another mailbox."""
+    """Raise ValidationError for an e-mail address that would become the address of another mailbox."""
     if has_other_letters(email):
         said = _("The hub does not tell letters of this address, such as ß, from others. Type its domain as xn--….")
         raise ValidationError(said, code="other_letters")

@@ -52,9 +52,10 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 
 def page_of(request: Request, *, query: bool) -> str:
-    """Return the address to which a form on the page leads back: that of the page, with or without its query.
+    """Return the address to which a form on the page leads back: the page's own, with or without its query.
 
-    A page that answers a POST has the form's own `next`, or the address that sent it: that of the POST may be no page.
+    If the page answers a POST, it is the posted `next` or the address of the page that sent the form, because the
+    address of the POST may be no page.
     """
     if request.method != "POST":
         return request.get_full_path() if query else request.path

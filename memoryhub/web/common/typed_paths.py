@@ -21,7 +21,7 @@ def root_problem(typed: str, stores: Collection[str]) -> str:
     if versions.at(paths.ROOT).exists() or versions.under(paths.ROOT).exists():
         return ""
     meant = "/" + typed.removeprefix(paths.ROOT).lstrip("/")
-    return _("Paths here begin below /memories: did you mean %(path)s?") % {"path": isolated(meant)}
+    return _("Leave out /memories at the beginning: did you mean %(path)s?") % {"path": isolated(meant)}
 
 
 def require_below_root(typed: str, stores: Collection[str]) -> None:

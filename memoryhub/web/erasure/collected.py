@@ -91,7 +91,10 @@ def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Cal
 def _files(
     parts: Sequence[Part], asked: Asked, user: User, at: datetime, unsearched: Sequence[MemoryStore]
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the files of the archive: those of each store, then the report, which tells what they have."""
+    """Yield the files of the archive: those of each store, then the report.
+
+    The report comes last, because it tells what was written to the files before it.
+    """
     for part in parts:
         yield f"{part.directory}/places.jsonl", _places(part, user)
         yield f"{part.directory}/elsewhere.jsonl", _elsewhere(part, asked, user)

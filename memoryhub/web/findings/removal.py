@@ -140,7 +140,7 @@ def _review_words(item: Item, taken: TakeOut) -> str:
         return words % {"number": of.values_list("number", flat=True)[0], "count": len(taken.emptied)}
     if item.version is None or not item.version.awaits_review:
         return ""
-    words = _("Version %(number)s still awaits review, because the memory has other lines of it.")
+    words = _("Version %(number)s still awaits review, because the memory has other lines of this version.")
     return words % {"number": item.version.number}
 
 

@@ -101,7 +101,7 @@ class PathRuleForm(forms.Form):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     most = forms.IntegerField(
-        label=_("Most proposals of a session"), required=False, min_value=1, max_value=MOST_A_SESSION,
+        label=_("Maximum number of proposals per session"), required=False, min_value=1, max_value=MOST_A_SESSION,
         widget=forms.NumberInput(attrs={"placeholder": _("any number"), "inputmode": "numeric"}),
     )  # fmt: skip
     reason = forms.CharField(
@@ -215,9 +215,9 @@ def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str
 def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
-    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES. An
-    example takes the place of the row with which the form of the first rule or of a limit begins, if it is as it was;
-    that of a limit is about the same agent.
+    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES.
+    The form of a first rule or of a limit begins with a row. As long as a person has not changed that row, an example
+    takes its place; in the place of a limit, it is about the same agent.
     """
     name, _dash, text = act.partition("-")
     if name == "example" and not saved and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:

@@ -1,4 +1,5 @@
-"""Comments on the lines of a proposal: what is shown below a line of a comparison, and what is on no line of it."""
+"""Comments on the lines of a proposal: those that are shown below a line of a comparison, and those whose line the
+comparison does not show."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -37,7 +37,9 @@ HELP = {
         "If you tick both boxes, a version stays as long as one of them keeps it. The newest version always "
         "stays, and so does a version that awaits review."
     ),
-    "keep_entry_days": _("Only possible in a policy for every memory. The audit then begins at a signed checkpoint."),
+    "keep_entry_days": _(
+        "Only possible in a policy that applies to all memories. The audit then begins at a signed checkpoint."
+    ),
 }
 
 
@@ -55,7 +57,7 @@ class PolicyForm(forms.Form):
     )  # fmt: skip
     grace_days = forms.IntegerField(
         label=_("Days in the trash before they are removed permanently"), min_value=1, max_value=MOST_DAYS, initial=30,
-        help_text=_("For memories that this policy, or another one before, moved to the trash. They can be restored "
+        help_text=_("For memories that this policy, or another one earlier, moved to the trash. They can be restored "
                     "until then."),
     )  # fmt: skip
     expires_together = forms.BooleanField(

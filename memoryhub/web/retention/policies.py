@@ -156,8 +156,8 @@ def _before(policy: RetentionPolicy) -> Words:
 def _what_is_left() -> Words:
     """Return what becomes of the memories that a deleted policy has put into the trash."""
     said = _(
-        "What it has put into the trash is removed permanently when the policy that then matches says so, or, if none "
-        "matches, %(days)s after it was put there."
+        "What this policy has put into the trash is removed permanently when the policy that then matches says so, or, "
+        "if no policy matches, %(days)s after it was put there."
     )
     return [(_("Then"), said % {"days": sentences.days(DEFAULT_GRACE_DAYS)})]
 

@@ -39,7 +39,7 @@ def _expires(policy: Policy) -> bool:
 def _trash(policy: Policy) -> str:
     """Return what a policy that expires nothing does with what others have put into the trash."""
     said = _(
-        "What another policy, or this one before, has put into the trash is removed permanently after %(days)s there."
+        "What another policy, or this one earlier, has put into the trash is removed permanently after %(days)s there."
     )
     return said % {"days": days(policy.grace_days)}
 

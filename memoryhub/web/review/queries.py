@@ -278,7 +278,8 @@ class _Stream:
     def _from_here(self) -> MemoryVersionQuerySet:
         """Return the versions after the last one read.
 
-        For one memory or few paths, `seq + 0` keeps the database from using the index of seq in place of theirs.
+        For one memory or few paths, `seq + 0` keeps the database from using the index of seq, so that it uses the index
+        of the memory or the path.
         """
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
         if MINE in self.wanted.marks.has:  # few, and others need not be looked at

@@ -80,8 +80,8 @@ class Place:
     """Where a search continues, and its progress: scanned memories and old versions, of `total` memories.
 
     `found` counts the found memories, `found_old` those of them that were found by old versions. `shown` and
-    `versions` count the matches on the current page, `spent` the seconds of work. `seen` and `most` are sets of words
-    by their positions, as bits: the words that occur anywhere, and the most of them that occur in one version.
+    `versions` count the matches on the current page, `spent` the seconds of work. `seen` has the words that occur
+    anywhere, `most` the largest set of words that occur in one version; each is a set of positions of words, as bits.
     """
 
     store: str = ""

@@ -259,7 +259,8 @@ def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple
 
 
 def _wrote(entry: AuditEntry) -> bool:
-    """Return whether a call made versions. One that changed nothing names the newest version, which is by another."""
+    """Return whether a call made versions. The entry of a call that changed nothing names the newest version, which
+    another call made."""
     return entry.ok and entry.command in WRITES and entry.digest is not None
 
 

@@ -177,7 +177,7 @@ def test_the_usual_fields_come_first_and_the_others_behind_more_with_their_defau
     ):
         html = client.get(url).content.decode()
         first, more = html.partition('<details class="form-advanced">')[::2]
-        assert [n for n in usual if f'name="{n}"' in first] == usual and "by default" in more
+        assert [n for n in usual if f'name="{n}"' in first] == usual and "Otherwise the key " in more
         inside = more.partition("</details>")[0]
         assert [n for n in further if f'name="{n}"' in inside] == further
         wrong = client.post(url, {"expires_on": "2001-01-01"}).content.decode()
@@ -195,7 +195,8 @@ def test_all_keys_of_an_agent_are_revoked_at_once_which_stops_it(
     own = signed_in(alice).get(url).content.decode()
     assert f"Revoke its other key …{second.hint}, too." in own and "This stops the agent" not in own
     whole = signed_in(superuser).get(url).content.decode()
-    assert f"Revoke its other keys …{second.hint}, …{third.hint}, too." in whole and "This stops the agent" in whole
+    hints = ", ".join(f"…{one.hint}" for one in sorted([second, third], key=lambda one: one.pk))
+    assert f"Revoke its other keys {hints}, too." in whole and "This stops the agent" in whole
     done = signed_in(superuser).post(url, {"name": agent.name, "others": "on"}, follow=True).content.decode()
     assert f"The keys …{first.hint}, …{second.hint}, …{third.hint} are revoked." in done
     assert f"?agent={agent.pk}" in done

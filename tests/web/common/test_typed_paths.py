@@ -12,7 +12,7 @@ from tests.support.fixtures import new_person, signed_in
 from tests.web.memories.pages import write
 
 TYPED = "/memories/customers/"
-SAID = "Paths here begin below /memories: did you mean"
+SAID = "Leave out /memories at the beginning: did you mean"
 PLACES = {
     "a hold": ("holds", {"place": TYPED, "kind": "hold", "freezes": "on", "reason": "Dispute"}),
     "a policy": (

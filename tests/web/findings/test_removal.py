@@ -272,7 +272,7 @@ def test_a_version_of_which_more_is_left_goes_on_waiting(caller: Caller, alice: 
     decisions.approve(caller.store.pk, memory.head_id, act(alice), earlier=0)
     caller.replace("/rules.md", old, new)
     done = take_out(signed_in(alice), finding(caller.store, "instructions"))
-    assert "Version 2 still awaits review, because the memory has other lines of it." in said(done)
+    assert "Version 2 still awaits review, because the memory has other lines of this version." in said(done)
     assert states(caller.store) == ["approved", "unreviewed", None]
 
 

@@ -41,7 +41,7 @@ def test_an_undone_merge_says_so_keeps_its_text_and_is_merged_again(
     undone = undo(curator, store, seq)
     assert texts(store) == before
     html = shown(curator, store)
-    assert re.search(r"undone\s*</span> by Alice", html) and f"/{undone}" in html and "Merge it again" in html
+    assert re.search(r"undone\s*</span> by Alice", html) and f"/{undone}" in html and "Merge the proposal again" in html
     assert "brand new" in html and "Write a path rule" not in html
     listed = curator.get(reverse("proposals", args=[store.pk]), {"state": "decided"}).content.decode()
     assert re.search(r"undone\s*</span> by Alice", listed)

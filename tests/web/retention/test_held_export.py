@@ -121,14 +121,18 @@ def test_the_page_says_what_is_exported_and_what_is_not(client: Client, store: M
     assert "Export all 2 of case 7" in page(client, url("export_held", store.pk, empty.pk))
     seq = newest(store).seq
     assert (
-        "It holds no memory yet" not in html and client.post(url("export_held", store.pk, empty.pk)).status_code == 200
+        "This hold covers no memory yet" not in html
+        and client.post(url("export_held", store.pk, empty.pk)).status_code == 200
     )
     assert newest(store).seq == seq, "nothing was exported"
     holds.release(store.pk, first.pk, act())
-    assert "It has ended" in page(client, address) and "It has ended" in client.post(address).content.decode()
-    assert "It holds no memory yet" in page(client, url("export_held", store.pk, empty.pk))
+    assert (
+        "has ended: nothing is exported" in page(client, address)
+        and "has ended: nothing is exported" in client.post(address).content.decode()
+    )
+    assert "This hold covers no memory yet" in page(client, url("export_held", store.pk, empty.pk))
     assert client.get(url("export_held", store.pk, pin.pk)).status_code == 404
     for person in (signed_in(bob), signed_in(new_curator(store))):
         assert person.post(address).status_code == 403 and address not in page(person, url("holds", store.pk))
     over = hold(store, path="/a", ends_at=AT + timedelta(days=1))
-    assert "It has ended" in page(client, url("export_held", store.pk, over.pk))
+    assert "has ended: nothing is exported" in page(client, url("export_held", store.pk, over.pk))

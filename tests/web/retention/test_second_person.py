@@ -41,7 +41,7 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     assert "A second person is needed" in text_of(client.get(where))
     request = ask(client, where, {})
     assert RetentionPolicy.objects.exists() and request.store == store.pk
-    assert "or, if none matches, 30 days after" in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
+    assert "or, if no policy matches, 30 days after" in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
     allow(admin, request)
     do(client, request)
     assert not RetentionPolicy.objects.exists() and is_whole(store.pk)

@@ -40,7 +40,7 @@ def test_an_empty_hub_leads_from_the_first_store_to_the_first_reviewer(root: Cli
     assert steps(root) == [False] * 5
     root.post(reverse("new_store"), {"name": "Support", "description": ""})
     store = MemoryStore.objects.get()
-    assert "has a call to copy" in part(root)
+    assert "copy the call from the page of the memory store" in part(root)
     assert "snippet-curl-writes" in root.get(reverse("store", args=[store.pk])).content.decode()
     assert steps(root) == [True, False, False, False, False]
     assert reverse("store_keys", args=[store.pk]) in root.get("/").content.decode()

@@ -91,7 +91,7 @@ class Record(NamedTuple):
     The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
     rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
     `has_notes`: notes of reviewers wait at the memory that was read, for this or another agent; it is not stored.
-    `text` is that of the version that the act made, if the input may have it, too; it is not stored a second time.
+    `text` is the text of the version that the act made, if the input may have it, too; it is not stored a second time.
     """
 
     command: str | None

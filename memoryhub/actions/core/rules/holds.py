@@ -85,7 +85,11 @@ class Holds:
         )
 
     def stops_move(self, memory_id: str, path: str, new_path: str) -> Hold | None:
-        """Return the legal hold that forbids a move, or None: it fixes the path, or a directory that is left has it."""
+        """Return the legal hold that forbids a move, or None if there is none.
+
+        A hold forbids it if it fixes the path (see `fixes`), or if it is on a directory above the path that is not
+        above the new path.
+        """
         stays = {*paths.ancestors(new_path), new_path}
         left = (place for place in paths.ancestors(path) if place in self.legal_places and place not in stays)
         return self.fixes(memory_id, path) or next((self.legal_places[place] for place in left), None)

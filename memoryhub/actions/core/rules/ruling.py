@@ -74,8 +74,8 @@ object."""
 
 
 class Clean(NamedTuple):
-    """In what `rules` found nothing: in `texts`, each by its SHA-256 and that of the text before (None: there was
-    none), and in `paths`."""
+    """The texts and paths in which `rules` found nothing. `texts` has (SHA-256 of the text before, or None if there was
+    none; SHA-256 of the text)."""
 
     rules: Ruling | None
     texts: frozenset[tuple[str | None, str]]

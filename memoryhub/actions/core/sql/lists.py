@@ -1,5 +1,5 @@
-"""The SQL of the API's reads: one memory or version, and pages by key; and that of the conditions of path rules. The
-cost does not depend on the store's size."""
+"""The SQL of the API's reads (one memory or version, and pages by key) and of the conditions of path rules. The cost
+does not depend on the store's size."""
 
 import json
 from collections.abc import Sequence

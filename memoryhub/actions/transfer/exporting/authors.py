@@ -55,5 +55,6 @@ def _author(kind: str, id: str | None, session: str | None, label: str | None) -
 
 
 def _name(kind: str, label: str | None) -> str:
-    """Return a label for an export. That of a person without a name is an e-mail address: its domain is left out."""
+    """Return a label for an export. The label of a person without a name is their e-mail address: the domain is left
+    out."""
     return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

@@ -105,7 +105,8 @@ def _made(proposal: Proposal) -> Sequence[MemoryVersion]:
 
 
 def _became(name: str, change: ProposedChange, made: Iterable[MemoryVersion], outcome: str | None) -> str | None:
-    """Return the version that the merge made of a change. That of a new memory is at the path of the change."""
+    """Return the version that the merge made of a change. If the change creates a memory, the version is found by its
+    path."""
     if outcome not in OUTCOMES[1:]:
         return None
     if change.memory is not None:

@@ -127,7 +127,7 @@ def _screened(store: Tree, told: dict[str, Any]) -> str | None:
 def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
     """Write a proposal with its decision. It belongs to no agent of this hub, and the decision to none of its people.
 
-    The entry says what became of the changes, as that of a decision does.
+    The entry says what became of the changes, as the entry of a decision in this hub does.
     """
     about = item.history[0][ABOUT]
     state, at, by, reason = about["decision"]

@@ -58,8 +58,8 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
     """Require the role `least` or a higher one in the memory store of the address.
 
     The view receives the store instead of `store_id`, and `request.role` is the person's role. A person without any
-    role gets 404, so that they do not learn whether the store exists; a person with a lower role than `least` gets 403,
-    and so does whoever wants to do something in a throw-away copy: its audit is deleted with it.
+    role gets 404, so that they do not learn whether the store exists. A person with a lower role than `least` gets 403.
+    In a throw-away copy, everybody gets 403 for an act (not for a page), because the copy's audit is deleted with it.
     """
 
     def decorator(view: StoreView[P]) -> View:

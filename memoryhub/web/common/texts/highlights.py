@@ -41,7 +41,10 @@ def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
 
 
 def _stored(kind: str) -> SafeString:
-    """Return the box of a value that is still stored, which differs from a mark in the stored text."""
+    """Return the box that stands for a value which is masked only on the page.
+
+    It looks different from a mark in the stored text, whose value is not stored any more.
+    """
     told = gettext("Masked on this page; the value is still stored")
     return format_html('<span class="masked-here" title="{}">{}{}</span>', told, icon("eye-off"), box(kind))
 

@@ -246,7 +246,8 @@ def _within(found: Seen, total: int | None) -> Seen:
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
     """Yield the entries from one seq to another, newest first, loaded in chunks.
 
-    An index has the rows of one value in order. Those of several values are sorted, lest the whole chain is walked.
+    An index has the rows of one value in order. The rows of several values are sorted, so that the database does not
+    walk the whole chain.
     """
     while high >= low:
         many = by_path_alone(rows, low, high).order_by("-place")
