@@ -50,7 +50,7 @@ class KeyForm(forms.Form):
     """
 
     further: tuple[str, ...] = ("expires_on",)
-    defaults = _("choose an exact last day. Otherwise the key ends after the time above.")
+    defaults = _("Choose an exact last day. Otherwise the key ends after the time above.")
 
     name = forms.CharField(
         label=_("Name of the key"),
@@ -127,7 +127,7 @@ class IssueKeyForm(KeyForm):
 
     further = ("scope", "expires_on")
     defaults = _(
-        "choose all memory stores, or an exact last day. Otherwise the key reaches the memory stores ticked above, and "
+        "Choose all memory stores, or an exact last day. Otherwise the key reaches the memory stores ticked above, and "
         "ends after the time above."
     )
 
