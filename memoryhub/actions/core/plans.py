@@ -85,10 +85,12 @@ class Change:
     """One memory in a plan: its state now, and its possible states.
 
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
-    of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. BEFORE
-    drops `later_lines` of their lines (None: not counted). `cancelled` are versions of earlier undos that are skipped
-    together with the undone ones. The first of `choices` is the proposed one. In a plan of a proposal, `replaced` are
-    the ids of changes by its agent of which later ones left nothing, `cut` of those of which they left a part.
+    of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. A restore
+    lists only the newest there, counts the others in `more_later`, and names in `version` the one to which it returns.
+    BEFORE drops `later_lines` of their lines (None: not counted). `cancelled` are versions of earlier undos that are
+    skipped together with the undone ones. The first of `choices` is the proposed one. In a plan of a proposal,
+    `replaced` are the ids of changes by its agent of which later ones left nothing, `cut` of those of which they left a
+    part.
     """
 
     memory: str
@@ -98,6 +100,8 @@ class Change:
     then: State
     before: State | None = None
     later: tuple[MemoryVersion, ...] = ()
+    more_later: int = 0
+    version: str = ""
     cancelled: frozenset[str] = frozenset()
     later_lines: int | None = 0
     problem: Problem = Problem.NONE

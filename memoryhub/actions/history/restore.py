@@ -73,7 +73,17 @@ def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVe
 
 def _change(memory: Memory, version: MemoryVersion | None, later: list[MemoryVersion]) -> Change:
     now, then = plans.of_memory(memory), plans.of_version(version)
-    change = Change(memory.pk, memory.head_id, memory.version_count, now, then, later=tuple(later))
+    before = version.number if version else memory.removed_versions
+    change = Change(
+        memory.pk,
+        memory.head_id,
+        memory.version_count,
+        now,
+        then,
+        later=tuple(later),
+        more_later=max(0, memory.version_count - before - len(later)),
+        version=version.pk if version else "",
+    )
     if version is not None and is_redacted(version) and not then.same(now):
         return without_text(change)
     return change
@@ -94,6 +104,7 @@ def without_text(change: Change) -> Change:
         change.now,
         gone,
         later=change.later,
+        more_later=change.more_later,
         problem=Problem.REDACTED,
         choices=(Choice.KEEP,),
     )

@@ -186,7 +186,7 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
         is_asked,
         not change.problem and given.choice(change) == Choice.KEEP,
         newest,
-        max(0, len(change.later) - MOST_LATER),
+        change.more_later + max(0, len(change.later) - MOST_LATER),
         closed,
         before_closed,
         diffs.wanted,

@@ -104,6 +104,38 @@ def test_what_was_written_since_is_told(moment: int, store: MemoryStore, curator
     assert (version.number, entry.command) == (2, "str_replace")
 
 
+def test_of_many_versions_since_the_others_are_counted_with_a_link_to_all(caller: Caller, curator: Client) -> None:
+    seq, memory = caller.last.seq, Memory.objects.get(path="/c.md")
+    for number in range(7):
+        caller.edit("/c.md", f"{number}\n")
+    new = caller.create("/f.md", "x\n")
+    for number in range(5):
+        caller.edit("/f.md", f"{number}\n")
+    answer = get(curator, url_of(caller.store, seq))
+    rows = {row.change.path: row for row in answer.context["preview"].whole}
+    assert {path: (len(row.later), row.more_later) for path, row in rows.items() if row.more_later} == {
+        "/c.md": (5, 2),
+        "/f.md": (5, 1),
+    }
+    html = " ".join(answer.content.decode().split())
+    for told, one in (("and 2 earlier versions", memory), ("and 1 earlier version", new)):
+        assert f'{told} · <a href="{reverse("versions", args=[caller.store.id, one.pk])}">all versions</a>' in html
+
+
+def test_where_the_old_path_comes_back_too_a_link_restores_only_the_text(
+    caller: Caller, curator: Client, bob: User
+) -> None:
+    seq, memory = caller.last.seq, Memory.objects.get(path="/d/a.md")
+    link = f'href="{reverse("restore_version", args=[caller.store.id, memory.head_id])}"'
+    url = url_of(caller.store, seq, f"?memory={memory.pk}")
+    caller.replace("/d/a.md", "a.md", "changed")
+    assert link not in get(curator, url).content.decode()
+    caller.call("rename", old_path="/memories/d/a.md", new_path="/memories/e/a.md")
+    html = get(curator, url).content.decode()
+    assert link in html and "It also goes back to" in html
+    assert link not in get(signed_in(bob), url).content.decode()
+
+
 @pytest.mark.parametrize("seed", some(range(3), 3))
 def test_any_moment_can_be_restored_through_the_page(seed: int, store: MemoryStore, key: str, curator: Client) -> None:
     history = History(Caller(store, key), Random(seed)).run(30)
