@@ -33,13 +33,15 @@ WHY: dict[How, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store that is done: its receipt, and the texts that were erased there if they are known."""
+    """A store that is done: its receipt, the texts that were erased there if they are known, and the note of its
+    audit entry, in which later erasures mask it."""
 
     store: MemoryStore
     receipt: Receipt
     texts: Sequence[str]
     is_right: bool
     memories: Sequence[Memory]
+    note: str = ""
 
     @property
     def places(self) -> int:
@@ -123,6 +125,7 @@ def _show(
         "rows": rows,
         "places": sum(row.places for row in rows),
         "people": list(people.values()),
+        "notes": list(dict.fromkeys(row.note for row in rows if row.note)),
         "first": receipts[0].at if receipts else None,
         "texts": list(dict.fromkeys(text for row in rows for text in row.texts)),
         "left_unnamed": max(0, len({mark for row in rows for mark in row.left}) - len(more.get("left", ()))),
@@ -137,13 +140,13 @@ def _show(
 
 def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
     is_right = documents.is_signed(receipt.content, receipt.signature)
-    return Row(store, receipt, texts, is_right, _memories(receipt))
+    entry = AuditEntry.objects.of_chain(receipt.store).filter(seq=receipt.content.get("entry")).first()
+    return Row(store, receipt, texts, is_right, _memories(receipt, entry), (entry.note if entry else "") or "")
 
 
-def _memories(receipt: Receipt) -> list[Memory]:
+def _memories(receipt: Receipt, entry: AuditEntry | None) -> list[Memory]:
     """Return the live memories whose newest version the erasure changed, and those in the trash that have a version
     which it changed; of each at most `erasure.MOST_TOLD`."""
-    entry = AuditEntry.objects.of_chain(receipt.store).filter(seq=receipt.content.get("entry")).first()
     if entry is None:
         return []
     newest = told_of(entry.input).get("newest", ())

@@ -14,6 +14,7 @@ from memoryhub.web.common.guards.access import act, in_store, person, signed_in
 from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import attachment
+from memoryhub.web.erasure import recorded
 from memoryhub.web.erasure.preview import TITLES, Words
 
 PAGE = 50
@@ -26,26 +27,24 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
     before = request.GET.get("before", "")
     found = Receipt.objects.filter(store=store.id).order_by("-pk")
     rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
-    checked = _check(request.POST.get("receipt", "")) if request.method == "POST" else None
     return render(
         request,
         "erasure/receipts.html",
         context(
             request,
             store,
-            receipts=rows[:PAGE],
+            listed=recorded.listed(rows[:PAGE], {store.id: store}),
             older=rows[PAGE - 1].pk if len(rows) > PAGE else None,
-            checked=checked,
             before=before,
-            typed=request.POST.get("receipt", "")[: documents.MOST],
+            **_checked(request),
         ),
     )
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def every_receipt(request: Request) -> HttpResponse:
-    """List the receipts of all memory stores that the person administers, newest first."""
+    """List the receipts of all memory stores that the person administers, newest first; on POST, verify a document."""
     stores = MemoryStore.objects.administered_by(person(request))
     if not stores.exists():
         raise PermissionDenied
@@ -53,9 +52,15 @@ def every_receipt(request: Request) -> HttpResponse:
     found = Receipt.objects.filter(store__in=stores.values("pk")).order_by("-pk")
     rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
     named = stores.in_bulk({one.store for one in rows})
-    listed = [(one, named[one.store]) for one in rows[:PAGE]]
     older = rows[PAGE - 1].pk if len(rows) > PAGE else None
-    return render(request, "erasure/every_receipt.html", {"listed": listed, "older": older, "before": before})
+    shown = {"listed": recorded.listed(rows[:PAGE], named), "older": older, "before": before}
+    return render(request, "erasure/every_receipt.html", shown | _checked(request))
+
+
+def _checked(request: Request) -> dict[str, object]:
+    """Return the verdict on a posted document, and what to show again in its field."""
+    typed = request.POST.get("receipt", "")
+    return {"checked": _check(typed) if request.method == "POST" else None, "typed": typed[: documents.MOST]}
 
 
 def _check(text: str) -> tuple[str, str]:
@@ -88,6 +93,7 @@ def receipt(request: Request, store: MemoryStore, receipt_id: str) -> HttpRespon
             request,
             store,
             receipt=found,
+            listed=recorded.listed([found], {store.id: store})[0],
             document=_document(found),
             places=_places(places),
             is_right=documents.is_signed(found.content, found.signature),

@@ -61,6 +61,9 @@ def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
     assert text_of(Memory.objects.at("/secret.md").get()) == "Quellenberg\n"
     again = page(client, reverse("erasure_letter", args=[found[0].content["group"]]))
     assert "Erased from 2 memory stores" in again and "uellenb" not in again
+    for one in (letter, again):
+        article = one.partition("<article")[2].partition("</article>")[0]
+        assert article.count("request 8") == 1 and "Why:" in article
 
 
 def test_a_text_that_is_found_nowhere_is_said(other: MemoryStore, alice: User) -> None:

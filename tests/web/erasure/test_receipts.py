@@ -12,7 +12,8 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import documents
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import erasure
-from memoryhub.models import MemoryStore, Receipt, Role, User
+from memoryhub.models import AuditEntry, MemoryStore, Receipt, Role, User
+from memoryhub.templatetags.look import exactly
 from tests.api.harness import new_store
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.web.erasure.erasing import SUBJECT, of_two_versions
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def receipt(store: MemoryStore, alice: User) -> Receipt:
     of_two_versions(store)
     found = erasure.search(store.id, [SUBJECT], act().at)
-    return erasure.erase(store.id, [SUBJECT], found.digest, act(alice))
+    return erasure.erase(store.id, [SUBJECT], found.digest, act(alice)._replace(note="Request 2026-117"))
 
 
 def address(receipt: Receipt, name: str = "receipt") -> str:
@@ -41,9 +42,31 @@ def changed(text: str, **values: object) -> str:
 def test_it_says_how_much_and_never_what(receipt: Receipt, alice: User) -> None:
     html = page(signed_in(alice), address(receipt))
     assert "The texts are erased, and this hub signed the receipt." in html and receipt.pk in html
-    for part in (SUBJECT, "Zacharias", "alice@example.com", "Alice</dd>", "zq.md"):
+    for part in (SUBJECT, "Zacharias", "alice@example.com", "zq.md"):
         assert part not in html.partition("<main")[2].partition("</main>")[0], part
     assert receipt.pk in page(signed_in(alice), reverse("receipts", args=[receipt.store]))
+
+
+@pytest.mark.both_databases
+def test_the_lists_and_the_page_say_who_erased_when_and_why(receipt: Receipt, store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    for url in (reverse("receipts", args=[store.pk]), reverse("every_receipt"), address(receipt)):
+        main = page(client, url).partition("<main")[2].partition("</main>")[0]
+        assert "Request 2026-117" in main and "Alice" in main and exactly(receipt.at) in main, url
+        assert "Request" not in document(receipt) and "Alice" not in document(receipt)
+    with writing():
+        AuditEntry.objects.filter(chain=store.pk, seq=receipt.content["entry"]).delete()
+    assert "by Alice" in page(client, reverse("receipts", args=[store.pk]))
+
+
+def test_a_later_erasure_takes_its_text_out_of_the_note_that_is_shown(
+    receipt: Receipt, store: MemoryStore, alice: User
+) -> None:
+    found = erasure.search(store.id, ["2026-117"], act().at)
+    erasure.erase(store.id, ["2026-117"], found.digest, act(alice))
+    for url in (reverse("receipts", args=[store.pk]), address(receipt)):
+        html = page(signed_in(alice), url)
+        assert "2026-117" not in html and "Request [redacted]" in html
 
 
 @pytest.mark.both_databases
@@ -82,7 +105,9 @@ def test_the_download_is_the_document_and_is_audited(receipt: Receipt, store: Me
 
 
 def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, alice: User) -> None:
-    client, url = signed_in(alice), reverse("receipts", args=[receipt.store])
+    client, url, every = signed_in(alice), reverse("receipts", args=[receipt.store]), reverse("every_receipt")
+    assert f'href="{url}#check"' in page(client, address(receipt))
+    assert "The document is valid" in client.post(every, {"receipt": document(receipt)}).content.decode()
     whole = document(receipt)
     twice = whole.replace('"signature"', '"signature": "x", "signature"', 1)
     tries = {

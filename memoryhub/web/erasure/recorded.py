@@ -1,0 +1,35 @@
+"""Receipts with what the audit entries of their erasures say: who erased, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from memoryhub.models import AuditEntry, MemoryStore, Receipt, User
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A receipt of a store. `who` and `note` are those of its entry, in which later erasures mask them too; once
+    retention has removed the entry, only the person's name is known."""
+
+    receipt: Receipt
+    store: MemoryStore
+    who: str
+    note: str
+
+
+def listed(receipts: Sequence[Receipt], stores: Mapping[str, MemoryStore]) -> list[Listed]:
+    """Return receipts of these stores with their authors and notes, in the same order."""
+    wanted = Q(pk__in=())
+    for receipt in receipts:
+        wanted |= Q(chain=receipt.store, seq=receipt.content.get("entry"))
+    columns = ("chain", "seq", "label", "note")
+    entries = {(one.chain, one.seq): one for one in AuditEntry.objects.filter(wanted, command="erase").only(*columns)}
+    people = User.objects.in_bulk({receipt.content.get("by") for receipt in receipts} - {None})
+    rows = []
+    for receipt in receipts:
+        entry, by = entries.get((receipt.store, receipt.content.get("entry"))), people.get(receipt.content.get("by"))
+        who = entry.label if entry else str(by or "")
+        rows.append(Listed(receipt, stores[receipt.store], who or "", (entry.note if entry else "") or ""))
+    return rows
