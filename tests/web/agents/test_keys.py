@@ -198,7 +198,7 @@ def test_all_keys_of_an_agent_are_revoked_at_once_which_stops_it(
     hints = ", ".join(f"…{one.hint}" for one in sorted([second, third], key=lambda one: one.pk))
     assert f"Revoke its other keys {hints}, too." in whole and "This stops the agent" in whole
     done = signed_in(superuser).post(url, {"name": agent.name, "others": "on"}, follow=True).content.decode()
-    assert f"The keys …{first.hint}, …{second.hint}, …{third.hint} are revoked." in done
+    assert f"The keys …{first.hint}, {hints} are revoked." in done
     assert f"?agent={agent.pk}" in done
     assert not Key.objects.usable(timezone.now()).exists()
     assert AuditEntry.objects.of_chain("hub").of_command("revoke_key").count() == 3
