@@ -20,9 +20,12 @@ def told_of(user: User) -> int:
 
 
 @register.simple_tag
-def named_by(comment: Comment) -> dict[str, list[str]]:
-    """Return the names of those `people` whom a comment names, and the `words` after an `@` that name no one."""
+def named_by(comment: Comment) -> dict[str, list[tuple[str, bool]] | list[str]]:
+    """Return those `people` whom a comment names, as (name, whether they can only read), and the `words` after an `@`
+    that name no one."""
     people = {user.pk: user for user in notices.readers_of(comment.store_id)}
     found = notices.mentions(comment.text, list(people.values()))
     named = dict.fromkeys(pk for _, ids in found for pk in sorted(ids) if pk != comment.by_id)
-    return {"people": [str(people[pk]) for pk in named], "words": [word for word, ids in found if word and not ids]}
+    only_read = notices.who_only_read(comment.store_id) if named else set()
+    told = [(str(people[pk]), pk in only_read) for pk in named]
+    return {"people": told, "words": [word for word, ids in found if word and not ids]}

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Comment, MailKind, MemoryStore, Notice, User
+from memoryhub.models import Comment, MailKind, MemoryStore, Notice, Role, User
 
 LONGEST_NAME = 400
 """The most characters after an `@` that can be a name."""
@@ -21,6 +21,12 @@ def readers_of(store_id: str) -> Sequence[User]:
     with_role = Q(is_superuser=True) | Q(memberships__store_id=store_id)
     found = User.objects.filter(with_role, is_active=True).distinct()
     return sorted(found, key=lambda user: str(user).casefold())
+
+
+def who_only_read(store_id: str) -> set[str]:
+    """Return the ids of the viewers of a memory store: they are told of comments, but cannot answer."""
+    viewers = User.objects.filter(memberships__store_id=store_id, memberships__role=Role.VIEWER, is_superuser=False)
+    return set(viewers.values_list("pk", flat=True))
 
 
 def named_in(text: str, people: Sequence[User]) -> set[str]:

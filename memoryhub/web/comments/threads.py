@@ -144,12 +144,14 @@ def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
 
 def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
     """Return what the templates of comments need: the person's id, whether they may delete others' comments, the most
-    characters of a comment and of a note to an agent, and the names of those who can be told of one."""
+    characters of a comment and of a note to an agent, and (name, whether they can only read) of those who can be told
+    of one."""
     me = person(request)
 
-    def names() -> list[str]:
+    def names() -> list[tuple[str, bool]]:
         others = [user for user in notices.readers_of(store.pk) if user != me]
-        return [str(user) for user in others[:MOST_NAMES]]
+        only_read = notices.who_only_read(store.pk)
+        return [(str(user), user.pk in only_read) for user in others[:MOST_NAMES]]
 
     moderates = request.role.includes(Role.ADMIN)
     sizes = {"longest": LONGEST, "longest_note": LONGEST_NOTE}

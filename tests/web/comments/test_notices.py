@@ -1,6 +1,7 @@
 """Who is told of a comment, where they find it, and how they put it away."""
 
 import random
+import re
 
 import pytest
 from django.urls import reverse
@@ -120,6 +121,25 @@ def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
     assert "Told on their page Today: <b>Mina Park</b>" in body
     assert "Nobody was told by <b>@ann</b>" in body and "Nobody was told by <b>@Tom</b>" in body
     assert "@b.c</b>" not in body and "Told on" not in page(carla, memory)
+
+
+@pytest.mark.both_databases
+def test_viewers_are_told_but_both_sides_read_that_they_cannot_answer(
+    memory: Memory, carla: User, bob: User, alice: User
+) -> None:
+    why = "only curators and admins of the memory store can answer"
+    sent = begin(carla, memory, f"@{bob} and @{alice}, is this true?")
+    told = " ".join(signed_in(carla).get(sent.headers["Location"]).content.decode().split())
+    assert f"<b>{bob}</b> (as a viewer, cannot answer)" in told and f"<b>{alice}</b></span>" in told.replace(
+        " </", "</"
+    )
+    html = page(carla, memory)
+    assert re.search(rf"{bob}[^<>]* \(cannot answer\)</option>", html) and html.count("(cannot answer)") == html.count(
+        'class="tell"'
+    )
+    assert why not in html and why in page(bob, memory)
+    conversation = reverse("comment", args=[memory.store_id, Comment.objects.get().pk])
+    assert why in signed_in(bob).get(conversation).content.decode()
 
 
 @pytest.mark.parametrize(
