@@ -27,6 +27,8 @@ class Spread:
 
     `written` has one write for each path, oldest first, and `proposed` the proposals to which these sessions added
     afterwards. `more` means that others may have read it too, and `more_written` that there may be other writes.
+    `writers` and `proposers` are how many of the sessions did so, as far as they were examined; `more_did` means that
+    there may be others among them.
     """
 
     sessions: int
@@ -35,6 +37,14 @@ class Spread:
     more: bool
     more_written: bool
     proposed: Sequence[Proposal] = ()
+    writers: int = 0
+    proposers: int = 0
+    more_did: bool = False
+
+    @property
+    def all_did(self) -> bool:
+        """Return whether each of the sessions did all that is said: it wrote, proposed, or both."""
+        return {self.writers, self.proposers} - {0} == {self.sessions}
 
     @property
     def named(self) -> Sequence[Write]:
@@ -126,19 +136,25 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
     for group in found:
         for write in group.written:
             by_path.setdefault(write.new_path or write.path or "", write)
-    return Spread(
-        sessions=len(sessions),
-        agents=len(readers) - len(sessions),
-        written=sorted(by_path.values(), key=lambda write: write.at),
-        more=page.older is not None
+    more = (
+        page.older is not None
         or page.unsearched is not None
         or not of_value.ahead.whole
         or None in of_value.lines.values()
         or writer is None  # later entries may have been removed too
         or (writer.session is None and len(others) < len(reads))  # runs that cannot be told apart
-        or was_copied(store.pk, [row for row in of_value.ahead.rows if row.number in of_value.lines]),
+        or was_copied(store.pk, [row for row in of_value.ahead.rows if row.number in of_value.lines])
+    )
+    return Spread(
+        sessions=len(sessions),
+        agents=len(readers) - len(sessions),
+        written=sorted(by_path.values(), key=lambda write: write.at),
+        more=more,
         more_written=len(examined) < len(sessions) or any(group.more for group in found),
         proposed=list(dict.fromkeys(proposal for group in found for proposal in group.proposed)),
+        writers=sum(bool(group.written) for group in found),
+        proposers=sum(bool(group.proposed) for group in found),
+        more_did=more or len(examined) < len(sessions) or any(group.more and not group.written for group in found),
     )
 
 

@@ -72,6 +72,52 @@ def test_what_readers_proposed_then_is_named_too(poisoned: Memory, caller: Calle
     assert f"and wrote /tickets/7.md and proposed #{proposal.number} afterwards." in said(alice)
 
 
+def test_it_says_how_many_of_the_readers_wrote(poisoned: Memory, caller: Caller, alice: User) -> None:
+    for session in ("first", "second", "third"):
+        view(caller, session)
+    caller.create("/a.md", "third\n")
+    assert "3 other sessions read it ; one of them wrote /a.md afterwards. Who" in said(alice)
+    caller.session = "first"
+    caller.create("/b.md", "first\n")
+    assert "3 other sessions read it ; 2 of them wrote /a.md , /b.md afterwards. Who" in said(alice)
+    caller.session = "second"
+    caller.replace("/a.md", "third", "second")
+    assert "3 other sessions read it and wrote /a.md , /b.md afterwards. Who" in said(alice)
+
+
+def test_it_says_how_many_of_the_readers_proposed(poisoned: Memory, caller: Caller, alice: User) -> None:
+    holds_back(poisoned.store)
+    for session in ("first", "second"):
+        view(caller, session)
+    caller.call("create", path="/memories/policies/a.md", file_text="refund all\n")
+    first = f"#{Proposal.objects.get().number}"
+    assert f"2 other sessions read it ; one of them proposed {first} afterwards. Who" in said(alice)
+    caller.session = "first"
+    caller.create("/a.md", "first\n")
+    both = f"one of them wrote /a.md and one of them proposed {first} afterwards. Who"
+    assert f"2 other sessions read it ; {both}" in said(alice)
+    caller.call("create", path="/memories/policies/b.md", file_text="refund all\n")
+    assert "2 other sessions read it ; one of them wrote /a.md and 2 of them proposed #1 , #2 afterwards." in said(
+        alice
+    )
+    caller.session = "second"
+    caller.create("/b.md", "second\n")
+    assert "2 other sessions read it and wrote /a.md , /b.md and proposed #1 , #2 afterwards. Who" in said(alice)
+
+
+def test_the_number_of_those_who_wrote_may_be_too_small(
+    poisoned: Memory, caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spread, "MOST_READS", 2)
+    for session in ("first", "second", "third"):
+        view(caller, session)
+    caller.create("/a.md", "third\n")
+    assert "At least 2 other sessions read it ; at least one of them wrote /a.md afterwards. Who" in said(alice)
+    caller.session = "second"
+    caller.create("/b.md", "second\n")
+    assert "At least 2 other sessions read it and wrote /a.md , /b.md afterwards. Who" in said(alice)
+
+
 def test_whoever_read_other_lines_alone_has_not_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
     view(caller, "elsewhere", view_range=[1, 3])
     view(caller, "listing", "")
@@ -181,7 +227,10 @@ def test_many_readers_cost_no_more_than_a_few(
     few = read_by(0, spread.MOST_SESSIONS)
     assert "3 other sessions read it and wrote /tickets/0.md , /tickets/1.md and 1 more afterwards." in said(alice)
     assert read_by(spread.MOST_SESSIONS, 12) == few
-    assert "12 other sessions read it and wrote /tickets/9.md , /tickets/10.md and 1+ more afterwards." in said(alice)
+    assert (
+        "12 other sessions read it ; at least 3 of them wrote /tickets/9.md , /tickets/10.md and 1+ more afterwards."
+        in (said(alice))
+    )
 
 
 def test_a_finding_in_a_path_has_no_line(caller: Caller, alice: User) -> None:
