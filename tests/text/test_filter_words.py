@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryhub.pure.text.filter_words import Term, is_understood, quoted, understood, words_in
+from memoryhub.pure.text.filter_words import Term, Verbs, is_understood, quoted, understood, words_in
 from memoryhub.pure.text.periods import period
 
 KEYS = frozenset(("agent", "person", "path", "is", "when", "from", "to", "outcome"))
@@ -19,9 +19,12 @@ def names(words: Sequence[str]) -> tuple[str, str, int] | None:
     return None
 
 
-def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, str]]:
+AUTHORS: Verbs = {"written": None}
+
+
+def read(typed: str, keys: frozenset[str] = KEYS, verbs: Verbs = AUTHORS) -> tuple[list[str], dict[str, str]]:
     """Return the plain words, and the filters by key."""
-    parts = understood(list(words_in(typed)), keys, names)
+    parts = understood(list(words_in(typed)), keys, names, verbs)
     plain = [part.written for part in parts if not isinstance(part, Term)]
     return plain, {part.key: part.value for part in parts if isinstance(part, Term)}
 
@@ -90,6 +93,24 @@ def test_a_phrase_whose_key_a_page_does_not_have_remains_words() -> None:
     assert read("last week pinned", frozenset(("is",))) == (["last", "week"], {"is": "pinned"})
 
 
+@pytest.mark.parametrize(
+    ("typed", "plain", "filters"),
+    [
+        ("deleted by bot today", [], {"command": "delete", "agent": "bot", "when": "today"}),
+        ("written by bot", [], {"agent": "bot"}),
+        ("changed by bot", ["changed"], {"agent": "bot"}),
+        ("not written by bot", [], {"-agent": "bot"}),
+        ("not deleted by bot", ["not"], {"command": "delete", "agent": "bot"}),
+        ("not changed by bot", ["not", "changed"], {"agent": "bot"}),
+        ("deleted by nobody", ["deleted", "by", "nobody"], {}),
+    ],
+)
+def test_a_verb_before_an_author_is_a_filter_or_remains_a_word(
+    typed: str, plain: list[str], filters: dict[str, str]
+) -> None:
+    assert read(typed, verbs={"written": None, "deleted": ("command", "delete")}) == (plain, filters)
+
+
 def test_a_quoted_text_is_one_plain_word_again() -> None:
     for text in ("pinned", 'a "b" \\ c', "in /x"):
         assert is_understood(text) == (text != 'a "b" \\ c')
@@ -127,7 +148,7 @@ def test_each_word_is_understood_by_a_few_words_after_it() -> None:
     def name(words: Sequence[str]) -> None:
         looked_at.append(len(words))
 
-    understood(list(words_in("by a b c d e f " * 3_000)), KEYS, name)
+    understood(list(words_in("by a b c d e f " * 3_000)), KEYS, name, {})
     assert max(looked_at) == 4
     assert read("not written by Ada Byron King Lovelace x")[1] == read("not written by Ada")[1]
 

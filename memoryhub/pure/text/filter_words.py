@@ -1,7 +1,7 @@
 """Reads what a person types into a filter: `key:value`, `-key:value`, plain words and phrases such as “last week”."""
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
@@ -50,6 +50,9 @@ PHRASES = {
 VERBS = frozenset(("written", "changed", "deleted"))
 """The words that may precede “by” and a name."""
 
+Verbs = Mapping[str, tuple[str, str] | None]
+"""Those of VERBS that a page knows, and the filter that each means beside the author; None where the author says it."""
+
 ONE = frozenset(("a", "an", "one"))
 UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
 MOST_WORDS_OF_A_NAME = 4
@@ -83,6 +86,9 @@ class Term:
     written: str
 
 
+Found = tuple[str, str, int]
+"""The key and value of a filter, and the number of its words."""
+
 Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
 """Returns the key and value of the author whose name the words after “by” begin with, and the number of its words."""
 
@@ -109,10 +115,11 @@ def as_value(value: str) -> str:
     return quoted(value) if re.search(r'[\s"]|,\Z', value) or not value else value
 
 
-def understood(words: Sequence[Word], keys: Container[str], names: Names) -> list[Word | Term]:
+def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs: Verbs) -> list[Word | Term]:
     """Return the words in order, with filters in place of the phrases that mean one.
 
-    Only phrases whose key is in `keys` are understood, and nothing in quotes. A comma may follow a phrase.
+    Only phrases whose key is in `keys` are understood, and nothing in quotes. A comma may follow a phrase. A verb
+    before “by” that is not in `verbs` remains a word.
     """
     parts: list[Word | Term] = []
     at = 0
@@ -123,21 +130,35 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names) -> lis
             parts.append(words[at])
             at += 1
             continue
-        key, value, count = found
-        parts.append(Term(key, value, " ".join(word.written for word in words[at : at + count])))
-        at += count
+        parts += _parts(found, words[at : at + found[2]], verbs)
+        at += found[2]
     return parts
+
+
+def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
+    """Return the filter that a phrase means. A verb before “by” is a part of its own, unless the author says it; so is
+    a “not” before such a verb, which cannot be said with filters."""
+    key, value, _count = found
+    at = 1 if typed[0].text.lower() == "not" else 0
+    verb = typed[at].text.lower()
+    if verb not in VERBS or (verb in verbs and verbs[verb] is None):
+        return [Term(key, value, _written(typed))]
+    meant = verbs.get(verb)
+    own = Term(*meant, f"{meant[0]}:{meant[1]}") if meant else typed[at]
+    return [*typed[:at], own, Term(key.removeprefix(NOT), value, _written(typed[at + 1 :]))]
+
+
+def _written(words: Sequence[Word]) -> str:
+    return " ".join(word.written for word in words)
 
 
 def is_understood(typed: str) -> bool:
     """Return whether a text could have a phrase in it, if each name were known."""
-    parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1))
+    parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1), {})
     return any(isinstance(part, Term) for part in parts)
 
 
 _EVERY_KEY = frozenset(("agent", "from", "is", "path", "to", "when"))
-Found = tuple[str, str, int]
-"""The key and value of a filter, and the number of its words."""
 
 
 def _up_to_comma(words: Sequence[Word]) -> Sequence[Word]:

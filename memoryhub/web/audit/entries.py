@@ -55,6 +55,7 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     context = (pages.context(request, store) if store else {}) | bar
     context |= {
         "here": request.path,
+        "lacks_hub": not user.is_superuser,
         "exports_unmasked": bool(set(chains) - not_curated(user, chains)),
         "rows": rows_of(page.entries, wanted),
         "newer": page.newer and _on(wanted, "after", page.newer, page),

@@ -46,6 +46,7 @@ class Filter(KeyValues):
     ALIASES = {"on": "when", "date": "when", "day": "when", "since": "from", "until": "to"}
     EXAMPLE = "agent:%(word)s or session:%(word)s"
     TAKES_WORDS = False
+    VERBS = {"written": ("command", WRITING), "changed": ("command", WRITING), "deleted": ("command", "delete")}
 
     @classmethod
     def guessed(cls, value: str) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from memoryhub.actions.core.audit.command import Scope
 from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.models import User
 from memoryhub.pure.protocol.kinds import Kind, beginnings_of
@@ -40,10 +41,12 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """The filters that may have been meant, and the plain words, for which memories can be searched."""
+    """The filters that may have been meant, and the plain words, for which memories can be searched. `kept` is what was
+    understood: each guess filters by it too."""
 
     filters: Sequence[Guess]
     words: str
+    kept: str = ""
 
 
 def guesses_of(typed: str, user: User) -> Guesses:
@@ -53,13 +56,13 @@ def guesses_of(typed: str, user: User) -> Guesses:
         return Guesses((), "")
     kept, plain = _parts(typed, user)
     words = " ".join(plain)
-    found = list(dict.fromkeys([*_sentences(typed), *_alike(words)]))[:MOST]
+    found = list(dict.fromkeys([*_sentences(typed), *_alike(words, with_hub=user.is_superuser)]))[:MOST]
     if named := names_for(user)(plain) if plain else None:
         found.insert(0, (named[0], named[1]))
     if any(word.text.startswith("error:") or word.key == "error" for word in words_in(typed)) and not found:
         found = [("error", kind.value) for kind in ERRORS]
         kept = [one for one in kept if not one.startswith("error:")]
-    return Guesses([_guess(kept, key, value) for key, value in found], words)
+    return Guesses([_guess(kept, key, value) for key, value in found], words, " ".join(kept))
 
 
 def _parts(typed: str, user: User) -> tuple[list[str], list[str]]:
@@ -67,7 +70,7 @@ def _parts(typed: str, user: User) -> tuple[list[str], list[str]]:
     known = set(Filter.every_key())
     kept: list[str] = []
     plain: list[str] = []
-    for part in understood(list(words_in(typed)), frozenset(Filter.KEYS), names_for(user)):
+    for part in understood(list(words_in(typed)), frozenset(Filter.KEYS), names_for(user), Filter.VERBS):
         if isinstance(part, Term) or part.key in known or (part.key is None and Filter.guessed(part.text)):
             kept.append(part.written)
         else:
@@ -95,14 +98,15 @@ def _sentences(typed: str) -> Iterator[tuple[str, str]]:
             yield "error", kind.value
 
 
-def _alike(typed: str) -> list[tuple[str, str]]:
-    """Return the kinds of errors and the commands whose words are like those of a text, the best ones first."""
+def _alike(typed: str, *, with_hub: bool) -> list[tuple[str, str]]:
+    """Return the kinds of errors and the commands whose words are like those of a text, the best ones first. Commands
+    that only the hub's chain has are among them `with_hub`."""
     words = _stems(typed)
     choices: dict[tuple[str, str], str] = {}
     for kind, label in ERRORS.items():
         sentences = () if kind == Kind.OTHER else beginnings_of(kind)
         choices["error", kind.value] = " ".join([kind.value, str(label), *sentences])
-    for name in COMMANDS:
+    for name in (name for name, command in COMMANDS.items() if with_hub or Scope.STORE in command.scope):
         choices["command", name] = f"{name} {act_words(name)} {_ALSO.get(name, '')}"
     scores = {choice: len(words & _stems(text)) for choice, text in choices.items()}
     best = max(scores.values(), default=0)

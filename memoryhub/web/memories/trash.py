@@ -41,6 +41,7 @@ class Filter(KeyValues):
     """The filter of the trash that a person typed."""
 
     KEYS = ("path", "agent", "person", "when", "from", "to")
+    VERBS = {"deleted": None}
 
     @classmethod
     def guessed(cls, value: str) -> str | None:

@@ -127,7 +127,7 @@ class TestFilter:
         html = client.get(reverse("trash", args=[store.id]), {"q": "path:/nowhere/"}).content.decode()
         assert "Nothing in the trash matches" in html and "Show all of the trash" in html
 
-    @in_turn("query", ["door:web", "x:y", "path:a", "from:never", "agent:a\0", "<b>:x"])
+    @in_turn("query", ["written by support bot", "door:web", "x:y", "path:a", "from:never", "agent:a\0", "<b>:x"])
     def test_what_cannot_be_read_is_said(self, client: Client, store: MemoryStore, query: str) -> None:
         html = page(client, reverse("trash", args=[store.id]) + f"?q={query}")
         assert 'role="alert"' in html and "<b>" not in html.partition("banner-danger")[2].partition("</p>")[0]

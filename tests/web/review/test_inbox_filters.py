@@ -78,6 +78,17 @@ def test_the_filters(caller: Caller, alice: User) -> None:
         assert [path for path, _ in shown(page)] == found[::step], (words, order)
 
 
+def test_a_verb_that_the_review_cannot_filter_by_is_refused(caller: Caller, alice: User) -> None:
+    caller.create("/deleted.md", "a\n")
+    client = signed_in(alice)
+    for words in ("deleted by support bot", "not Deleted by support bot", "in / deleted by support bot today"):
+        page = inbox(client, q=words)
+        assert shown(page) == [] and "“by support bot”" in page.context["problem"], words
+        assert 'name="all"' not in page.content.decode(), words
+    for words in ("written by support bot", "changed by support bot", '"deleted" by support bot'):
+        assert [path for path, _ in shown(inbox(client, q=words))] == ["/deleted.md"], words
+
+
 @pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_what_an_agent_rarely_wrote_is_found_behind_many_versions_of_others(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 from unicodedata import normalize
 from urllib.parse import urlencode
@@ -9,7 +10,18 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from memoryhub.models import User
-from memoryhub.pure.text.filter_words import NOT, Term, Word, as_value, is_understood, quoted, understood, words_in
+from memoryhub.pure.text.filter_words import (
+    NOT,
+    VERBS,
+    Term,
+    Verbs,
+    Word,
+    as_value,
+    is_understood,
+    quoted,
+    understood,
+    words_in,
+)
 from memoryhub.pure.text.folding import fold
 from memoryhub.web.common.filters.keys import KEYS, base
 from memoryhub.web.common.filters.names import names_for
@@ -41,6 +53,9 @@ class KeyValues:
     ALIASES: ClassVar[Mapping[str, str]] = {}
     TAKES_WORDS: ClassVar[bool] = True
     """Whether the page searches for plain words."""
+
+    VERBS: ClassVar[Verbs] = {"written": None, "changed": None}
+    """The verbs that the page takes before “by”: most pages list what an author wrote."""
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> Self:
@@ -166,7 +181,8 @@ class KeyValues:
         A word without a key gets the key that it most likely belongs to, if there is one.
         """
         words = [word for word in words_in(written) if word.key or word.text.strip()]
-        parts = understood(words, frozenset(cls.KEYS), names_for(user))
+        parts = understood(words, frozenset(cls.KEYS), names_for(user), cls.VERBS)
+        _check_verbs(parts)
         terms = (cls.meant(part) if isinstance(part, Term) else cls._term(part) for part in parts)
         return [replace(term, value=_as_stored(term.key, term.value)) for term in terms]
 
@@ -206,6 +222,17 @@ class KeyValues:
             return None
         words = {"word": word.text, "example": cls.EXAMPLE % {"word": word.text}}
         raise Malformed(_("“%(word)s” is no filter. Write the name of a filter before it, as in %(example)s.") % words)
+
+
+def _check_verbs(parts: Sequence[Word | Term]) -> None:
+    """Raise Malformed if a verb before “by” and an author is none that the page can filter by."""
+    for verb, by in pairwise(parts):
+        is_verb = isinstance(verb, Word) and verb.is_plain and verb.text.lower() in VERBS
+        if is_verb and isinstance(by, Term) and by.written.lower().startswith("by ") and by.key != "is":
+            raise Malformed(
+                _("This page cannot filter by what was “%(verb)s”. Write only “%(by)s”, or the verb in quotes.")
+                % {"verb": verb.text, "by": by.written}
+            )
 
 
 def _as_stored(key: str, value: str) -> str:

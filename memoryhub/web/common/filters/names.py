@@ -43,7 +43,8 @@ def choices_for(user: User, key: str) -> Choices:
 
 
 def names_for(user: User | None) -> Names:
-    """Return a function that finds an author by the first words of a text; the longest name wins.
+    """Return a function that finds an author by the first words of a text; the longest name wins, and the first name of
+    one visible person is found last.
 
     It looks up only the first MOST_LOOKUPS texts, and of each the first MOST_WORDS_OF_A_NAME words.
     """
@@ -62,9 +63,16 @@ def names_for(user: User | None) -> Names:
                 return "agent", name, count
             if email := people.get(name):
                 return "person", email, count
-        return None
+        return ("person", email, 1) if (email := _of_first_name(user, words[0])) else None
 
     return author
+
+
+def _of_first_name(user: User, name: str) -> str | None:
+    """Return the e-mail address of the only visible person whose name begins with this word."""
+    found = people_visible_to(user).filter(Q(name__iexact=name) | Q(name__istartswith=f"{name} "))
+    emails = list(found.values_list("email", flat=True)[:2])
+    return emails[0] if len(emails) == 1 else None
 
 
 def _people(user: User, names: Sequence[str]) -> dict[str, str]:
