@@ -9,7 +9,7 @@ from typing import Any
 
 from memoryhub import tool
 from memoryhub.actions import figures
-from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.accounts import keys_and_roles, people, sign_in
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import calls, curation
@@ -86,7 +86,7 @@ def _person(email: str, name: str, at: datetime) -> User:
 def _store(name: str, description: str, admin: User, at: datetime) -> MemoryStore:
     settings = stores.StoreSettings(name=name, description=description)
     store = stores.create_store(settings, actor=SYSTEM, door=Door.COMMAND, at=at)
-    keys_and_roles.set_role(store, admin, Role.CURATOR, actor=SYSTEM, door=Door.COMMAND, at=at)
+    keys_and_roles.set_role(store, admin, Role.ADMIN, actor=SYSTEM, door=Door.COMMAND, at=at)
     return store
 
 
@@ -119,6 +119,8 @@ def _acts_of_mina(
 ) -> list[tuple[datetime, Callable[[datetime], None]]]:
     """Return (moment, act) of what a person did between the sessions, in order. The versions of the last days are left
     for review."""
+    signed_in = partial(sign_in.enter, mina, address="192.0.2.18")
+    entered = [(now - timedelta(days=days, hours=7), lambda at: signed_in(at=at)) for days in (18, 10, 0)]
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
     curated = (now - timedelta(days=6, hours=2), partial(_curate, made[story.SERVICE], mina))
     flagged = (now - timedelta(days=3, hours=2), partial(_flag, made[story.SERVICE], mina))
@@ -143,7 +145,8 @@ def _acts_of_mina(
         (now - timedelta(hours=4), partial(doors.send_events, service, mina)),
         (now - timedelta(hours=3), partial(doors.pause, service, mina)),
     ]
-    return sorted([*reviews, curated, flagged, assigned, known, *governed, *through_doors], key=lambda act: act[0])
+    reviewed = [*reviews, curated, flagged, assigned, known]
+    return sorted([*entered, *reviewed, *governed, *through_doors], key=lambda act: act[0])
 
 
 def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:

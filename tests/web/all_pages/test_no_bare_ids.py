@@ -10,7 +10,7 @@ from pytest_django import DjangoDbBlocker
 
 from memoryhub.demo.load import load
 from memoryhub.demo.story import SERVICE
-from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.models import AuditEntry, Memory, MemoryStore, Role, User
 from tests.support.fixtures import signed_in
 from tests.web.all_pages.bare_ids import BARE, bare_ids
 from tests.web.erasure.erasing import fields
@@ -60,3 +60,10 @@ def test_tables_and_letters_of_the_demo_have_names_beside_the_ids(superuser: Use
 def test_the_demo_has_a_memory_whose_review_is_assigned() -> None:
     mina = User.objects.get(email="mina@example.com")
     assert "/customers/northwind.md" in signed_in(mina).get("/review?q=is:mine").content.decode()
+
+
+def test_the_person_of_the_demo_has_signed_in_and_may_do_what_they_did() -> None:
+    mina = User.objects.get(email="mina@example.com")
+    assert mina.last_login and {one.role for one in mina.memberships.all()} == {Role.ADMIN}
+    acts = AuditEntry.objects.filter(actor_id=mina.pk).order_by("at")
+    assert acts[0].command == "sign_in"
