@@ -253,6 +253,10 @@ class Agent(Sealed):
         return self.name
 
 
+RUNS_KEY, EVALUATIONS_KEY = "Claude runs", "Claude (evaluations)"
+"""The names of the keys that the hub issues to itself. No one knows their secrets."""
+
+
 class KeyQuerySet(SealedQuerySet["Key"]):
     def usable(self, at: datetime) -> KeyQuerySet:
         """Return the keys that are neither revoked nor expired at a moment."""
@@ -323,6 +327,13 @@ class Key(Sealed):
 
     def __str__(self) -> str:
         return f"{self.agent.name} …{self.hint}"
+
+    @property
+    def is_of_hub(self) -> bool:
+        """Return whether Claude runs or evaluations of the hub use the key, which the hub issued to itself."""
+        if self.name == RUNS_KEY:
+            return self.agent.claude_for_id is not None
+        return self.name == EVALUATIONS_KEY and self.created_by_id is None
 
 
 class KeyStoreQuerySet(SealedQuerySet["KeyStore"]):

@@ -26,12 +26,12 @@ from memoryhub.models import (
     Door,
     Key,
     Memory,
-    MemoryStore,
     User,
 )
+from memoryhub.models.access import EVALUATIONS_KEY
 from memoryhub.pure import ids
 
-AGENT = "Claude (evaluations)"
+_ABOUT = "Claude in the evaluations of memory of this hub, which run on copies of memory stores."
 PLACE = "/evaluation"
 """Where the suite writes its memories."""
 MOST = 100
@@ -130,15 +130,17 @@ def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
     return copy
 
 
-def caller(store_id: str, act: Act) -> Caller:
-    """Return the caller as which the model acts: an agent of its own, with a key whose secret no one knows."""
-    agent = Agent.objects.filter(name=AGENT).first()
+def caller(act: Act) -> Caller:
+    """Return the caller as which the model acts on copies: an agent of its own, with a key whose secret no one knows
+    and that reaches no memory store."""
+    name = EVALUATIONS_KEY
+    agent = Agent.objects.filter(name=name).order_by("pk").first()
     if agent is None:
-        agent = keys_and_roles.create_agent(AGENT, actor=act.actor, door=act.door, at=act.at)
-    key = Key.objects.usable(act.at).filter(agent=agent, access=Access.WRITE, stores=store_id).first()
+        agent = keys_and_roles.create_agent(name, description=_ABOUT, actor=act.actor, door=act.door, at=act.at)
+    own = Key.objects.usable(act.at).filter(agent=agent, name=name, created_by=None, access=Access.WRITE)
+    key = own.filter(all_stores=False, stores=None).first()
     if key is None:
-        store = MemoryStore.objects.get(pk=store_id)
-        key, _ = keys_and_roles.issue_key(agent, stores=[store], name=AGENT, actor=act.actor, door=act.door, at=act.at)
+        key, _ = keys_and_roles.issue_key(agent, name=name, actor=act.actor, door=act.door, at=act.at)
     return Caller(key.pk, agent.pk, agent.name, Access.WRITE, stale=True, reaches=True)
 
 

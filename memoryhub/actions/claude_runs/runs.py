@@ -12,6 +12,7 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.stores import copies, delete
 from memoryhub.models import Access, Agent, ClaudeEventKind, ClaudeRun, ClaudeRunState, Key, MemoryStore, User
+from memoryhub.models.access import RUNS_KEY
 from memoryhub.pure import ids
 from memoryhub.pure.conversation.options import Options
 
@@ -182,6 +183,9 @@ def locked_run(store: Tree, run_id: str) -> ClaudeRun:
     return run
 
 
+_ABOUT = "Claude in the runs that one person starts in this hub."
+
+
 def _agent_for(user: User, act: Act) -> Agent:
     """Return the agent as which the runs of a person act; create it for the first one."""
     agent = Agent.objects.filter(claude_for=user).first()
@@ -192,7 +196,9 @@ def _agent_for(user: User, act: Act) -> Agent:
     while made is None:
         try:
             spelt = name if number == 1 else f"{name} {number}"
-            made = keys_and_roles.create_agent(spelt, seen_by=user, actor=act.actor, door=act.door, at=act.at)
+            made = keys_and_roles.create_agent(
+                spelt, description=_ABOUT, seen_by=user, actor=act.actor, door=act.door, at=act.at
+            )
         except NameTaken:
             number += 1
     Agent.objects.filter(pk=made.pk).update(claude_for=user)  # the entry of its key seals the row
@@ -202,14 +208,11 @@ def _agent_for(user: User, act: Act) -> Agent:
 def _key_of(agent: Agent, store_id: str, user: User, act: Act) -> Key:
     """Return the agent's key to a store. The hub issues it to itself: no one knows its secret."""
     usable = Key.objects.usable(act.at).filter(agent=agent, access=Access.WRITE, all_stores=False, expires_at=None)
-    key = usable.filter(stores=store_id, name=_KEY_NAME).first()
+    key = usable.filter(stores=store_id, name=RUNS_KEY).first()
     if key is not None:
         return key
     store = MemoryStore.objects.get(pk=store_id)
     made, _secret = keys_and_roles.issue_key(
-        agent, stores=[store], name=_KEY_NAME, created_by=user, actor=act.actor, door=act.door, at=act.at
+        agent, stores=[store], name=RUNS_KEY, created_by=user, actor=act.actor, door=act.door, at=act.at
     )
     return made
-
-
-_KEY_NAME = "Claude runs"

@@ -163,7 +163,7 @@ def _outcome(worker: Worker) -> tuple[ClaudeRunState, str]:
             if not settings.ANTHROPIC_API_KEY:
                 raise Failed("no_key")
             model = ByApi(Api(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, TICK), worker)
-        caller, results = evaluations.caller(one.store_id, worker.act), dict[str, bool]()
+        caller, results = evaluations.caller(worker.act), dict[str, bool]()
         for case in SUITE:
             results[case.name] = _is_passed(worker, case, model, caller)
             evaluations.write(one.pk, worker.name, results, worker.tokens)

@@ -27,10 +27,11 @@ from memoryhub.web.common.responses import fresh_form, see_other, spend_form
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def replace_key(request: Request, key_id: str) -> HttpResponse:
-    """Issue a key with the agent, the access and the memory stores of another one, and lead to revoking that one."""
+    """Issue a key with the agent, the access and the memory stores of another one, and lead to revoking that one. The
+    hub issues its own keys itself."""
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
-    if not Key.objects.governed_by(user).filter(pk=key.pk).exists():
+    if key.is_of_hub or not Key.objects.governed_by(user).filter(pk=key.pk).exists():
         raise PermissionDenied
     form = ReplaceKeyForm(request.POST if request.method == "POST" else None, initial=_like(key))
     may_issue = _may_issue(key, user, now)
