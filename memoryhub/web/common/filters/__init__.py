@@ -227,8 +227,9 @@ class KeyValues:
 def _check_verbs(parts: Sequence[Word | Term]) -> None:
     """Raise Malformed if a verb before “by” and an author is none that the page can filter by."""
     for verb, by in pairwise(parts):
-        is_verb = isinstance(verb, Word) and verb.is_plain and verb.text.lower() in VERBS
-        if is_verb and isinstance(by, Term) and by.written.lower().startswith("by ") and by.key != "is":
+        if not isinstance(verb, Word) or not verb.is_plain or verb.text.lower() not in VERBS:
+            continue
+        if isinstance(by, Term) and by.written.lower().startswith("by ") and by.key != "is":
             raise Malformed(
                 _("This page cannot filter by what was “%(verb)s”. Write only “%(by)s”, or the verb in quotes.")
                 % {"verb": verb.text, "by": by.written}
