@@ -48,7 +48,7 @@ def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
     html = client.post(WHERE, fields(html, "look") | {"near": ["Quellenburg"]}).content.decode()
     letter = erase(client, html, note="request 8")
     for text in ("Erased from 2 memory stores", "Quellenberg", "QUELLENBERG", "Quellenburg", "Alice", "Sales"):
-        assert text in letter, text
+        assert text in letter and ">request 8<" in letter, text
     found = list(Receipt.objects.filter(store__in=[store.id, other.id]).order_by("pk"))
     assert {one.store for one in found} == {store.id, other.id} and all(one.pk in letter for one in found)
     for one in found:
@@ -60,10 +60,7 @@ def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
     assert everywhere("QUELLENBERG") == everywhere("Quellenburg") == []
     assert text_of(Memory.objects.at("/secret.md").get()) == "Quellenberg\n"
     again = page(client, reverse("erasure_letter", args=[found[0].content["group"]]))
-    assert "Erased from 2 memory stores" in again and "uellenb" not in again
-    for one in (letter, again):
-        article = one.partition("<article")[2].partition("</article>")[0]
-        assert article.count("request 8") == 1 and "Why:" in article
+    assert "Erased from 2 memory stores" in again and ">request 8<" in again and "uellenb" not in again
 
 
 def test_a_text_that_is_found_nowhere_is_said(other: MemoryStore, alice: User) -> None:
