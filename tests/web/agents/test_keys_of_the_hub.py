@@ -16,7 +16,7 @@ from tests.web.agents.pages import issue, text
 
 pytestmark = pytest.mark.django_db
 
-SAYS = "used by Claude runs of this hub alone"
+SAYS = "used only by Claude runs of this hub"
 
 
 @pytest.fixture
