@@ -43,7 +43,7 @@ FORMS: Mapping[str, str] = {
         edit_webhook delete_webhook pause_webhook resume_webhook rotate_webhook reveal_webhook test_webhook
         retention_certificate export_held release_hold remove_memories replay_failed replay_delivery new_claude_run
         stop_claude_run continue_claude_run propose_claude_run claude_preset start_claude_evaluation
-        stop_claude_evaluation allow_act refuse_act withdraw_act
+        stop_claude_evaluation allow_act refuse_act withdraw_act every_receipt
     """,
     SUPERUSER: """
         hide_first_steps invite_person withdraw_invitation set_active deactivate password_link new_agent edit_agent
