@@ -214,6 +214,7 @@ def test_charlie_finds_nothing_of_alice_and_her_store_looks_like_one_that_does_n
     assert row_counts() == before
 
 
+@pytest.mark.both_databases
 def test_alice_finds_what_is_at_the_same_address(values: dict[str, object], alice: User) -> None:
     """So that the other tests try addresses at which there is something."""
     client = signed_in(alice)

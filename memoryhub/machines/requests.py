@@ -79,7 +79,7 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
     store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no id contains either
     caller = calls.find_caller(secret_of(request), store_id or "", at)
     if caller is None:
-        raise _no_key(request, store_id or "", at, door)
+        raise no_key(request, store_id or "", at, door)
     request.META[PROVEN] = caller.key
     if store_id is not None and not caller.reaches:
         exists = MemoryStore.objects.filter(pk=store_id).exists()
@@ -89,14 +89,15 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
     return caller
 
 
-def _no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Problem:
-    """Return the error for a request without a valid key. Whoever has a key that has ended reads when it did."""
+def no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Problem:
+    """Return the error for a request without a valid key. For a key that has ended, it says when, and one request a
+    minute is audited: at the memory store that it names, or else at its address."""
     ended = refusals.of_ended_key(secret_of(request), at)
     if ended is None:
         return Problem.no_key()
     caller, how = ended
     if refusals.is_due_for_ended(caller.key):
-        note_refusal(request, caller, Refusal(store_id, 401, how), door=door, at=at)
+        note_refusal(request, caller, Refusal(store_id or request.path, 401, how), door=door, at=at)
     return Problem.no_key(how)
 
 

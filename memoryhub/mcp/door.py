@@ -142,7 +142,7 @@ def _only_store(request: HttpRequest, at: datetime) -> str:
     stores."""
     stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
-        raise Problem.no_key()
+        raise requests.no_key(request, "", at, Door.MCP)
     if not stores:
         raise Problem.no_store()
     if len(stores) > 1:

@@ -118,9 +118,20 @@ def test_whoever_has_a_key_that_has_ended_is_told_so_and_people_see_it(world: Wo
     assert entry.actor_id == key.pk and json.loads(entry.input) == {
         "memory_store": store.pk, "status": 401, "reason": f"The key {ended}.",
     }  # fmt: skip
+    assert AuditEntry.objects.of_command("refused").count() == 1
+    of_any_store = send(Hub(store, secret), message("tools/list"))
+    assert of_any_store.status == 401 and f"The key {ended}." in of_any_store.body.decode()
     wrong = Hub(store, secret[:-1] + "~").send(b"{}")
     assert wrong.status == 401 and wrong.value["error"]["message"].startswith("A valid key is needed")
     assert AuditEntry.objects.of_command("refused").count() == 1
+
+
+def test_a_request_of_an_ended_key_that_names_no_store_is_recorded_with_its_address(world: World) -> None:
+    secret = new_secret(world.hub.store)
+    keys_and_roles.revoke_key(Key.objects.get(hint=secret[-4:]), **BY)
+    assert send(Hub(world.hub.store, secret), message("tools/list")).status == 401
+    entry = AuditEntry.objects.of_command("refused").get()
+    assert entry.door == "mcp" and json.loads(entry.input)["memory_store"] == "/mcp"
 
 
 def test_a_key_of_another_store_finds_no_store_and_with_its_own_none_of_the_ids(world: World) -> None:

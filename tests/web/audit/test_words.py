@@ -16,6 +16,7 @@ def caller(store: MemoryStore, key: str) -> Caller:
     return Caller(store, key)
 
 
+@pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
@@ -72,6 +73,7 @@ def test_who_does_not_see_the_chain_of_the_hub_is_told(bob: User, superuser: Use
         assert told not in signed_in(superuser).get(address, nothing).content.decode()
 
 
+@pytest.mark.both_databases
 def test_commands_of_the_hub_are_offered_to_those_who_see_its_chain(bob: User, superuser: User) -> None:
     def offered(user: User) -> set[str]:
         return {guess.written for guess in listed(signed_in(user), q="revoked").context["guesses"].filters}

@@ -59,6 +59,7 @@ def test_the_lists_and_the_page_say_who_erased_when_and_why(receipt: Receipt, st
     assert "by Alice" in page(client, reverse("receipts", args=[store.pk]))
 
 
+@pytest.mark.both_databases
 def test_a_later_erasure_takes_its_text_out_of_the_note_that_is_shown(
     receipt: Receipt, store: MemoryStore, alice: User
 ) -> None:
