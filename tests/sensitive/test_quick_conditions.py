@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from memoryhub.pure import sensitive
-from memoryhub.pure.sensitive import find, keys, personal, poison
+from memoryhub.pure.sensitive import find, identity, keys, personal, poison
 from memoryhub.pure.sensitive.text import SHORTEST_LONG_WORD, Text
 from memoryhub.pure.text import visible
 from tests.sensitive.test_find import FRESH, FRESH_HARMLESS, HARMLESS, SENSITIVE
@@ -46,6 +46,7 @@ def without_conditions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     shaped = re.compile(f"(?<![A-Za-z0-9])(?:{shapes}){keys._END}", re.ASCII)
     with monkeypatch.context() as changed:
         changed.setattr(sensitive, "_GATES", {})
+        changed.setattr(identity, "_BY_NAME", [(frozenset(), *named) for _, *named in identity._BY_NAME])
         changed.setattr(poison, "_HOLES", ("",))
         changed.setattr(personal, "_GROUPS_BROKEN", personal._ANY_BROKEN)
         changed.setattr(personal, "_LINE_END_IN_GROUPS", re.compile(personal._AFTER_DIGIT))

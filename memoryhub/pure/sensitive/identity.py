@@ -145,14 +145,33 @@ def _named_number(form: Form) -> re.Pattern[str]:
     return re.compile(f"[^{_BEFORE[1:]}((?i:{form.shape}){_END})", re.ASCII)
 
 
+_LETTERS_ONLY = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
+START = 3
+"""With how many of its letters a word is compared before a name is searched."""
+
+
+def _starts(written: str) -> list[bytes]:
+    """Return how each word of a text in lower case starts. Letters outside of ASCII end a word, and are an empty word at
+    the end."""
+    encoded = written.encode("utf-8", "surrogatepass")
+    starts = [word[:START] for word in encoded.translate(_LETTERS_ONLY).split()]
+    return starts if encoded.isascii() else [*starts, b""]
+
+
+def _starts_of_name(name: str) -> frozenset[bytes]:
+    """Return what `_starts` returns for every text with this name. Letters may follow it, so a short last word is
+    left out."""
+    first, *others = _starts(name)
+    return frozenset([first, *(start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))])
+
+
 LONGEST_NUMBER = 30
 _BY_NAME = [
-    (name.encode().split(), _name(name), number, form.check)
+    (_starts_of_name(name), _name(name), number, form.check)
     for form in _NAMED
     for number in (_named_number(form),)
     for name in form.words.split("|")
 ]
-_WITHOUT_DIGITS = bytes.maketrans(b"0123456789", b" " * 10)
 
 FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
@@ -222,11 +241,10 @@ def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
     """Yield numbers after their names, except those that were `tried`."""
     if text.digits < FEWEST_DIGITS and not _LETTERS_AND_DIGITS.search(text.digit_lines):
         return
-    lines = text.digit_lines.encode("utf-8", "surrogatepass")
-    words = b"\n".join({*lines.translate(_WITHOUT_DIGITS).split()})
-    text.spend(text.low.count("\n") // 4 + len(words) // 25)
-    for name, pattern, number, check in _BY_NAME:
-        if all(map(words.__contains__, name)):
+    text.spend(text.low.count("\n") // 4 + len(text.digit_lines) // 60)
+    starts = {*_starts(text.digit_lines)}
+    for needed, pattern, number, check in _BY_NAME:
+        if needed <= starts:
             for place in _after_name(text, pattern, number):
                 again = (place, check) in tried
                 text.spend(1 if again else 3)

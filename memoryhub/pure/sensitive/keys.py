@@ -75,7 +75,7 @@ _SHAPES = (
     r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{40,90}",
     r"discord(?:app)?\.com/api/webhooks/\d{16,20}/[\w-]{60,80}",
     r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}",
-    r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,250}",
+    r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{12,250}",
     r"shippo_(?:live|test)_[0-9a-fA-F]{40}",
     r"duffel_(?:live|test)_[\w=-]{43}",
     r"(?:live|test)_(?:pub_)?[0-9a-f]{31,35}",
