@@ -1,4 +1,4 @@
-"""The marks of a chart, put together in Python because there are hundreds of them."""
+"""The marks of a chart as HTML. Python builds the HTML, because a chart has hundreds of marks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOT = _LINK + (
 
 @register.simple_tag
 def bars(marks: Iterable[Any]) -> SafeString:
-    """Return marks whose shape is a charts.Bar. A mark without a URL is no link."""
+    """Return the HTML of marks that each have a `charts.Bar` as shape. A mark without a URL is no link."""
     every = [
         (mark, (shape.x, shape.y, shape.width, shape.height, mark.series, mark.name))
         for mark in marks
@@ -38,7 +38,7 @@ def bars(marks: Iterable[Any]) -> SafeString:
 
 @register.simple_tag
 def dots(marks: Iterable[Any]) -> SafeString:
-    """Return marks whose shape is a charts.Dot."""
+    """Return the HTML of marks that each have a `charts.Dot` as shape."""
     return format_html_join(
         "",
         DOT,
@@ -62,7 +62,7 @@ LIFE_BASE = 30
 
 @register.simple_tag
 def life_marks(life: Any) -> SafeString:
-    """Return the marks of a life line, one link for each column."""
+    """Return the HTML of the marks of a life line, with one link for each column."""
     rows = (
         (mark.url, mark.name, round(mark.x - life.reach / 2, 3), life.reach, mark.name, _life_shapes(mark))
         for mark in life.marks
@@ -100,8 +100,8 @@ WORD = '<text class="map-word" x="6" y="{}"><title>{}</title>{}</text>'
 
 @register.simple_tag
 def tiles(found: Iterable[Any]) -> SafeString:
-    """Return the rectangles of a tree map, and over them the outlines and names of directories, and the
-    frames of those that await review."""
+    """Return the HTML of a tree map: its rectangles, the outlines and names of directories, and the frames around
+    memories that await review."""
     every = list(found)
     leaves = (
         (tile.url, name, *_place(tile), tile.heat, name, _word(tile))

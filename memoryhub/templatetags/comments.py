@@ -13,7 +13,7 @@ MOST = 100
 
 @register.simple_tag
 def told_of(user: User) -> int:
-    """Return the number of conversations about which a person was notified and that the person has not dismissed, up to
+    """Return the number of conversations of which a person was notified and which the person has not dismissed, at most
     MOST."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     return notices.waiting_for(user, stores).order_by().values("store_id")[:MOST].count()
@@ -21,8 +21,8 @@ def told_of(user: User) -> int:
 
 @register.simple_tag
 def named_by(comment: Comment) -> dict[str, list[tuple[str, bool]] | list[str]]:
-    """Return those `people` whom a comment names, as (name, whether they can only read), and the `words` after an `@`
-    that name no one."""
+    """Return the `people` whom a comment names, as pairs (name, whether the person can only read), and the `words`
+    after an `@` that name no one."""
     people = {user.pk: user for user in notices.readers_of(comment.store_id)}
     found = notices.mentions(comment.text, list(people.values()))
     named = dict.fromkeys(pk for _, ids in found for pk in sorted(ids) if pk != comment.by_id)

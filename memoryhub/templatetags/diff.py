@@ -19,7 +19,8 @@ register = template.Library()
 MOST_BYTES = 1_000_000
 """The most bytes of HTML of all comparisons on one page; the rest is on further pages."""
 MOST_OF_LINE = 60_000
-"""The most bytes of HTML of one side of one line: with hidden characters made visible it far exceeds the text."""
+"""The most bytes of HTML for one side of one line. Hidden characters that are made visible can make the HTML much
+longer than the text."""
 _PIECE = 500
 
 NO_CELLS = '<td class="diff-void" colspan="3"></td>'
@@ -45,7 +46,7 @@ def comparison(
     piece at `rest_url` (an address with a query; by default the one in `sides`), or else to the text of the new side.
     `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With `heads`
     in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it. With
-    `lined` (see `comparisons.Lined`), each unified line has what that returns.
+    `lined` (see `comparisons.Lined`), each unified line has the HTML that `lined` returns.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
@@ -77,9 +78,9 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """Yield the rows after the first `after`, as many as the page has room for.
+    """Yield the rows after the first `after`, until the page's limit of bytes is reached.
 
-    If nothing else on the page has used the room, at least one row is yielded.
+    If no other table of the page has used up some of the limit, at least one row is yielded.
     """
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
@@ -164,7 +165,7 @@ class _Frame:
     shown_new: int = 0
 
     def at(self, part: Row | Gap) -> None:
-        """Record which lines of both texts the current row reaches."""
+        """Record, for each text, the number of the last line that is reached with the current row."""
         if isinstance(part, Gap):
             self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
         else:
@@ -192,7 +193,8 @@ class _Frame:
         return f'</tbody><tbody class="diff-hunk"><tr class="diff-head"><td colspan="{self.columns}">{head}</td></tr>\n'
 
     def numbers(self, row: Row) -> tuple[str, str, str]:
-        """Return the cells with the numbers of a unified row, and the row below it, if there is one."""
+        """Return the cells with the numbers of a unified row, and the HTML of the extra row below it, which may be
+        empty."""
         old, new = str(row.old_number or ""), str(row.new_number or "")
         if self.lined is None:
             return old, new, ""
@@ -338,7 +340,7 @@ def _span(span: Span, text: str, mark: str) -> str:
 
 
 def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
-    """Return as much of a span as there is room for: the number of its characters, and its HTML."""
+    """Return the beginning of a span that fits in `room` bytes: the number of its characters, and its HTML."""
     shown = 0
     made: list[str] = []
     while shown < len(span.text):

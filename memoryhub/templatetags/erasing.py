@@ -1,4 +1,4 @@
-"""Whom to ask on the pages that delete: who erases for good, and whether a second person has to allow it."""
+"""Sentences on pages that delete: who can erase permanently, and whether a second person has to allow it."""
 
 from django import template
 
@@ -11,7 +11,7 @@ register = template.Library()
 
 @register.simple_tag
 def who_erases(store: MemoryStore) -> str:
-    """Return whom to ask, for the end of a sentence."""
+    """Return the names of the people who can erase texts of the store, as words for the end of a sentence."""
     return erasers.who_erases([store.pk])
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import get_language
 register = template.Library()
 
 _PLACE = "memstore_here"
-"""Stands for the store's id in the cached HTML."""
+"""The placeholder for the store's id in the cached HTML."""
 
 
 @register.simple_tag(takes_context=True)

@@ -57,7 +57,7 @@ def findings_in(context: template.Context, version: MemoryVersion) -> list[Item]
 
 @register.simple_tag(takes_context=True)
 def spread_of(context: template.Context, item: Item) -> Spread | None:
-    """Return how the text of a finding has spread; None if it is in a path, or no longer exists."""
+    """Return how the text of a finding has spread, or None if the finding is in a path or no longer exists."""
     of_value = carriers(item.finding, item.memory, item.version)
     return spread(of_value, item.store, item.entry, context["request"].user) if of_value else None
 

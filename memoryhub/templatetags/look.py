@@ -45,7 +45,8 @@ def scripts() -> SafeString:
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
-    """Return an icon of the sprite: decorative, or with a label an image of that name."""
+    """Return an icon of the sprite. Without a label the icon is decorative; with a label it is an image of that
+    name."""
     meaning = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="icon icon-{}" {}><use href="{}#{}"></use></svg>', name, meaning, static("icons.svg"), name
@@ -116,9 +117,9 @@ def exact_and_ago(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
-    """Return `aria-current` for a link to the current page, or to a section that contains the page; else an empty text.
+    """Return `aria-current` for a link to the current page or to its section; else an empty text.
 
-    A page is in a section by its address, or by `section` in its context.
+    The section of a page is known from the page's address, or from `section` in its context.
     """
     request = context.get("request")
     path = request.path if request else ""
@@ -196,7 +197,8 @@ def editor_phrases() -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Return the distance in one unit, rounded down, `3 minutes ago` or `in 2 days`; a date if it is far."""
+    """Return the time between a moment and now in one unit, rounded down: `3 minutes ago` or `in 2 days`. Return a date
+    if the moment is more than RELATIVE_DAYS away."""
     seconds = int(abs(now - moment).total_seconds())
     if seconds < MINUTE:
         return _("just now") if moment <= now else _("in a moment")

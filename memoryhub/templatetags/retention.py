@@ -18,26 +18,28 @@ register = template.Library()
 
 @register.simple_tag
 def kept_of(memory: Memory) -> Kept:
-    """Return what keeps a memory, and what policies will do to it, by two indexed queries."""
+    """Return which holds and pins keep a memory, and what retention policies will do to the memory, by two indexed
+    queries."""
     return retention_due.kept(memory, timezone.now())
 
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """Return the legal hold on a directory or a memory, then the pin; both may be missing."""
+    """Return the legal hold on a directory or a memory, then the pin. The list has no, one or two holds."""
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 
 @register.simple_tag
 def hold_fixing(store: MemoryStore, path: str, memory: str = "") -> list[held.Kept]:
-    """Return the legal hold because of which a memory or a directory cannot be renamed; none if there is none."""
+    """Return a list of the legal hold that prevents the renaming of a memory or a directory; the list is empty if there
+    is none."""
     found = held.fixing(store, path, timezone.now(), memory)
     return [found] if found else []
 
 
 @register.simple_tag(takes_context=True)
 def kept_in_trash(context: template.Context, memory: Memory) -> Kept:
-    """Return what keeps a memory in the trash, and until when.
+    """Return which holds and policies keep a memory in the trash, and until when.
 
     The policies and the holds of the store are loaded once per page.
     """

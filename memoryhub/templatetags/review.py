@@ -40,7 +40,7 @@ def review_of(context: template.Context, version: MemoryVersion, compares: bool 
 
 @register.simple_tag
 def older_waiting(memory: Memory) -> int:
-    """Return how many of the last LOOK_BACK versions await review, where the newest one does not."""
+    """Return how many of the last LOOK_BACK versions await review, for a memory whose newest version does not."""
     if memory.head.awaits_review:
         return 0
     last = MemoryVersion.objects.of_memory(memory).filter(number__gt=memory.version_count - LOOK_BACK)

@@ -12,7 +12,7 @@ register = template.Library()
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _BETWEEN = re.compile(r"(/| → |[“”\"(),;·]|: )")
-"""What separates names: the names of a path, and a path from the words around it."""
+"""The separators between names: those in a path, and those between a path and the words around it."""
 _ISOLATE, _END = "\u2068", "\u2069"
 
 
@@ -38,7 +38,7 @@ def visible(value: object, show: str = "") -> SafeString:
 @register.filter(is_safe=True)
 @stringfilter
 def plain(value: str) -> str:
-    """Return the text with U+FFFD for each hidden character, for titles, attributes and options."""
+    """Return the text for titles, attributes and options: each hidden character is replaced by U+FFFD."""
     return without_hidden(value)
 
 

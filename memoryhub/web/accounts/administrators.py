@@ -1,4 +1,4 @@
-"""The page on which an administrator of the hub makes another person one, or takes this role away."""
+"""The page on which an administrator of the hub makes another person an administrator, or takes this role away."""
 
 from typing import Any
 
@@ -30,8 +30,8 @@ from memoryhub.web.common.responses import ROWS, see_other
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def administrator(request: Request, user_id: str) -> HttpResponse:
-    """Show what changes when a person becomes an administrator of the hub (`is_one=1`) or is one no longer
-    (`is_one=0`); on POST, do it."""
+    """Show what changes when a person becomes an administrator of the hub (`is_one=1`) or ceases to be one
+    (`is_one=0`). On POST, change the role."""
     user = get_object_or_404(User, pk=user_id)
     if not user.is_active and not user.is_superuser:
         raise Http404
@@ -55,8 +55,8 @@ def _giving(request: Request, user: User) -> HttpResponse:
 
 
 def _taking(request: Request, user: User) -> HttpResponse:
-    """Show the keys, webhooks and invitations that only an administrator could make. On POST, take the role away,
-    revoke the ticked keys and pause the ticked webhooks."""
+    """Show the keys, webhooks and invitations of an administrator that reach beyond the person's own memory stores. On
+    POST, take the role away, revoke the ticked keys and pause the ticked webhooks."""
     reaching, links = Key.objects.beyond(user), _links_of(user)
     keys, issued = rows_of(reaching, user, person(request)), count_of(reaching, user)
     administered = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
@@ -77,7 +77,8 @@ def _taking(request: Request, user: User) -> HttpResponse:
 
 
 def _taken(request: Request, user: User, ending: Chosen, keys: int, webhooks: int) -> HttpResponse:
-    """Take the role away; `keys` and `webhooks` of the person go on working."""
+    """Take the role away. `keys` and `webhooks` are the numbers of the person's keys and webhooks that go on
+    working."""
     links = _links_of(user).count()
     try:
         set_administrator(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))

@@ -1,4 +1,4 @@
-"""A rule for new passwords: none that is in the hub's list of breached ones."""
+"""A rule for new passwords: a password in the hub's list of breached passwords is refused."""
 
 import logging
 from pathlib import Path
@@ -13,7 +13,8 @@ logger = logging.getLogger(__name__)
 
 
 class NotBreached:
-    """Refuses passwords of a list. If the list cannot be read, which a system check reports, it refuses none."""
+    """Refuses the passwords of a list. If the list cannot be read, no password is refused, and a system check reports
+    the error."""
 
     def __init__(self, file: str) -> None:
         self.file = Path(file)

@@ -32,7 +32,7 @@ class SignInForm(forms.Form):
 
 
 class CodeForm(forms.Form):
-    """A code, and the signed text that says whose password was right, or which secret an app was shown."""
+    """A code, with a signed text. The text says whose password was right, or which secret was shown to add an app."""
 
     code = forms.CharField(
         label=_("Code"), max_length=20,
@@ -106,7 +106,7 @@ class ProfileForm(forms.Form):
     )
 
     def clean_time_zone(self) -> str:
-        """Return the official name of the time zone, whatever the case that was typed."""
+        """Return the official name of the time zone; the person may type it in any case."""
         typed = str(self.cleaned_data["time_zone"]).strip().replace(" ", "_").casefold()
         for zone in time_zones():
             if zone.casefold() == typed:

@@ -15,7 +15,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address
 
 MARK = "browser"
-"""Where the cookie's session has the id of the row."""
+"""The key in the cookie's session under which the id of the row is stored."""
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +29,9 @@ def begin(sender: object, request: Request, user: User, **_: Any) -> None:
 
 
 def used(request: Request) -> BrowserSession | None:
-    """Return the row of a signed-in browser with its person, and write down that it was used.
+    """Return the row of a signed-in browser with its person, and record that the browser was used.
 
-    Return None if the person is signed out: the row has ended, or the password has changed.
+    Return None if the person is signed out, because the row has ended or the password has changed.
     """
     at = timezone.now()
     row = browsers.of(request.session.get(MARK, ""), request.session[SESSION_KEY], at)

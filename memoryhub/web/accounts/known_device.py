@@ -1,6 +1,6 @@
 """A cookie that marks the browsers in which a person has signed in.
 
-Wrong passwords typed in other browsers do not delay a sign-in in these browsers.
+Wrong passwords that are typed in browsers without this mark do not delay a sign-in in a marked browser.
 """
 
 import secrets

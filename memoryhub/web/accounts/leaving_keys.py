@@ -1,4 +1,5 @@
-"""What goes on working of a person who loses a role or the account: keys to revoke, and webhooks to pause."""
+"""Keys and webhooks of a person who loses a role or the account: they go on working unless they are revoked or
+paused."""
 
 import json
 from dataclasses import dataclass
@@ -28,14 +29,14 @@ def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
 
 
 def count_of(keys: KeyQuerySet, maker: User) -> int:
-    """Return how many usable keys `maker` issued, of which `rows_of` returns the first ones."""
+    """Return the number of usable keys that `maker` issued; `rows_of` returns only the first of them."""
     return keys.made_by(maker).usable(timezone.now()).count()
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """An active webhook that a person made or changed. If not `is_known`, retention has removed audit entries that may
-    say that they changed it."""
+    """An active webhook that a person made or changed. If `is_known` is False, the person may have changed it:
+    retention has removed the audit entries that would show it."""
 
     webhook: Webhook
     is_known: bool
@@ -46,7 +47,7 @@ class Sending:
 
 
 def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
-    """Return those of the webhooks that are active and that `maker` made or changed, or may have changed."""
+    """Return the active webhooks that `maker` made or changed, or may have changed."""
     found = webhooks.active().filter(Q(store=None) | Q(store__deleted_at=None)).select_related("store")
     chains = {webhook.store_id or HUB for webhook in found}
     edits = AuditEntry.objects.filter(chain__in=chains, author_id=maker.pk, command="edit_webhook")
@@ -94,9 +95,10 @@ def chosen(request: Request, rows: list[KeyRow], webhooks: list[Sending]) -> Cho
 
 
 def told_of(done: str, leaving: User, ending: Chosen, links: int, keys: int, webhooks: int) -> str:
-    """Return the sentence for a person who has done this, with what ended and what goes on.
+    """Return a sentence that begins with `done` and says what ended and what goes on when a person leaves.
 
-    `links` invitations were withdrawn; `keys` and `webhooks` of the person who leaves go on working.
+    `links` is the number of invitations that were withdrawn. `keys` and `webhooks` are the numbers of the person's keys
+    and webhooks that go on working.
     """
     revoked, paused = len(ending.keys), len(ending.webhooks)
     said = [done]

@@ -1,4 +1,4 @@
-"""What waits for a person who is deactivated, or leaves a store: reviews, imports, requests for a second person."""
+"""Open work of a person who is deactivated or leaves a store: reviews, imports, requests for a second person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,8 @@ class LeftBehind:
 
     @property
     def outcome(self) -> str:
-        """Return sentences on what has become of it, once the person is deactivated or has left."""
+        """Return sentences that say what has become of these reviews, imports and requests after the person has
+        gone."""
         said = (
             (
                 ngettext(
@@ -62,14 +63,14 @@ class LeftBehind:
 
 
 def left_behind(user: User, at: datetime) -> LeftBehind:
-    """Return what waits for a person who is to be deactivated, in the memory stores of the person."""
+    """Return the open work of a person who is to be deactivated, in all memory stores that the person may see."""
     requests = ActRequest.objects.open(at).filter(Q(asked_by=user) | Q(decided_by=user))
     stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
     return replace(_left_in(stores, user), requests=requests.count())
 
 
 def left_in(store: MemoryStore, user: User, role: Role | None) -> LeftBehind:
-    """Return what waits in a memory store for a member who is to have another role there, or none."""
+    """Return the open work in a memory store of a member who is to get the role `role` there, or None for no role."""
     stays = user.is_superuser or (role is not None and role in assignments.ROLES)
     return _left_in([] if stays else [store.pk], user)
 

@@ -1,7 +1,7 @@
 """The identity provider: its configuration, its keys, and what it says about a person (OpenID Connect).
 
-What it signs is checked here: issuer, audience, signature, times and nonce. Requests follow no redirect, and are short
-in time and in bytes.
+Everything that the provider signs is checked here: issuer, audience, signature, times and nonce. Requests follow no
+redirect, and their time and bytes are limited.
 """
 
 import base64
@@ -21,30 +21,32 @@ from urllib.parse import quote, urlencode, urlsplit
 from django.conf import settings
 
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
-"""The signatures that are accepted: never a symmetric one, whose key a client could know, and never none."""
+"""The accepted signature algorithms. A symmetric one is never accepted, because a client could know its key; `none` is
+never accepted either."""
 
 TIMEOUT, WHOLE, LARGEST = 5.0, 8.0, 1_000_000
 KEPT = 600.0
-"""Seconds for which configuration and keys are remembered. An unknown key is looked up at once."""
+"""Seconds for which the configuration and the keys are remembered. An unknown key is fetched at once."""
 SILENT = 10.0
-"""Seconds for which a provider that did not answer is not asked: whoever waits for it occupies a thread of the hub."""
+"""Seconds for which a provider that did not answer is not asked again, because each wait occupies a thread of the
+hub."""
 LONGEST_SUBJECT = 255
 LEEWAY = 30
-"""Seconds by which the clocks may differ."""
+"""The difference between the two clocks that is accepted, in seconds."""
 
 
 class Refused(Exception):
-    """The provider refuses, or what it sent must not be believed; the message says why, for the log."""
+    """The provider refuses, or its answer must not be trusted. The message says why, for the log."""
 
 
 class Unreachable(Exception):
-    """The provider does not answer, or answers that it cannot now."""
+    """The provider does not answer, or answers that it is not available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the provider says about a person. `groups` are None if it says nothing about groups; with `has_more_groups`,
-    because they are too many to be named (Entra ID names at most 200 of them)."""
+    """The statements of the provider about a person. `groups` is None if the provider does not list the person's
+    groups. If `has_more_groups`, that is because there are too many of them (Entra ID lists at most 200)."""
 
     subject: str
     email: str
@@ -81,7 +83,7 @@ def is_on() -> bool:
 
 
 def name() -> str:
-    """Return the name of the provider for people."""
+    """Return the name of the provider, as people read it."""
     return settings.MEMORYHUB_OIDC_NAME or urlsplit(settings.MEMORYHUB_OIDC_ISSUER).hostname or ""
 
 
@@ -91,7 +93,7 @@ def redirect_uri(path: str) -> str:
 
 
 def forget() -> None:
-    """Forget what is remembered of the provider."""
+    """Forget the remembered configuration and keys of the provider."""
     _remembered.clear()
     _silent_until.clear()
 
@@ -124,7 +126,7 @@ def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, To
 
 
 def again(subject: str, tokens: Tokens) -> tuple[Said, Tokens]:
-    """Ask what the provider says now about a person who has signed in. Raises Refused and Unreachable."""
+    """Request the provider's current statements about a person who has signed in. Raises Refused and Unreachable."""
     if tokens.refresh:
         fresh = _tokens({"grant_type": "refresh_token", "refresh_token": tokens.refresh})
         tokens = Tokens(fresh.access, fresh.refresh or tokens.refresh, fresh.identity)
@@ -176,7 +178,8 @@ def _claims(token: str, nonce: str | None) -> dict[str, Any]:
 
 
 def _key(header: dict[str, Any]) -> Any:
-    """Return the key that signed a token. Keys are fetched again if it is not among those that are known."""
+    """Return the key that signed a token. The keys are fetched again if the key of the token is not among the known
+    keys."""
     import jwt
 
     for is_fresh in (False, True):
@@ -189,7 +192,8 @@ def _key(header: dict[str, Any]) -> Any:
 
 
 def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
-    """Return what the ID token and, for claims that it lacks, the userinfo endpoint say."""
+    """Return the statements about a person in the ID token. Claims that the token lacks come from the userinfo
+    endpoint."""
     is_complete = False
     wanted, configuration = {settings.MEMORYHUB_OIDC_GROUPS, "email"}, _configuration()
     if not wanted <= claims.keys() and tokens.access and "userinfo_endpoint" in configuration:
@@ -220,7 +224,8 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
 
 
 def _has_more_groups(claims: dict[str, Any]) -> bool:
-    """Return whether the groups are to be asked for elsewhere (OpenID Connect Core 5.6.2), which the hub does not."""
+    """Return whether the provider refers to another endpoint for the groups (OpenID Connect Core 5.6.2). The hub does
+    not ask there."""
     elsewhere = claims.get("_claim_names")
     is_elsewhere = isinstance(elsewhere, dict) and settings.MEMORYHUB_OIDC_GROUPS in elsewhere
     return is_elsewhere or claims.get("hasgroups") in (True, "true")
@@ -244,7 +249,7 @@ def _configuration() -> dict[str, Any]:
 
 
 def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
-    """Return a document of the provider, remembered for a while."""
+    """Return a document of the provider; it is remembered for KEPT seconds."""
     at, found = _remembered.get(url, (0.0, None))
     if found is None or fresh or time.monotonic() - at > KEPT:
         found = _asked(url, None, {})
@@ -253,7 +258,8 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 
 
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-    """Return the JSON object that an endpoint answers. A refusal (400 to 403) raises Refused, all else Unreachable."""
+    """Return the JSON object that an endpoint answers. A refusal (400 to 403) raises Refused; any other failure raises
+    Unreachable."""
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
         raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")
@@ -277,8 +283,8 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
 
 
 def _read(request: urllib.request.Request) -> bytes:
-    """Return the answer to a request if all of it comes within WHOLE seconds; a socket's timeout is for each part of
-    it. The thread that reads it is left alone after that. Raises TimeoutError, and what the reading raises."""
+    """Return the answer to a request if all of it arrives within WHOLE seconds, because a socket's timeout limits only
+    each part. Raises TimeoutError, after which the reading thread is abandoned, and every exception of the reading."""
     came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
     end = time.monotonic() + WHOLE
 

@@ -17,11 +17,11 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address
 
 MARK = "by_proxy"
-"""Where the cookie's session says that a proxy named its person."""
+"""The key in the cookie's session that records that a proxy named its person."""
 
 
 def admit(request: Request) -> None:
-    """Sign in the person whom the proxy names. Sign out a person whom it names no longer."""
+    """Sign in the person whom the proxy names. Sign out a person whom the proxy no longer names."""
     if not settings.MEMORYHUB_PROXY_EMAIL_HEADER:
         return
     email = _named(request)
@@ -39,7 +39,8 @@ def admit(request: Request) -> None:
 
 
 def _named(request: Request) -> str:
-    """Return the e-mail address in the header of a trusted proxy; "" for none, or for several."""
+    """Return the e-mail address in the header of a trusted proxy; an empty text if the request has no such header, or
+    several."""
     if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
         return ""
     key = "HTTP_" + settings.MEMORYHUB_PROXY_EMAIL_HEADER.upper().replace("-", "_")

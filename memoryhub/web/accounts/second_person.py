@@ -1,4 +1,4 @@
-"""The pages about acts that need a second person: what waits, one request, its decision, and the setting."""
+"""The pages about acts that need a second person: all waiting requests, one request, its decision, and the setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ SHOWN = 50
 
 
 class AnswerForm(forms.Form):
-    """Why a request is refused."""
+    """The reason for refusing a request."""
 
     answer = forms.CharField(
         label=gettext_lazy("Why it is refused"), max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 2})
@@ -39,9 +39,8 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it. `store` is the name of its memory store, or what else it is about; `is_in_store` says
-    whether there is this memory store. `state` is that of the row, or `lapsed`.
-    """
+    """A request as pages show it. `store` is the name of its memory store, or another subject if the act belongs to no
+    store; `is_in_store` says which. `state` is that of the row, or `lapsed`."""
 
     request: ActRequest
     title: str | Promise
@@ -55,12 +54,12 @@ class Row:
 
     @property
     def gives_link(self) -> bool:
-        """Return whether the act gives the person who asks a link to another person's account."""
+        """Return whether the act gives the requester a link to another person's account."""
         return self.request.act in ("invite_administrator", "password_link")
 
 
 def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
-    """Return requests as rows, which were loaded with the people that they name."""
+    """Return the requests as rows; the requests must have been loaded with the people that they name."""
     stores = {one.store for one in found if one.store}
     names = dict(MemoryStore.objects.filter(pk__in=stores).values_list("pk", "name")) if stores else {}
     return [
@@ -76,9 +75,10 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 
 def _subject(request: ActRequest) -> str:
-    """Return what an act that belongs to no memory store is about: the first of its words, until they are forgotten.
+    """Return the subject of an act that belongs to no memory store: the first of its words. Return an empty text after
+    the words were deleted.
 
-    Texts to erase are shown by the request alone.
+    Texts to erase are shown only on the page of the request.
     """
     content = actions.content_of(request) if request.act != "erase" else None
     return str(content.words[0][1]) if content and content.words else ""
@@ -92,7 +92,8 @@ def _state(request: ActRequest, at: datetime) -> str:
 
 
 def waiting_for(user: User, at: datetime) -> list[Row]:
-    """Return what waits for a person on the home page: requests to decide, and own ones that were allowed."""
+    """Return the rows for a person's home page: requests that the person can decide, and the person's own allowed
+    requests."""
     loaded = ActRequest.objects.select_related("asked_by").newest()
     own = loaded.open(at).filter(asked_by=user, state=ActRequestState.ALLOWED)
     return rows_of([*loaded.to_decide_by(user, at)[:SHOWN], *own[:SHOWN]], at)
@@ -122,7 +123,7 @@ def acts(request: Request) -> HttpResponse:
 @require_safe
 @signed_in
 def act_request(request: Request, request_id: str) -> HttpResponse:
-    """Show one request to the person who made it, and to those who may decide it."""
+    """Show one request to the person who made it and to the people who may decide it."""
     return _page(request, _found(request, request_id), AnswerForm())
 
 
@@ -142,7 +143,7 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:
-    """Return the fields of the form that was allowed."""
+    """Return the hidden fields (name, value) with which the allowed form is sent again."""
     return [(name, value) for name, values in content.fields for value in values] if content else []
 
 
@@ -157,7 +158,7 @@ def _found(request: Request, request_id: str) -> ActRequest:
 @require_POST
 @signed_in
 def allow_act(request: Request, request_id: str) -> HttpResponse:
-    """Allow what another person asked for, after a proof."""
+    """Allow the act that another person requested, after a proof."""
     found = _decidable(request, request_id)
     if (asks := proof(request)) is not None:
         return asks
@@ -168,7 +169,7 @@ def allow_act(request: Request, request_id: str) -> HttpResponse:
 @require_POST
 @signed_in
 def refuse_act(request: Request, request_id: str) -> HttpResponse:
-    """Refuse what another person asked for, with a reason."""
+    """Refuse the act that another person requested, with a reason."""
     found = _decidable(request, request_id)
     form = AnswerForm(request.POST)
     if not form.is_valid():
@@ -200,7 +201,7 @@ def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActReq
 @require_POST
 @signed_in
 def withdraw_act(request: Request, request_id: str) -> HttpResponse:
-    """Withdraw a request of one's own."""
+    """Withdraw a request that the person made."""
     found = _found(request, request_id)
     if found.asked_by != person(request):
         raise PermissionDenied
@@ -214,7 +215,7 @@ def withdraw_act(request: Request, request_id: str) -> HttpResponse:
 @require_POST
 @superuser_only
 def set_second_person(request: Request) -> HttpResponse:
-    """Ask for a second person from now on; or no longer, which needs a second person itself."""
+    """Require a second person from now on, or no longer. Ending the requirement needs a second person itself."""
     on = request.POST.get("on") == "1"
     asks = proof(request) if on else guard(request, "unset_second_person", list)
     if asks is not None:

@@ -33,7 +33,7 @@ APP, SECONDS_OF_APP = "memoryhub.app", 3600
 @never_cache
 @require_POST
 def code(request: Request) -> HttpResponse:
-    """Sign in the person whose password was right, and whose code is right too."""
+    """Sign in a person whose password was right, if the code is right too."""
     try:
         step = signing.loads(request.POST.get("step", ""), salt=SECOND_STEP, max_age=SECONDS_OF_STEP)
     except signing.BadSignature:
@@ -62,7 +62,7 @@ def _again(request: Request) -> HttpResponse:
 def page(request: Request) -> HttpResponse:
     """Show the app and the passkeys of the person.
 
-    On POST, check that it is still this person, so that they can be changed.
+    On POST, ask the person for a proof of who they are, so that the app and the passkeys can be changed.
     """
     if request.method == "POST":
         return proof(request) or see_other(request, "second_step")
@@ -82,7 +82,7 @@ def page(request: Request) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def app(request: Request) -> HttpResponse:
-    """Show the secret for a new app, and add the app on POST with a code that it made."""
+    """Show the secret for a new app. On POST, add the app if the code that it made is right."""
     if not is_fresh(request):
         return redirect("second_step")
     user = person(request)
@@ -98,7 +98,7 @@ def app(request: Request) -> HttpResponse:
 
 
 def _secret_of(request: Request, user: User) -> str | None:
-    """Return the secret that this person was shown, or None."""
+    """Return the secret that was shown to this person, or None if it was not shown or is too old."""
     try:
         shown: dict[str, Any] = signing.loads(request.POST.get("step", ""), salt=APP, max_age=SECONDS_OF_APP)
     except signing.BadSignature:

@@ -28,7 +28,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
 
 SECOND_STEP, SECONDS_OF_STEP = "memoryhub.second_step", 300
-"""The salt and the time of the signed text that says whose password was right."""
+"""The salt of the signed text that says whose password was right, and the seconds for which the text is valid."""
 
 
 @sensitive_post_parameters("password")
@@ -54,7 +54,7 @@ def sign_in(request: Request) -> HttpResponse:
 def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
     """Return the template context: the form, the identity provider, or both.
 
-    Where single sign-on is the only way, the form is for administrators alone and shown if the address has `local`.
+    If single sign-on is required, the form is only for administrators, and is shown only if the address has `local`.
     """
     is_only = settings.MEMORYHUB_OIDC_ONLY and not form.is_bound
     return {
@@ -73,7 +73,7 @@ def _recognised(request: Request, form: SignInForm) -> User | None:
 
 
 def next_step(request: Request, user: User, url: str) -> HttpResponse:
-    """Welcome a person whose password was right, or ask for the code of their app first."""
+    """Sign in a person whose password was right, or ask for the code of their app first."""
     if not authenticators.needs_code(user):
         return welcome(request, user, url)
     step = {"user": user.id, "hash": user.get_session_auth_hash(), "next": url}
@@ -102,7 +102,7 @@ def sign_out(request: Request) -> HttpResponse:
 def invitation(request: Request, token: str) -> HttpResponse:
     """Show the page of a one-time link.
 
-    The URL contains the token. So a header keeps the browser from sending the URL to other pages as a referrer.
+    The URL contains the token. A header therefore keeps the browser from sending the URL to other pages as a referrer.
     """
     response = _invitation(request, token)
     response.headers["Referrer-Policy"] = "no-referrer"
@@ -110,7 +110,8 @@ def invitation(request: Request, token: str) -> HttpResponse:
 
 
 def _invitation(request: Request, token: str) -> HttpResponse:
-    """Let a new person create an account, a known one set a new password, or a signed-in one join a store."""
+    """Let a new person create an account, a person with an account set a new password, or a signed-in person join a
+    store."""
     found = people.find_invitation(token, timezone.now())
     if found is None:
         return _spent(request)

@@ -1,8 +1,8 @@
 """Signing in at the identity provider: the way there, the way back, and asking it again while a person uses the hub.
 
 A signed cookie of this browser keeps what belongs to a sign-in that has begun: its state, its nonce, and the verifier
-of its code (PKCE). So an answer of the provider that another browser asked for is not accepted (no sign-in is planted
-in a browser), and one that was used is not accepted again.
+of its code (PKCE). An answer of the provider is therefore accepted only in the browser that requested it (so that
+nobody can plant a sign-in in another browser), and only once.
 """
 
 import base64
@@ -36,20 +36,20 @@ from memoryhub.web.common.responses import client_address, own_address
 
 COOKIE, SALT = "provider", "memoryhub.provider"
 LASTS = 600
-"""Seconds that a person may take at the provider."""
+"""Seconds that a person may spend at the provider."""
 
 logger = logging.getLogger(__name__)
 
 
 class Untold(Exception):
-    """The provider does not say when the person signed in there, and the person has another way to prove who they
-    are."""
+    """The provider does not say when the person signed in there; raised only if the person can prove their identity in
+    another way."""
 
 
 @never_cache
 @require_safe
 def start(request: Request) -> HttpResponse:
-    """Send the person to the provider; with `again`, a signed-in person proves there once more who they are."""
+    """Send the person to the provider. With `again`, a signed-in person has to sign in there again as a proof."""
     if not provider.is_on():
         raise Http404
     is_again = "again" in request.GET and request.user.is_authenticated
@@ -111,7 +111,7 @@ def _back() -> str:
 
 
 def _kept(request: Request) -> dict[str, Any] | None:
-    """Return the sign-in from the cookie to which the provider answers, or None."""
+    """Return the sign-in from the cookie if it belongs to the provider's answer, else None."""
     try:
         kept: dict[str, Any] = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     except signing.BadSignature:
@@ -122,9 +122,9 @@ def _kept(request: Request) -> dict[str, Any] | None:
 
 
 def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpResponse:
-    """Write down that a signed-in person has just signed in at the provider again.
+    """Record that a signed-in person has just signed in at the provider again.
 
-    If the provider does not say when that was, it counts as a proof only for a person who has no other one.
+    If the provider does not say when that was, the sign-in counts as a proof only for a person who has no other proof.
     """
     user, at = request.user, timezone.now()
     if not isinstance(user, User):
@@ -147,7 +147,8 @@ def _known(said: Said) -> Known:
 
 
 def _failed(request: Request, error: Exception | None) -> HttpResponse:
-    """Show that nobody was signed in. The reason is in the log, and not for whoever tries."""
+    """Show that nobody was signed in. The reason is written to the log only, so that the person who tries does not
+    learn it."""
     logger.warning("A sign-in at the identity provider failed: %s", error or "it was begun elsewhere, or long ago")
     is_down = isinstance(error, Unreachable)
     status = 429 if isinstance(error, TooManyTries) else 502 if is_down else 403
@@ -164,7 +165,8 @@ def _failed(request: Request, error: Exception | None) -> HttpResponse:
 
 
 def is_confirmed(browser: BrowserSession) -> bool:
-    """Return whether a person who came by the provider stays signed in: it is asked again once a minute."""
+    """Return whether a person who signed in at the provider stays signed in. The provider is asked again once a
+    minute."""
     at = timezone.now()
     try:
         if not browser.grant or not actions.is_due(browser, at):
@@ -199,7 +201,8 @@ def _cipher() -> Any:
 
 
 def sealed(subject: str, tokens: Tokens) -> str:
-    """Return what the hub keeps of a sign-in at the provider: who reads the database cannot use it."""
+    """Return the encrypted text that the hub stores of a sign-in at the provider. The database alone is not enough to
+    decrypt it."""
     kept = [subject, tokens.access, tokens.refresh]
     return str(_cipher().encrypt(json.dumps(kept).encode()).decode())
 

@@ -44,7 +44,8 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents that the person may see, whose name contains the query or that have a key that ends so."""
+    """Return the agents visible to the person whose name contains the query or that have a key whose end is the
+    query."""
     found = Agent.objects.visible_to(user)
     if not query:
         return found
@@ -56,7 +57,7 @@ def _matching(user: User, query: str) -> AgentQuerySet:
 @require_POST
 @signed_in
 def table(request: Request) -> HttpResponse:
-    """Download the agents that the page lists with its filter."""
+    """Download the list of agents as the page shows it with its filter."""
     query = without_keys(request.POST.get("q", "")[:254]).replace("\0", "\ufffd").strip()
     found = _matching(person(request), query).order_by("folded_name")
     rows = [
@@ -109,13 +110,14 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
 
 
 def _presets(user: User, store: MemoryStore) -> list[ClaudePreset]:
-    """Return the presets of Claude runs whose pages a person may open in a store."""
+    """Return the presets of Claude runs in a store if the person may open their pages."""
     found = ClaudePreset.objects.of_store(store.pk).by_name().only("pk", "name", "store")
     return list(found) if configuration.may_run(user, store) else []
 
 
 def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:
-    """Return the active stores that usable keys among these can access, as far as the rows name them, by name."""
+    """Return the active stores that the usable keys among these rows can access and that the rows name, sorted by
+    name."""
     named = {store.pk: store for row in rows if row.status == "usable" for store in row.scope.stores}
     return sorted((store for store in named.values() if store.archived_at is None), key=lambda store: store.name)
 

@@ -95,10 +95,10 @@ def _toml(url: str, bearer: str) -> str:
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """Return a memory store for the URL in the texts, or None if no usable key can access one.
+    """Return a memory store for the URL in the texts, or None if no usable key can access a store.
 
-    It is a store that a usable key lists. If no usable key lists one but a usable key can access all stores, it is the
-    first of `visible`: the stores that the person may see.
+    The result is a store that a usable key lists. If no usable key lists a store but one can access all stores, the
+    result is the first of `visible`: the stores that the person may see.
     """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)

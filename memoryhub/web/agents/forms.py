@@ -45,8 +45,8 @@ class AgentForm(forms.Form):
 class KeyForm(forms.Form):
     """The fields of every key: a name, an access level and an expiry date.
 
-    `further` are the fields that few people need: the page has them behind “More”, and `defaults` says what holds
-    without them.
+    `further` are the fields that few people need: the page has them behind “More”, and `defaults` describes their
+    effect if they are left empty.
     """
 
     further: tuple[str, ...] = ("expires_on",)
@@ -85,7 +85,7 @@ class KeyForm(forms.Form):
 
     @property
     def is_further_used(self) -> bool:
-        """Return whether one of the further fields has an error or another value than the default."""
+        """Return whether one of the further fields has an error or a value that is not the default."""
         return self.is_bound and any(field.errors or field.name in self.changed_data for field in self.further_fields)
 
     def clean_expires_on(self) -> datetime | None:
@@ -117,7 +117,7 @@ class KeyForm(forms.Form):
 
 
 class ReplaceKeyForm(KeyForm):
-    """A key with the access and the memory stores of another one."""
+    """A key with the same access and memory stores as another key."""
 
     access = None  # type: ignore[assignment]
 
@@ -162,7 +162,7 @@ class IssueKeyForm(KeyForm):
 
 
 class StoreKeyForm(KeyForm):
-    """A key to a single memory store, for its admins; for an existing agent of the store or a new one."""
+    """A key to a single memory store, for its admins. The agent is new, or already has a key to the store."""
 
     agent = forms.ChoiceField(label=_("Agent"))
     new_agent = agent_name_field(required=False, help_text=_("The audit shows this name."))
@@ -208,8 +208,8 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 class RevokeForm(forms.Form):
     """A confirmation for which the person types the agent's name, since a revoked key never works again.
 
-    `others` are further keys of the agent that work: they can be revoked with it. `stops` means that the agent has no
-    key then.
+    `others` are further usable keys of the agent, which can be revoked too. `stops` means that the agent has no usable
+    key afterwards.
     """
 
     others = forms.BooleanField(required=False)

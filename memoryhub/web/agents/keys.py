@@ -32,7 +32,7 @@ from memoryhub.web.search.keys import ending_of
 LOOK = 50
 """How many entries of an agent are searched in each store for the first call with a new key."""
 MOST_STORES = 20
-"""How many stores are searched for it."""
+"""How many stores are searched for the first call."""
 
 
 @never_cache
@@ -74,7 +74,8 @@ def _words(agent: Agent, form: IssueKeyForm) -> Words:
 
 
 def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> HttpResponse:
-    """Show a new key once, with examples that already contain it; where it replaces another one, what to do then."""
+    """Show a new key once, with examples that contain it. If the key replaces another one, the page says what to do
+    next."""
     row = key_rows([key], person(request), timezone.now())[0]
     store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
@@ -111,10 +112,10 @@ def every_key(request: Request) -> HttpResponse:
 @never_cache
 @require_safe
 def first_call(request: Request, key_id: str) -> HttpResponse:
-    """Show whether a new key has been used, in a part of the page that asks again by itself; without htmx redirect to
-    the agent's page.
+    """Show whether a new key has been used, in a part of the page that reloads itself. Without htmx, redirect to the
+    agent's page.
 
-    If the sign-in has expired, the page stays, because it shows the key only once.
+    If the person's sign-in has expired, the page is not replaced, because it shows the key only once.
     """
     if request.htmx and not request.user.is_authenticated:
         return render(request, "agents/_first_call.html", {"back": request.path})
@@ -133,9 +134,10 @@ def _first_call_of(request: Request, key_id: str) -> HttpResponse:
 
 
 def _first_call(key: Key, user: User) -> AuditEntry | None:
-    """Return the first entry of a new key in the stores that the person may see.
+    """Return the first entry of a new key in the stores that the person may see, or None if it is not certain which
+    entry is the first.
 
-    Return None if it is not certain: only the newest LOOK entries of its agent in MOST_STORES stores are read.
+    Only the newest LOOK entries of its agent in each of MOST_STORES stores are read.
     """
     stores = MemoryStore.objects.visible_to(user)
     if not key.all_stores:
@@ -152,8 +154,8 @@ def _first_call(key: Key, user: User) -> AuditEntry | None:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_key(request: Request, key_id: str) -> HttpResponse:
-    """Ask for the agent's name, and revoke the key permanently; with `others`, also the other keys of the agent that
-    work and that the person governs, which stops the agent."""
+    """Ask for the agent's name, and revoke the key permanently. With `others`, also revoke the agent's other usable
+    keys that the person governs; this stops the agent."""
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     governed = Key.objects.governed_by(user).filter(agent=key.agent_id)

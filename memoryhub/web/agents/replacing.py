@@ -1,5 +1,5 @@
-"""Replacing a key, such as one that has leaked: a new key with the same rights first, which then leads to revoking the
-old one."""
+"""Replacing a key, for example one that has leaked: first a new key with the same rights is issued, then the old one is
+revoked."""
 
 from datetime import datetime
 
@@ -27,8 +27,8 @@ from memoryhub.web.common.responses import fresh_form, see_other, spend_form
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def replace_key(request: Request, key_id: str) -> HttpResponse:
-    """Issue a key with the agent, the access and the memory stores of another one, and lead to revoking that one. The
-    hub issues its own keys itself."""
+    """Issue a key with the agent, the access and the memory stores of another key; the page then leads to revoking that
+    other key. A key that the hub issues itself cannot be replaced."""
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     if key.is_of_hub or not Key.objects.governed_by(user).filter(pk=key.pk).exists():
@@ -56,7 +56,7 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
 def _may_issue(key: Key, user: User, at: datetime) -> bool:
     """Return whether a person may issue a key to the agent.
 
-    Only a superuser may if the agent has a usable key to all stores.
+    If the agent has a usable key to all stores, only a superuser may.
     """
     if user.is_superuser:
         return True
@@ -64,7 +64,7 @@ def _may_issue(key: Key, user: User, at: datetime) -> bool:
 
 
 def _like(key: Key) -> dict[str, object]:
-    """Return the name of a key and the period for which it was to work, as initial values of the form. A period that
+    """Return the initial values of the form: the name of a key, and the period for which it was issued. A period that
     the form does not offer is left out."""
     if key.expires_at is None:
         return {"name": key.name, "expires_in": NEVER}

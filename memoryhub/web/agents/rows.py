@@ -11,9 +11,9 @@ from memoryhub.models import Agent, Key, KeyStore, MemoryStore, RefusedCalls, Se
 
 NAMED_STORES = 5
 LOOKED_AT = 100
-"""The most keys of an agent that are searched for one with the same rights."""
+"""The most keys of an agent that are compared to find one with the same rights."""
 REFUSED_DAYS, MOST_STORES = 7, 1_000
-"""The days whose refused calls are counted, and the most stores in which they are."""
+"""The number of days whose refused calls are counted, and the most stores in which they are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A key's calls that were refused as too many in a minute: their number, and the store and time of the last."""
+    """The calls of a key that were refused because there were too many in a minute: their number, and the store and
+    time of the last call."""
 
     calls: int
     store_id: str
@@ -86,7 +87,7 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
 
 
 def newer_like(key: Key, at: datetime) -> Key | None:
-    """Return the newest usable key of the agent of a key that was issued after it with the same rights, if any."""
+    """Return the newest usable key that the agent got after this one with the same rights, or None."""
     issued = Key.objects.usable(at).filter(
         agent=key.agent_id, access=key.access, all_stores=key.all_stores, created_at__gte=key.created_at
     )
@@ -147,7 +148,7 @@ def status(key: Key, at: datetime) -> str:
 
 
 def _refused(keys: list[Key], user: User, at: datetime) -> dict[str, Refused]:
-    """Return {key id: Refused} for the last REFUSED_DAYS, in the stores that the person may see."""
+    """Return {key id: Refused} for the last REFUSED_DAYS; only stores that the person may see are counted."""
     today = at.astimezone(UTC).date()
     stores = list(MemoryStore.objects.visible_to(user).by_name().values_list("pk", flat=True)[:MOST_STORES])
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=REFUSED_DAYS - 1))

@@ -89,7 +89,7 @@ curl --silent --show-error {url} \\
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """One program in three languages; that for a shell has one turn of the conversation."""
+    """One program in three languages. The shell program has only one turn of the conversation."""
 
     python: str
     typescript: str
@@ -124,8 +124,8 @@ def _curl(url: str, secret: str, ask: Json) -> str:
 
 
 def _literal(value: Any, words: tuple[str, str, str], indent: int = 0, *, step: int = 4, comma: str = ",") -> str:
-    """Return a value of JSON as a literal, on one line if it is short. `words` are those for true, false and null, and
-    `comma` is what ends the last line of a list. Strings are the same in JSON, Python and TypeScript."""
+    """Return a JSON value as a literal of a language, on one line if it is short. `words` are the language's words for
+    true, false and null; `comma` ends the last line of a list. Strings are the same in JSON, Python and TypeScript."""
     if not isinstance(value, dict | list):
         text = json.dumps(value, ensure_ascii=False)
         return dict(zip(("true", "false", "null"), words, strict=True)).get(text, text)

@@ -1,4 +1,4 @@
-"""Examples for an agent's author to copy: complete calls and programs. Each names a session."""
+"""Examples that an agent's author can copy: complete calls and programs. Each example names a session."""
 
 import json
 import shlex
@@ -46,8 +46,8 @@ for memory in memories.list({store}, path_prefix="/", view="full"):
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """Examples of using a key: one call with curl and with Python, and another one that writes a memory (`…_writes`),
-    Claude with the memory store, and the memory_stores API."""
+    """Examples of using a key: one call that reads and one call that writes a memory (`…_writes`), each with curl and
+    with Python; Claude with the memory store; and the memory_stores API."""
 
     curl: str
     curl_writes: str

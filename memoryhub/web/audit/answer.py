@@ -20,9 +20,9 @@ class Answer:
     """The answer to a call, as the page of its entry shows it.
 
     `fits`: the answer matches the commitment in the entry. `rendered`: the answer is not stored and was rendered again.
-    `redacted`: the answer cannot be verified, because a redaction destroyed it or its text. `removed`: the text of the
-    answer has been removed. `masked`: some values in the answer are masked. `whole_bytes`: the size of the answer, as
-    text, if only its beginning is stored, else empty.
+    `redacted`: the answer cannot be verified, because a redaction destroyed the answer or the text it showed.
+    `removed`: the text of the answer has been removed. `masked`: some values in the answer are masked. `whole_bytes`:
+    the size of the answer, as text, if only its beginning is stored, else empty.
     """
 
     text: str
@@ -102,8 +102,8 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
     """Return whether `value` is what `field` had when the entry was written.
 
-    The entry's commitment to the field shows it or, where it is computed from the field, the entry's hash. None matches
-    only if the field had no value.
+    The entry's commitment to the field proves this. If the commitment is not stored but computed from the field, the
+    entry's hash must be right too. None matches only if the field had no value.
     """
     proof = proofs.read(entry)
     if value is None or field not in proof.salts:
@@ -126,8 +126,8 @@ def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
 def _text(entry: AuditEntry, version: MemoryVersion | None, mask: Mask = str) -> str:
     """Return the text of an answer, or an empty text if it is no longer available.
 
-    It is the stored answer, or a memory's text rendered again, or the answer of the call that this one repeats. `mask`
-    is applied to a memory's text before rendering.
+    The text is the stored answer, or a memory's text rendered again, or the answer of the call that this call repeats.
+    `mask` is applied to a memory's text before rendering.
     """
     try:
         if entry.message is not None:

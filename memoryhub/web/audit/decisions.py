@@ -1,4 +1,4 @@
-"""The versions that an entry decided about, and the memories that it left as they were."""
+"""The versions that an entry decided about, and the memories that its act did not change."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +16,8 @@ _ANSWERS = frozenset(verb.name for verb in ANSWERS)
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """The decisions that an entry recorded, by kind: {label: versions}. `kept` are the memories that an undo or a
-    restore left as they were. With `more`, the entry decided about more versions. `standing` are the ids of the
-    versions that no later decision concerns."""
+    restore did not change. `more` says whether the entry decided about more versions than are listed. `standing` are
+    the ids of the versions that no later decision concerns."""
 
     versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
     kept: list[Memory] = field(default_factory=list)
@@ -26,7 +26,8 @@ class Decisions:
 
 
 def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
-    """Return what an entry decided; `details` is its input. Versions and memories that are gone are left out."""
+    """Return the decisions that an entry recorded; `details` is its input. Versions and memories that no longer exist
+    are left out."""
     reviews = list(Review.objects.of_entry(entry.chain, entry.seq).order_by("id")[: MOST + 1])
     versions = MemoryVersion.objects.among(entry.chain, [one.version_id for one in reviews[:MOST]]).in_bulk()
     found: dict[str, list[MemoryVersion]] = {}
@@ -41,6 +42,7 @@ def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
 
 
 def _kept(entry: AuditEntry, named: object) -> list[Memory]:
-    """Return the memories that the entry names as kept; none if it has only a digest of their ids."""
+    """Return the memories that the entry names as kept; the list is empty if the entry has only a digest of their
+    ids."""
     ids = [str(one) for one in named[:MOST]] if isinstance(named, list) else []
     return list(Memory.objects.among(entry.chain, ids).order_by("path")) if ids else []

@@ -101,7 +101,7 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """Return the query string of the page at `place`; `key` is `before` or `after`.
+    """Return the query string of the page before or after the entry `place`; `key` is `before` or `after`.
 
     After a scan that ended early, the next page may scan more entries.
     """

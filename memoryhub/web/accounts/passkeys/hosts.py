@@ -7,7 +7,7 @@ from django.conf import settings
 
 
 def are_on() -> bool:
-    """Return whether the hub's address allows passkeys: browsers offer none for an IP address."""
+    """Return whether the hub's address allows passkeys. Browsers offer no passkeys for an IP address."""
     host = urlsplit(settings.MEMORYHUB_URL).hostname or ""
     try:
         ipaddress.ip_address(host)

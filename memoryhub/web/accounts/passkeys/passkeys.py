@@ -1,7 +1,7 @@
 """Passkeys: adding one, signing in with one, and proving with one that a person is still there (WebAuthn).
 
-The browser gets a challenge in a signed cookie; what the passkey signs is checked against it, and against the address
-of the hub. A passkey asks its person for a PIN or a finger, so it counts as two proofs.
+The browser gets a challenge in a signed cookie; the signature of the passkey is checked against this challenge and
+against the address of the hub. A passkey asks its person for a PIN or a finger, so it counts as two proofs.
 """
 
 import base64
@@ -35,7 +35,7 @@ _WRONG = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, NotImplementedError,
     struct.error, signing.BadSignature,
 )  # fmt: skip
-"""What reading an answer raises that no browser sends: it is nested or cut off in the worst place."""
+"""The exceptions that reading a malformed answer can raise. No browser sends such an answer."""
 
 
 def _server() -> Any:

@@ -40,7 +40,7 @@ def link_of(token: str) -> str:
 @superuser_only
 @require_safe
 def people(request: Request) -> HttpResponse:
-    """List everyone by e-mail address, and the open invitations."""
+    """List all people by e-mail address, and the open invitations."""
     return _page(request, InviteForm())
 
 
@@ -48,7 +48,7 @@ def people(request: Request) -> HttpResponse:
 @superuser_only
 @require_POST
 def invite(request: Request) -> HttpResponse:
-    """Create an invitation and show its link once."""
+    """Create an invitation (one for each chosen store), and show its link once."""
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, form)
@@ -78,7 +78,8 @@ def _person(user: User) -> Words:
 
 
 def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
-    """Create an invitation to each store, all of which one link accepts; return the first one with its token."""
+    """Create one invitation for each store, or one without a store. One link accepts them all: return an invitation
+    with its token."""
     wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
     first, *others = list(given["stores"]) or [None]
     for store in others:
@@ -138,7 +139,8 @@ def _links_of(user: User) -> InvitationQuerySet:
 
 
 def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhooks: int) -> HttpResponse:
-    """Deactivate the account; `keys` and `webhooks` of the person go on working."""
+    """Deactivate the account. `keys` and `webhooks` are the numbers of the person's keys and webhooks that go on
+    working."""
     links, left = _links_of(user).count(), left_behind(user, timezone.now())
     try:
         actions.set_active(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
