@@ -71,7 +71,7 @@ class Change:
 
 
 FOR_GOOD = ("erase", "purge", "redact")
-"""The commands that nothing undoes, although they can make versions."""
+"""The commands that cannot be undone, although they can make versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
 
 
 def _delivered_notes(found: AuditEntry) -> dict[str, object]:
-    """Return whether a view told the agent notes of reviewers, and the comments that they are."""
+    """Return whether a view delivered notes of reviewers to the agent, and the comments that are these notes."""
     is_told = found.command == "view" and bool(found.note)
     comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")
     return {"is_told": is_told, "comments": comments.order_by("pk") if is_told else ()}
@@ -167,8 +167,8 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Return whether the person may undo the changes of an entry in this chain: as a curator of its store, if that is
-    not archived."""
+    """Return whether the person may undo the changes of an entry in this chain: a curator of its store may, unless the
+    store is archived."""
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)
@@ -196,8 +196,8 @@ def of_changes(changes: Iterable[Change]) -> Iterator[MemoryVersion | None]:
 
 
 def in_input(found: AuditEntry) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the texts that the input of a call contains, at least in part, even if these are
-    gone."""
+    """Yield (memory, version) of the texts that the input of a call contains whole or in part, even if the memory or
+    the version no longer exists."""
     wrote = found.ok and found.digest is not None and found.command not in ("rename", "delete")
     if found.memory and wrote and found.actor_kind == ActorKind.KEY:
         yield found.memory, found.version
@@ -213,7 +213,7 @@ def _answered(found: AuditEntry, answer: Answer | None) -> Iterable[MemoryVersio
 
 
 def _versions(found: AuditEntry) -> dict[str, Any]:
-    """Return the versions that the call made, or the one that it read, as template context."""
+    """Return the versions that the call made, or the version that it read, as template context."""
     versions = list(MemoryVersion.objects.of_entry(found.chain, found.seq).select_related("text")[: MOST_VERSIONS + 1])
     return {
         "changes": changes_of(versions[:MOST_VERSIONS]),
@@ -247,7 +247,7 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
 
 
 def _whose(found: AuditEntry, user: User) -> dict[str, object]:
-    """Return what the person may see beside the entry: the receipt of an erasure, and who made the policy of a
+    """Return the facts that depend on what the person may see: the receipt of an erasure, and who made the policy of a
     removal."""
     policy = found.actor_id if found.actor_kind == ActorKind.POLICY else None
     return {"receipt": _receipt(found, user), "policies": saved_by([policy], found.chain, found.at, user)}
@@ -285,7 +285,7 @@ def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVe
 
 
 def changes_of(versions: Sequence[MemoryVersion], most: int = MOST_DIFFS) -> list[Change]:
-    """Return each version with the previous one; the first `most` also with their diffs."""
+    """Return each version with the version before it; the first `most` also with their diffs."""
     before, work = before_each(versions), Work(REQUEST_WORK)
     covers = {store: masking.covers(store, {v.memory_id for v in versions}) for store in {v.store_id for v in versions}}
     changes = []

@@ -92,7 +92,7 @@ def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of what some entries name by ids: their stores, sessions, and the numbers of versions."""
+    """The names of objects that some entries name by id: their stores and sessions, and the numbers of versions."""
 
     stores: Mapping[str, str]
     sessions: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The filters of the audit pages, from words `key:value` or query parameters to a search."""
+"""The filters of the audit pages. Words `key:value` or query parameters become a search."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ KEYS = (
 )  # fmt: skip
 OUTCOMES = ("ok", "error", "refused", "proposed")
 CALL = "toolu_"
-"""What the ids of calls begin with, where a model chose them."""
+"""The prefix of the ids of calls that a model made."""
 
 MOST_NAMED = 10
 """How many agents with the same name are listed."""
@@ -72,7 +72,7 @@ class Filter(KeyValues):
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return the phrase with a slash after a directory, which here means everything under it."""
+        """Return the phrase. A path in it gets a final slash, so that it means everything in that directory."""
         return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term
 
 
@@ -144,7 +144,7 @@ def is_excluded(
     author: str | None = None,
     session: str | None = None,
 ) -> bool:
-    """Return whether one of the searches covers what an author did in a session at a path and a time."""
+    """Return whether one of the searches matches what an author did in a session at a path and a time."""
     return any(
         (each.author is None or each.author == author)
         and (each.session in (None, session) or (each.session == ANY_SESSION and session is not None))
@@ -156,7 +156,7 @@ def is_excluded(
 
 
 def is_at(path: str | None, place: str) -> bool:
-    """Return whether a path is a place or under it."""
+    """Return whether a path is `place` or a path under it."""
     directory = place.removesuffix("/")
     return path is not None and (path == directory or path.startswith(directory + "/"))
 
@@ -217,7 +217,7 @@ def _key(value: str | None) -> str | None:
 
 
 def _agent_of(key: str) -> str:
-    """Return the id of a key's agent. Of a key that does not exist, return the key's id, which matches nothing."""
+    """Return the id of a key's agent. If the key does not exist, return the key's id, which matches nothing."""
     return Key.objects.filter(pk=key).values_list("agent_id", flat=True).first() or key
 
 
@@ -248,7 +248,7 @@ def _command(value: str | None) -> str | None:
 
 
 def _path(value: str | None, chains: Sequence[str]) -> str | None:
-    """Return the path of a filter. A final slash is left out if there are memories of this name, and no directory."""
+    """Return the path of a filter. A final slash is removed if memories had this name but no directory had it."""
     if value is not None and not value.startswith("/"):
         raise Malformed(
             _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")

@@ -1,4 +1,5 @@
-"""Filters that a person may have meant by plain words: kinds of errors, commands, and people and agents by name."""
+"""Filters that a person may have meant when they typed plain words: kinds of errors, commands, and people and agents by
+name."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,11 +21,11 @@ from memoryhub.web.common.filters.names import names_for
 
 MOST = 8
 SHORTEST = 6
-"""A text that is the beginning of a tool's sentence has at least this many characters."""
+"""The least number of characters in a text that is accepted as the beginning of a tool's sentence."""
 
 _RETENTION = ("set_policy", "delete_policy", "expire", "purge", "prune_versions", "start_run", "allow_run")
 _ALSO = dict.fromkeys(_RETENTION, "retention policy expire")
-"""Other words with which people look for a command."""
+"""Other words that people use to search for a command."""
 
 _COMMON = frozenset(("the", "and", "was", "were", "not", "for", "did", "does", "that", "this", "with", "error", "are"))
 _PARTS = re.compile(r"[^\W_]{2,}")
@@ -32,7 +33,7 @@ _PARTS = re.compile(r"[^\W_]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A filter that may have been meant: how it is written, its words, and the query string that filters by it."""
+    """A filter that the person may have meant: its notation, its words, and the query string that filters by it."""
 
     written: str
     words: str
@@ -41,8 +42,8 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """The filters that may have been meant, and the plain words, for which memories can be searched. `kept` is what was
-    understood: each guess filters by it too."""
+    """The filters that may have been meant, and the plain words, with which memories can be searched. `kept` has the
+    parts of the filter that were valid; each guess includes them."""
 
     filters: Sequence[Guess]
     words: str
@@ -50,8 +51,8 @@ class Guesses:
 
 
 def guesses_of(typed: str, user: User) -> Guesses:
-    """Return what may have been meant by a filter that was refused; nothing if it is too long for a filter. Filters in
-    it that are understood are kept."""
+    """Return the filters that a person may have meant by a refused filter; none if it is too long. The valid parts of
+    the refused filter are kept."""
     if len(typed) > LONGEST:
         return Guesses((), "")
     kept, plain = _parts(typed, user)
@@ -66,7 +67,7 @@ def guesses_of(typed: str, user: User) -> Guesses:
 
 
 def _parts(typed: str, user: User) -> tuple[list[str], list[str]]:
-    """Return the filters in a text as they were written, and its other words."""
+    """Return the filters in a text as they were written, and the other words of the text."""
     known = set(Filter.every_key())
     kept: list[str] = []
     plain: list[str] = []
@@ -89,7 +90,8 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of errors with a sentence that a text begins with, or that begins with the text."""
+    """Yield the kinds of errors, each with a sentence that is the beginning of the text, or of which the text is the
+    beginning."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []
@@ -99,8 +101,8 @@ def _sentences(typed: str) -> Iterator[tuple[str, str]]:
 
 
 def _alike(typed: str, *, with_hub: bool) -> list[tuple[str, str]]:
-    """Return the kinds of errors and the commands whose words are like those of a text, the best ones first. Commands
-    that only the hub's chain has are among them `with_hub`."""
+    """Return the kinds of errors and the commands whose words are most like those of a text. With `with_hub`, commands
+    that only occur in the hub's chain can be among them."""
     words = _stems(typed)
     choices: dict[tuple[str, str], str] = {}
     for kind, label in ERRORS.items():

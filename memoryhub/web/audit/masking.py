@@ -2,7 +2,7 @@
 
 If a call was refused or concerns no memory, no finding covers its text. In the entry of such a call, everything that
 the store's rules detect is masked. The findings of a memory that was removed permanently are gone, while the calls that
-wrote it stay: in their entries, every kind of value is masked.
+wrote it stay: in the entries of these calls, every kind of value is masked.
 """
 
 import json
@@ -23,7 +23,8 @@ _HALF = 64
 
 
 class Entries:
-    """Masks the texts of some entries; if `chains` is given, only the entries of these chains."""
+    """Masks the texts of audit entries: of all `entries`, or if `chains` is given, only of the entries in these
+    chains."""
 
     def __init__(self, entries: Iterable[AuditEntry], chains: Collection[str] | None = None) -> None:
         found = [entry for entry in entries if chains is None or entry.chain in chains]
@@ -42,7 +43,7 @@ class Entries:
         return (lambda text: masking.masked(text, cover)) if cover else None
 
     def _kinds(self, entry: AuditEntry) -> frozenset[str]:
-        """Return the kinds to mask besides those of the memory's findings."""
+        """Return the kinds of values to mask in addition to the values that the memory's findings cover."""
         if entry.actor_kind == ActorKind.KEY and entry.memory is not None and entry.memory not in self.there:
             return MASKED
         return self.looked_for.get(entry.chain, frozenset()) if _is_open(entry) else frozenset()
@@ -52,14 +53,15 @@ class Entries:
         return mask(text) if mask and text else text
 
     def beginning(self, entry: AuditEntry, text: str, *, cut: bool) -> str:
-        """Mask the beginning of an answer; if it was `cut`, drop its end, which may hold a part of a value."""
+        """Mask the beginning of an answer. If it was `cut`, remove its last characters, which may be a part of a
+        sensitive value."""
         mask = self.masker(entry)
         if mask is None or not text:
             return text
         return mask(text) if not cut else mask(text)[:-_HALF] + "…"
 
     def json(self, entry: AuditEntry, written: str | None) -> str | None:
-        """Return a JSON text with every string in it masked; unchanged if there is nothing to mask."""
+        """Return a JSON text with every string in it masked. Return it unchanged if there is nothing to mask."""
         mask = self.masker(entry)
         if mask is None or written is None:
             return written
@@ -72,7 +74,7 @@ class Entries:
 
 
 def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
-    """Return the ids of the entries' memories that were not removed permanently."""
+    """Return the ids of those memories of the entries that were not removed permanently."""
     named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
     found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
     return set(found.values_list("pk", flat=True)) if named else set()
@@ -103,7 +105,7 @@ def _covers(entries: Iterable[AuditEntry]) -> dict[str, Cover]:
 
 
 def _looked_for(chains: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return {store: kinds of values that its rules detect}. For a deleted store, the hub's rules apply."""
+    """Return {store: the kinds of values that its rules detect}. For a deleted store, the hub's rules apply."""
     if not chains:
         return {}
     hubs = json.dumps(HubSettings.current().rules)

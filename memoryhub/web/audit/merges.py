@@ -1,4 +1,4 @@
-"""Merges by people: of their own text with a version that someone else had saved, and of what an agent proposed."""
+"""Merges by people: of their own text with a version that someone else had saved, and of an agent's proposal."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWi
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The agent that proposed what the entry of a merge made, and the number of the proposal."""
+    """The agent whose proposal a person merged (its id and its label), and the number of the proposal."""
 
     agent: str
     label: str
@@ -52,9 +52,9 @@ class Proposed:
 
 
 def proposed_in(chain: str, entries: Iterable[tuple[int, str | None]]) -> dict[int, Proposed]:
-    """Return {seq: who proposed the changes} for those of these (seq, command) that merged a proposal.
+    """Return {seq: the proposal} for those of these (seq, command) that merged a proposal.
 
-    The person who merged it is the actor of the entry.
+    The person who merged the proposal is the actor of the entry.
     """
     merges = [seq for seq, command in entries if command in MERGES]
     if not merges:

@@ -1,4 +1,4 @@
-"""The names of what audit entries name by ids: people, agents, keys, memories and others."""
+"""The names of objects that audit entries name by id: people, agents, keys, memories and others."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
@@ -25,8 +25,8 @@ def names_in(
 ) -> dict[str, str]:
     """Return {id: name} for the ids in some inputs, and for `versions`. There is one query for each kind of object.
 
-    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. Versions
-    in a list of several are left out.
+    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. A list of
+    several versions is left out.
     """
     known = list(inputs)
     values = [value for one in known for value in one.values()]
@@ -43,7 +43,8 @@ def names_in(
 
 
 def _said(inputs: Iterable[EntryInput], start: str) -> set[str]:
-    """Return the ids with this prefix that a sentence names: single values, and the id in a list of one."""
+    """Return the ids with this prefix that a sentence names: an id that is a single value, or the only one in a
+    list."""
     values = (
         value[0] if isinstance(value, list) and len(value) == 1 else value
         for details in inputs
@@ -68,4 +69,5 @@ _NAMED_BY_ID: dict[str, tuple[type[Model], Callable[[Any], str]]] = {
     ids_of.SESSION: (Session, lambda session: session.name),
     ids_of.IMPORT: (Import, lambda job: job.name),
 }
-"""The models of ids by their prefix, and the name of a row; empty if it has none."""
+"""For each prefix of ids: the model, and a function that returns the name of a row. The name is empty if the row has
+none."""

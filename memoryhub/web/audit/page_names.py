@@ -1,4 +1,4 @@
-"""The names of the pages that show texts of memories, as entries of views by people say them."""
+"""The names of the pages that show texts of memories, for the sentences of entries that record views by people."""
 
 from django.utils.translation import gettext_lazy as _
 

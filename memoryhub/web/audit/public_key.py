@@ -1,4 +1,4 @@
-"""The public key with which anyone checks a signed download, and how. Auditors need no account to see it."""
+"""The public key that verifies a signed download, and the commands for it. Auditors need no account to see it."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -18,12 +18,12 @@ COMMANDS = (
     f"{_VERIFY} \\\n  -in {statement.NAME} -sigfile {statement.SIGNATURE}",
     f"sha256sum -c {statement.NAME}",
 )
-"""What checks the signature of a statement, and then the file that it names."""
+"""The commands that check the signature of a statement, and then the file that the statement names."""
 
 
 @require_safe
 def page(request: Request) -> HttpResponse:
-    """Show the current public key and older ones, the commands that use them, and what they prove."""
+    """Show the current public key and older ones, the commands that use them, and what these commands prove."""
     current, *older = signing.public_keys()
     address = f"{settings.MEMORYHUB_URL.rstrip('/')}{reverse('public_key_pem')}"
     shown = {"key": current, "older": older, "file": FILE, "address": address, "commands": "\n".join(COMMANDS)}
@@ -32,7 +32,7 @@ def page(request: Request) -> HttpResponse:
 
 @require_safe
 def pem(request: Request, fingerprint: str = "") -> HttpResponse:
-    """Send a public key as a file, in the format PEM: the current one, or that with the fingerprint."""
+    """Send a public key as a PEM file: the key with the fingerprint, or without a fingerprint the current key."""
     keys = signing.public_keys()
     key = next((one for one in keys if one.fingerprint == fingerprint), None) if fingerprint else keys[0]
     if key is None:

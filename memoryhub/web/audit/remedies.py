@@ -1,4 +1,4 @@
-"""What helps against an error of a call: a sentence for each kind, with the page on which it can be changed."""
+"""Remedies for errors of calls: a sentence for each kind of error, with the page on which its cause can be changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from memoryhub.pure.protocol.kinds import Kind, kind_of
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """How a caller avoids an error, and the page that it is about."""
+    """The advice on how a caller avoids an error, with the label and the URL of the page that it concerns."""
 
     words: str | Promise
     link: str | Promise = ""
@@ -23,7 +23,7 @@ class Remedy:
 
 THEN = _("See what was there")
 _LEAST = {"edit_store": Role.ADMIN, "archive_store": Role.ADMIN, "rules": Role.CURATOR}
-"""The least role that opens a page, where viewers do not."""
+"""The least role that may open a page. Viewers may open the pages that are not here."""
 
 
 _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
@@ -57,12 +57,12 @@ _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
         THEN, "moment",
     ),
 }  # fmt: skip
-"""{kind: (sentence, name of the page, name of its address)}; the page belongs to the memory store."""
+"""{kind: (sentence, name of the page, name of its address)}; the page is one of the memory store."""
 
 
 def remedy_for(entry: AuditEntry, store: MemoryStore | None, answer: str, user: User) -> Remedy | None:
-    """Return what helps against the error of an agent's call, or None if nothing is known. It has no page if the person
-    may not open that."""
+    """Return the remedy for the error of an agent's call, or None if there is none. The remedy has no link if the
+    person may not open the page."""
     if store is None or entry.ok or entry.actor_kind != ActorKind.KEY:
         return None
     kind = kind_of(answer)

@@ -22,10 +22,10 @@ MESSAGE_START = 400
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An entry as a table row; a link is None if there is no page for it.
+    """An entry as a table row. A link is None if no page exists for it.
 
-    `actor_query` and `session_query` are query strings that keep the filter of the page. The first one adds the agent
-    or person of the entry to the filter, the second one its session.
+    `actor_query` and `session_query` are query strings that keep the filter of the page. `actor_query` adds the agent
+    or person of the entry to the filter, `session_query` its session.
     """
 
     entry: AuditEntry
@@ -76,9 +76,9 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
 def words_by_entry(
     entries: Sequence[AuditEntry], inputs: Mapping[tuple[str, int], dict[str, Any]] | None = None
 ) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): what happened}.
+    """Return {(chain, seq): a sentence on what happened}.
 
-    Pass only entries whose inputs hold no texts (see `_is_short`), or the parsed `inputs` of the entries to describe.
+    Pass only entries whose inputs hold no texts (see `_is_short`), or pass the parsed `inputs` of the entries.
     """
     inputs = _inputs_of(entries) if inputs is None else inputs
     named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]
@@ -87,7 +87,7 @@ def words_by_entry(
 
 
 def _act(entry: AuditEntry, details: dict[str, Any]) -> str:
-    """Return short words for what happened at the path of an entry."""
+    """Return short words for the act of an entry; the entry's path follows them."""
     if not entry.ok:
         return tried_words(entry.command)
     if entry.command in HOLDS:
@@ -102,9 +102,9 @@ def chain_names(chains: Iterable[str]) -> dict[str, str]:
 
 
 def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
-    """Return the query string that filters by the agent or person who acted, or None if the entry names neither.
+    """Return the query string that filters by the entry's agent or person, or None if the entry has neither.
 
-    Filters by anything else stay.
+    The other parts of the filter stay.
     """
     if entry.author_id is None:
         return None
@@ -113,7 +113,8 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
 
 
 def memory_url(entry: AuditEntry) -> str | None:
-    """Return the URL of the entry's memory, or None if it has none; a memory in the trash has its page too."""
+    """Return the URL of the entry's memory, or None if the entry has no memory. A memory in the trash has a page
+    too."""
     if entry.memory is None or entry.chain == HUB:
         return None
     return reverse("memory", args=[entry.chain, entry.memory])
@@ -142,7 +143,7 @@ def error_of(entry: AuditEntry, seen: Entries) -> str:
 
 
 def first_line(message_start: str | None) -> str:
-    """Return the first line of a message, of which only the beginning of its JSON may be loaded."""
+    """Return the first line of a message. `message_start` is its JSON, of which only the beginning may be loaded."""
     text = (message_start or "").removeprefix('"')
     for cut in range(7):  # an escape is at most six characters long, and may be cut off
         try:

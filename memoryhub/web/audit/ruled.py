@@ -1,4 +1,4 @@
-"""The path rule that refuses an agent's call, holds it back, or hides from the agent what it asked for."""
+"""The path rule that refused an agent's call, held it back, or hid the requested memory from the agent."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -19,9 +19,10 @@ _WORDS = {"create": Verb.CREATE, "change": Verb.EDIT, "delete": Verb.DELETE, "re
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """What the rules decide now about a call that failed. `query` asks the page of the rules the same question.
+    """The current decision of the path rules about a call that failed. `query` opens the page of the rules with the
+    same question.
 
-    `was_refused`: a rule refused the call or held it back, whatever the rules are now.
+    `was_refused` says whether a rule refused the call or held it back at the time.
     """
 
     decision: Decision
@@ -30,9 +31,9 @@ class Ruled:
 
 
 def ruled(entry: AuditEntry, store: MemoryStore | None, answer: str) -> Ruled | None:
-    """Return the rule behind an agent's failed call, or None if there is none.
+    """Return the rule that explains why an agent's call failed, or None if no rule does.
 
-    A memory that a rule hides does not exist for the agent, so its answer names no rule.
+    For an agent, a memory that a rule hides does not exist. So the answer to the call names no rule.
     """
     if store is None or entry.ok or entry.path is None or entry.actor_kind != ActorKind.KEY:
         return None
@@ -51,9 +52,9 @@ def ruled(entry: AuditEntry, store: MemoryStore | None, answer: str) -> Ruled | 
 
 
 def _change(entry: AuditEntry, answer: str) -> tuple[str, str]:
-    """Return the verb and the path of a change that a rule did not let an agent make.
+    """Return the verb and the path of a change that a rule refused or held back.
 
-    A refusal names them; the path in it may be one under a directory that the call named.
+    A refusal names both. Its path may be in a directory that the call named.
     """
     path, verb = entry.path or "", _VERBS.get(entry.command or "", Verb.EDIT)
     refused = answer.partition(BY_RULE)[2]

@@ -1,4 +1,4 @@
-"""Sentences for audit entries: what a person or the hub did."""
+"""Sentences for audit entries, which say what a person or the hub did."""
 
 import json
 import re
@@ -27,7 +27,8 @@ _NAMES = re.compile(r"%\((\w+)\)s")
 
 
 def told_of(input: str | None) -> dict[str, Any]:
-    """Parse an entry's `input`, or the part of it that is kept; empty if there is none or it is not an object."""
+    """Return an entry's `input`, parsed, as far as it is kept. Return an empty dictionary if there is no input or it is
+    not an object."""
     try:
         value, _size = keeping.parts(json.loads(input or "{}"))
     except ValueError:
@@ -36,9 +37,10 @@ def told_of(input: str | None) -> dict[str, Any]:
 
 
 def words_of(entry: AuditEntry, details: EntryInput, names: Mapping[str, str]) -> str:
-    """Return what happened, without author and time; for a command without words, the command's name.
+    """Return a sentence on what happened, without author and time. For a command without words, return the command's
+    name.
 
-    `names` maps ids to names, as returned by `names_in`. An act that was refused is described as an attempt.
+    `names` maps ids to names, as returned by `names_in`. A refused act is described as an attempt.
     """
     command = COMMANDS.get(entry.command or "")
     if command is None or (Door(entry.door).has_tool and not command.by_agents):
@@ -91,8 +93,8 @@ class Values(dict[str, str]):
 def _number(value: object) -> int | None:
     """Return the number in a value, or None if the value has none.
 
-    It is the value itself, the length of a list, the recorded length of a list that was not kept, or, for a dictionary,
-    the sum of the numbers in its values.
+    The number is the value itself, the length of a list, or the recorded length of a list that was not kept. For a
+    dictionary, it is the sum of the numbers in its values.
     """
     if isinstance(value, int):
         return value
@@ -106,7 +108,8 @@ def _number(value: object) -> int | None:
 def _plainly(values: Values, command: Command) -> str:
     """Return the command's words, filled with the values.
 
-    If the words for a count apply, these are used; else the first words for which the entry has every value.
+    If the words for a count apply, they are used. Otherwise, the first words for which the entry has every value are
+    used.
     """
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):
@@ -123,8 +126,8 @@ def _plainly(values: Values, command: Command) -> str:
 def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
     """Return whether the words for a count apply.
 
-    They do not apply to a list of one, which describes the memory at the entry's path. They do not apply to an agent's
-    call either, because the numbers in it are not counts.
+    They do not apply to a list of one item, because the sentence then names the memory at the entry's path. They do not
+    apply to an agent's call, because the numbers in its input are not counts.
     """
     if not command.words:
         return True
@@ -140,7 +143,7 @@ def _path(values: Values) -> object:
 
 
 def _subject(values: Values) -> object:
-    """Return what a comment is about."""
+    """Return the subject of a comment: what the comment is about."""
     number = values.input.get("number")
     return _path(values) if number is None else _("proposal #%(number)s") % {"number": number}
 
@@ -207,7 +210,8 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
-    """Return what was undone, and how many later writes of its readers were undone with it."""
+    """Return a sentence on what was undone, and on how many later writes of sessions that had read it were undone with
+    it."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and %(count)s later write of its readers", "%(said)s, and %(count)s later writes of its readers", too
@@ -217,7 +221,8 @@ def _undo(values: Values, command: Command) -> str:
 
 
 def _take_out(values: Values, command: Command) -> str:
-    """Return what was taken out, and how many later writes of its readers were undone with it."""
+    """Return a sentence on what was taken out, and on how many later writes of sessions that had read it were undone
+    with it."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and undid %(count)s later write of its readers",
@@ -229,7 +234,7 @@ def _take_out(values: Values, command: Command) -> str:
 
 
 def _undone(values: Values) -> str:
-    """Return which session, import, entry or versions were undone."""
+    """Return words for the session, import, entry or versions that were undone."""
     details = values.input
     if details.get("session"):
         return _("undid what the session %(session)s wrote") % {
@@ -247,7 +252,8 @@ def _undone(values: Values) -> str:
 
 
 def _restore(values: Values, command: Command) -> str:
-    """Return what was restored; for a memory from a selection in the trash, its entry names no earlier version."""
+    """Return a sentence on what was restored. If the memory was restored with others from the trash, its entry names no
+    earlier version."""
     if values.input.get("from_trash") and values.entry.path is not None:
         return _("restored %(path)s from the trash") % values
     return _plainly(values, command)
@@ -364,4 +370,4 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }
-"""Functions for commands whose words depend on more than which values exist."""
+"""Functions for commands whose words do not follow only from which values exist."""

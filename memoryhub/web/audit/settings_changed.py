@@ -84,7 +84,7 @@ def _is_pair(value: object) -> bool:
 
 
 def _with_pairs(details: EntryInput) -> EntryInput:
-    """Return the settings, with a pair of values for each metadata field that changed in place of `metadata`."""
+    """Return the settings. In place of `metadata`, there is a pair of values for each metadata field that changed."""
     sides = details.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
         return details

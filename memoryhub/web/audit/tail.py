@@ -23,7 +23,7 @@ MOST = 100
 """The most new entries that are counted or sent."""
 
 LOOKED_AT = 20_000
-"""The most entries, from the newest back, that are checked against a filter."""
+"""The most entries that are checked against a filter, starting with the newest."""
 
 AFTER, COUNT, FIRST = "Tail-After", "Tail-Count", "Tail-First"
 """Headers: the value of the next `after`, the number of new entries (at most MOST with a plus), and the first one's
@@ -35,8 +35,8 @@ seq."""
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with a store's newest entries that match the page's filters, as table rows; 204 if there are none.
 
-    They follow the seq `after`, and only the last LOOKED_AT entries are scanned. Without `after`, only the seq to ask
-    from is sent. With `brief`, only the number of entries is sent.
+    Only entries with a seq greater than `after` are sent, and only the last LOOKED_AT entries are scanned. Without
+    `after`, only the seq to ask from is sent. With `brief`, only the number of entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:
@@ -59,7 +59,7 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
 @require_GET
 @signed_in
 def new_anywhere(request: Request) -> HttpResponse:
-    """Answer how many entries were added to the chains that a person may see.
+    """Answer with the number of entries that were added to the chains visible to the person.
 
     `after` is the total number of entries that the page knows of.
     """
@@ -74,7 +74,7 @@ def new_anywhere(request: Request) -> HttpResponse:
 @require_GET
 @in_store(Role.VIEWER)
 def memory_news(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Answer who made the newest version of a memory; 204 if the person has that version open."""
+    """Answer with the author of the newest version of a memory; 204 if the person has that version open."""
     memory = memory_of(store, memory_id)
     opened = request.GET.get("version", "").replace("\0", "")
     if memory.head_id == opened:

@@ -1,4 +1,4 @@
-"""Agents, people and sessions that a filter names and that do not exist, with a similar name of one that does."""
+"""Agents, people and sessions that a filter names but that do not exist, with a similar existing name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from memoryhub.models.access import fold_email
 from memoryhub.pure import ids
 
 MOST = 500
-"""How many names are compared with one that is not known."""
+"""The most known names that are compared with an unknown name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The kind of filter (`agent`, `person` or `session`), the name that it has, and a similar name that is known ("":
-    none)."""
+    """A name in a filter that is not known: the kind of filter (`agent`, `person` or `session`), the name, and a
+    similar known name (empty if there is none)."""
 
     key: str
     name: str
@@ -28,7 +28,7 @@ class Unknown:
 
 
 def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown | None:
-    """Return the agent, person or session of a filter, if none of that name is known in these chains."""
+    """Return the agent, person or session of a filter if these chains know none of that name, else None."""
     if (agent := values.get("agent")) and not agent.startswith(ids.AGENT):
         known = Agent.objects.known_in(chains)
         if not known.filter(folded_name=fold_name(agent)).exists():
@@ -43,7 +43,8 @@ def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown 
 
 
 def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> Unknown | None:
-    """Return the session of a filter by its id, or by its name and its agent, if these chains know none."""
+    """Return the session of a filter if these chains know no session with that id, or with that name and agent; else
+    None."""
     known = Session.objects.known_in(chains)
     if session.startswith(ids.SESSION):
         return None if known.filter(pk=session).exists() else Unknown("session", session)
@@ -55,7 +56,8 @@ def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> 
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    """Return a known name that begins with this one, contains it or is spelt alike; "" if there is none."""
+    """Return a known name that begins with this name, contains it, or has a similar spelling. Return "" if there is
+    none."""
     typed, folded = fold_name(name), {fold_name(one): one for one in known}
     parts = sorted((one for one in folded if typed in one), key=lambda one: (not one.startswith(typed), one))
     near = parts[:1] or get_close_matches(typed, folded, 1)

@@ -1,4 +1,5 @@
-"""The last check of all entries, above the audit, and the button with which an administrator asks for another."""
+"""The last verification of all entries, shown above the audit, and the button with which an administrator starts
+another."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,9 +22,9 @@ from memoryhub.web.common.server_command import line_of
 
 @dataclass(frozen=True, slots=True)
 class VerificationRun:
-    """A recorded run over all chains, and how many entries were right.
+    """A recorded verification of all chains, and how many entries were right.
 
-    `url` is the page of its entry, for who may see the hub's chain, else empty.
+    `url` is the page of its entry; it is empty if the person may not see the hub's chain.
     """
 
     at: datetime
@@ -45,7 +46,7 @@ class VerificationRun:
 
 
 def context_for(user: User) -> dict[str, Any]:
-    """Return the last run and the one that is asked for, as template context."""
+    """Return the last verification and the requested one as template context."""
     return {
         "run": VerificationRun.last(user),
         "asked": runs.asked(timezone.now()),
@@ -56,7 +57,7 @@ def context_for(user: User) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def verify_now(request: Request) -> HttpResponse:
-    """Ask for a check of all entries, which the background makes; htmx polls for what it found."""
+    """Request a verification of all entries, which a background task runs. htmx polls this address for the result."""
     if request.method == "POST":
         runs.ask(act(request))
         if not request.htmx:

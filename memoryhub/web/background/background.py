@@ -66,7 +66,8 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of task on one node; its state is ok, failing or hanging, or unplanned: there is nothing to do."""
+    """One kind of task on one node. Its state is ok, failing, hanging, or unplanned, which means that there is nothing
+    to do."""
 
     label: str
     does: str
@@ -77,7 +78,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The database with its version, its newest migration, and the space of the disk with the data directory."""
+    """The database with its version and its newest migration, and the space on the disk of the data directory in
+    bytes."""
 
     database: str
     migration: str
@@ -123,7 +125,7 @@ def hub_background(request: Request) -> HttpResponse:
 @require_POST
 @superuser_only
 def scrub_now(request: Request) -> HttpResponse:
-    """Have the database file rewritten within seconds, whatever the hour."""
+    """Have the database file rewritten within seconds, at any hour."""
     sqlite_remains.ask(act(request))
     messages.success(request, _("The file is being rewritten. Calls wait until it is done."))
     return see_other("hub_background")

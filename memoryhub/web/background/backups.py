@@ -1,4 +1,4 @@
-"""The page of backups: where they go, how often, how many are kept, and what the last one was like."""
+"""The page of backups: their destination, their interval, how many are kept, and the result of the last one."""
 
 import shlex
 from pathlib import Path
@@ -84,7 +84,8 @@ def hub_backups(request: Request) -> HttpResponse:
 
 
 def _commands(there: State) -> dict[str, str]:
-    """Return the lines that make and restore a backup by hand. A public key makes one, and its secret key opens it."""
+    """Return the commands that make and restore a backup by hand. A backup is encrypted with the public key and
+    decrypted with its secret key."""
     keys, where = schedule.keys(), there.plan.target or "/PATH/OF/BACKUPS"
     passphrase = "MEMORYHUB_BACKUP_PASSPHRASE=…"
     makes = f"MEMORYHUB_BACKUP_RECIPIENT={shlex.quote(keys.recipient)}" if keys.recipient else passphrase
@@ -100,7 +101,7 @@ def _commands(there: State) -> dict[str, str]:
 @require_POST
 @superuser_only
 def back_up_now(request: Request) -> HttpResponse:
-    """Have a backup made within seconds."""
+    """Start a backup within seconds."""
     if schedule.state().plan.target:
         schedule.ask(act(request))
         messages.success(request, _("A backup begins within seconds."))

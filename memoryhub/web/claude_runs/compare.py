@@ -1,4 +1,5 @@
-"""The page that compares two Claude runs of a store side by side: what was asked, called, said, used and made."""
+"""The page that compares two Claude runs of a store side by side: their tasks, calls, last texts, tokens and
+results."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ MOST_ROWS = 24
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs. `calls` are the events of its calls, and `said` is the last that Claude wrote."""
+    """One of the two runs. `calls` are the events of its calls; `said` is the last text that Claude wrote."""
 
     row: Listed
     place: MemoryStore | None
@@ -62,7 +63,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """What a run changed at one path in all: the text before and after (None: there was, or is, none)."""
+    """The total change that a run made at one path: the text before and after. None means that there was no text."""
 
     before: str | None
     after: str | None
@@ -71,8 +72,8 @@ class Net:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What both runs made at a path: the diff of each (None: it changed nothing there), and whether the result is the
-    same."""
+    """The results of both runs at a path: the diff of each run (None: the run changed nothing there), and whether both
+    results are the same."""
 
     path: str
     diffs: Sequence[tuple[Diff, int] | None]
@@ -101,7 +102,8 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
 
 
 def _texts_in(sides: Sequence[Side]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the texts that the calls of both runs and what they made show."""
+    """Yield (store, memory, version) of the texts that the page shows: those in the calls of both runs, and their
+    results."""
     for side in sides:
         yield from rows.in_calls_of(side.calls)
 
@@ -117,7 +119,7 @@ def _side(store: MemoryStore, run: ClaudeRun, user: User) -> Side:
 
 
 def _facts(one: Side, two: Side) -> Iterator[Fact]:
-    """Yield the properties that are equal in the runs and those that differ; of the options, only those that differ."""
+    """Yield the properties of both runs. An option is left out if it is equal in both."""
     runs = one.row.run, two.row.run
 
     def fact(name: str, values: Sequence[str]) -> Fact:
@@ -157,7 +159,8 @@ def _option_words(value: object) -> str:
 
 
 def _aligned(one: Side, two: Side) -> Iterator[tuple[Item | None, Item | None]]:
-    """Yield the calls of both runs in order, those with the same command and path beside each other."""
+    """Yield the calls of both runs in order, as pairs. Calls with the same command and path are in one pair; otherwise
+    one of the two is None."""
     keys = [[_key(item) for item in side.calls] for side in (one, two)]
     for tag, first, end, start, stop in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         left, right = one.calls[first:end], two.calls[start:stop]
@@ -199,8 +202,8 @@ def _diff(work: Work, net: Net | None, covers: Mapping[str, masking.Cover]) -> t
 
 
 def _nets(side: Side) -> dict[str, Net]:
-    """Return {path: what a run changed there in all}, by the versions that its calls made. What moved is in two
-    places."""
+    """Return {path: the total change of the run there}, from the versions that its calls made. A renamed memory is at
+    both of its paths."""
     if side.place is None:
         return {}
     seqs = [item.event.seq for item in side.calls if item.event.seq is not None]

@@ -28,9 +28,9 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 
 MOST = 12
-"""The most evaluations beside each other: the newest."""
+"""The most evaluations that are compared; older ones are left out."""
 PASSED, FAILED = 9, 15
-"""The patterns of the two parts of a column."""
+"""The fill patterns of the two parts of a column."""
 HEIGHT = 180
 
 NAMES = {
@@ -44,14 +44,14 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A case, and whether each of the evaluations passed it (None: it had no such case)."""
+    """A case, and the result of each evaluation: whether it passed the case (None: it did not have this case)."""
 
     name: str
     results: Sequence[bool | None]
 
 
 class StartForm(forms.Form):
-    """Which model is evaluated; "" is the scripted one."""
+    """The model to evaluate; an empty text means the scripted model."""
 
     model = forms.ChoiceField(label=gettext_lazy("Model"), required=False)
 
@@ -67,9 +67,9 @@ class StartForm(forms.Form):
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the newest evaluations, the oldest of them first, and the one that goes on.
+    """Show the newest evaluations, ordered from the oldest to the newest, and the evaluation that is running.
 
-    With `part=state`, answer how far that one is; when it has ended, the page is loaded again.
+    With `part=state`, answer with the progress of the running evaluation. Once it has ended, the page is loaded again.
     """
     newest = ClaudeEvaluation.objects.of_store(store.pk).select_related("started_by").first()
     last = newest if newest is not None and newest.state != ClaudeRunState.FINISHED else None
@@ -86,7 +86,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _state(last: ClaudeEvaluation) -> dict[str, object]:
-    """Return the progress of an evaluation that is running, or why it stopped before its end, for the page."""
+    """Return, for the page, the progress of a running evaluation, or the reason why it stopped before its end."""
     done = len(_of(last))
     case = SUITE[min(done, len(SUITE) - 1)]
     if last.state == ClaudeRunState.INTERRUPTED:
@@ -120,7 +120,7 @@ def start(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @who_may_run
 def stop(request: Request, store: MemoryStore) -> HttpResponse:
-    """Stop the evaluation that goes on."""
+    """Stop the running evaluation."""
     try:
         evaluations.stop(store.pk, act(request))
     except NotNow:

@@ -23,13 +23,13 @@ from memoryhub.pure.conversation.options import (
 )
 
 STORE, COPY, PROPOSAL = "store", "copy", "proposal"
-"""Where a run works: in the store, on a copy of it, or on a copy of which a proposal is made."""
+"""Where a run works: in the store, on a copy of it, or on a copy whose changes become a proposal."""
 _EDITS = {"clears_tool_uses": CLEAR_TOOL_USES, "clears_thinking": CLEAR_THINKING, "compacts": COMPACT}
 _PLAIN = {"rows": 5, "spellcheck": "true"}
 
 
 class _Text(forms.CharField):
-    """A text of several lines; browsers send their ends as CRLF."""
+    """A text of several lines. Browsers send its line ends as CRLF."""
 
     def to_python(self, value: Any) -> Any:
         typed = super().to_python(value)
@@ -58,7 +58,7 @@ def _number(label: Any, help_text: Any = "", *, least: int, most: int, **options
 
 
 class StartForm(forms.Form):
-    """What a person asks of Claude, with the options of the context."""
+    """The task that a person gives to Claude, with the options of the context."""
 
     task = _Text(
         label=_("Task"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs=_PLAIN),
@@ -136,7 +136,7 @@ class StartForm(forms.Form):
     )  # fmt: skip
 
     def __init__(self, store_id: str, data: Any = None, initial: Any = None, *, saves: bool = False) -> None:
-        """With `saves`, the form is sent to save a preset, which needs a name and no task."""
+        """Make the form; `saves` means that it is sent to save a preset, which needs a name and no task."""
         super().__init__(data, initial=initial)
         if saves:
             self.fields["task"].required, self.fields["preset"].required = False, True
@@ -169,7 +169,7 @@ class StartForm(forms.Form):
         return seq
 
     def _check_model(self, model: ClaudeModel, given: dict[str, Any]) -> None:
-        """Add an error for each option that the model does not have, as far as the API has said."""
+        """Add an error for each option that the model does not have, if the API has listed the options of the model."""
         edits: Any = model.edits
         for name, edit in _EDITS.items():
             if edits is not None and given.get(name) and edit not in edits:
@@ -196,14 +196,14 @@ class StartForm(forms.Form):
 
 
 def conversation_of(given: Mapping[str, Any]) -> tuple[str, str, Options]:
-    """Return the model, the system prompt and the options of what the form says, or of a preset of it."""
+    """Return the model, the system prompt and the options from the values of the form or of a preset."""
     guided = {"tidy": bool(given.get("tidy")), "topic": given.get("topic", "")}
     return given["model"], guidance.system_prompt(given.get("system", ""), **guided), Options.of(given)
 
 
 def initial_of(run: ClaudeRun, *, copies: bool) -> dict[str, Any]:
-    """Return the initial values of the form for another run like an earlier one. With `copies` it works on a copy of
-    the store, as the store was when the earlier run began."""
+    """Return the initial values of the form for a new run like an earlier one. With `copies`, the new run works on a
+    copy of the store as it was when the earlier run began."""
     place = PROPOSAL if run.proposes else COPY if run.copy or copies else STORE
     asked = {"task": run.task, "model": run.model, "system": run.system, "place": place}
     return asked | ({"seq": run.base} if copies else {}) | Options.of(run.options).as_json()
@@ -215,7 +215,7 @@ def tidying() -> dict[str, Any]:
 
 
 class MessageForm(forms.Form):
-    """Another message to Claude, and whether the conversation so far is summarized first."""
+    """Another message to Claude, and whether the conversation so far is to be summarized before it is sent."""
 
     message = _Text(
         label=_("Another message"), max_length=LONGEST_TEXT, required=False,

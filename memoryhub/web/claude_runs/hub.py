@@ -1,4 +1,4 @@
-"""The hub's page about Claude: what is configured, what was used today, and who may run it."""
+"""The hub's page about Claude: its configuration, today's usage, and who may run it."""
 
 from urllib.parse import urlsplit
 
@@ -32,7 +32,8 @@ class RoleForm(forms.Form):
 
 
 def _without_password(address: str) -> str:
-    """Return an address without the user name and password before its host, which a gateway may need."""
+    """Return an address without the user name and password before its host; the address of a gateway may contain
+    them."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -40,7 +41,7 @@ def _without_password(address: str) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def page(request: Request) -> HttpResponse:
-    """Show the configuration; a superuser says who may run Claude."""
+    """Show the configuration. A superuser can change who may run Claude."""
     is_post = request.method == "POST"
     form = RoleForm(request.POST if is_post else None, initial={"role": HubSettings.current().claude_role})
     if is_post and form.is_valid():

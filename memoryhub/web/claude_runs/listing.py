@@ -43,9 +43,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def new(request: Request, store: MemoryStore) -> HttpResponse:
     """Start a run, save a preset, or show the form for a run.
 
-    The query says with which values the form begins. `like` is another run; with `copy`, the new run also works on a
-    copy of the state from which that run started. `preset` and `version` name a version of a preset. `tidy` asks for a
-    run that reorganises the store.
+    The query sets the initial values of the form. `like` is another run; with `copy`, the new run also works on a copy
+    of the state from which that run started. `preset` and `version` name a version of a preset. `tidy` asks for a run
+    that reorganises the store.
     """
     is_post = request.method == "POST"
     saves = is_post and "save" in request.POST

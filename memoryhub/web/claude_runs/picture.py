@@ -1,4 +1,4 @@
-"""The picture of a run's context: how many tokens each answer was made from, what was written, and what was cleared."""
+"""The picture of a run's context: for each answer, how many tokens were sent, written and cleared."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from memoryhub.pure import charts
 from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Series, number
 
 SENT, WRITTEN, CLEARED = 9, 10, 15
-"""The patterns of the three parts of a column."""
+"""The fill patterns of the three parts of a column."""
 MOST = 60
-"""The most answers that are drawn: the newest."""
+"""The most answers that are drawn; older ones are left out."""
 HEIGHT = 180
 
 
 def picture_of(run: ClaudeRun) -> Picture | None:
-    """Return the picture, or None if there is no answer yet."""
+    """Return the picture, or None if the run has no answer yet."""
     turns = ClaudeEvent.objects.of_run(run.pk).filter(kind=ClaudeEventKind.TURN)
     contents: list[Any] = list(turns.order_by("-number").values_list("content", flat=True)[:MOST])[::-1]
     if not contents:

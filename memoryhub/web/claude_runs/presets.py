@@ -1,4 +1,5 @@
-"""The page of a preset of Claude runs: its versions, each with what it changed; and deleting it."""
+"""The page of a preset of Claude runs: its versions, each with its difference from the version before, and the deletion
+of the preset."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -71,7 +72,7 @@ def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
 
 
 def _set_up(store: MemoryStore, content: Mapping[str, Any]) -> SetUp:
-    """Return programs that ask Claude as a run with this content of a preset does."""
+    """Return programs that send Claude the same request as a run with this content of a preset."""
     mask = masking_of(store)
     masked = {name: mask(value) if isinstance(value, str) else value for name, value in content.items()}
     model, system, options = conversation_of(masked)

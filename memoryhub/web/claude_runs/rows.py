@@ -28,7 +28,8 @@ WRITES = ("create", "str_replace", "insert", "rename")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run in a list or in the head of its page. `by` is the name of who started it, "" if that is not known."""
+    """A run in a list or in the head of its page. `by` is the name of the person or agent that started it, or "" if it
+    is not known."""
 
     run: ClaudeRun
     title: str
@@ -52,8 +53,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An event on the page of its run. Only what its kind has is set: `html` is what Claude wrote, `text` what a person
-    or Claude wrote while it still comes, `told` a call that ran, `words` what became of anything else."""
+    """An event on the page of its run. Only the fields of its kind are set: `html` is a text by Claude; `text` is a
+    text by a person, or by Claude while it is still being written; `told` is a call that ran; `words` describe the
+    outcome of any other event."""
 
     event: ClaudeEvent
     html: SafeString | None = None
@@ -86,12 +88,12 @@ def _starter_of(run: ClaudeRun) -> str:
 
 
 def masking_of(store: MemoryStore) -> Callable[[str], str]:
-    """Return a function that masks the values in a text that pages of a store never show."""
+    """Return a function that masks those values of a text that the pages of a store never show."""
     return _Masking(store.pk)
 
 
 class _Masking:
-    """Masks what a page never shows: the values of the kinds that the rules of the store look for."""
+    """Masks the values that a page never shows: those of the kinds that the rules of the store detect."""
 
     def __init__(self, store_id: str) -> None:
         self.kinds = stored.rules_of(store_id).watched & MASKED
@@ -114,8 +116,8 @@ def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]
 
 
 def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | None:
-    """Return the store on which Claude works: the copy, if there is one. None: the copy has been deleted, or it is a
-    memory store by now in which the person has no role."""
+    """Return the store on which Claude works: the copy if the run has one. Return None if the copy was deleted, or if
+    the person has no role in it."""
     if not run.copy:
         return store
     copy = MemoryStore.present.filter(pk=run.copy).first()
@@ -136,8 +138,8 @@ def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
 
 
 def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
-    """Return, for each answer with edits of the context, {its number: paths that Claude had written before it, the
-    newest first}."""
+    """Return {number of an answer: the paths that Claude had written before it, newest first}, for the answers with
+    edits of the context."""
     edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
     if not edited:
         return {}

@@ -1,4 +1,4 @@
-"""The page of a Claude run, which follows it while it goes on; and stopping and continuing it."""
+"""The page of a Claude run, which is updated while the run goes on. The run can be stopped and continued there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,9 +28,9 @@ from memoryhub.web.common.tool_errors import for_people
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show the newest events of a run, or those `from` an event on.
+    """Show the newest events of a run, or its events beginning with the event `from`.
 
-    With `after`, answer only what follows this event; 204 if nothing is newer than `revision`.
+    With `after`, answer with only the events that follow this event; 204 if nothing is newer than `revision`.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))
@@ -80,7 +80,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
 
 
 def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
-    """Return how many of the events, from the first on, can no longer change. The page shows the others again."""
+    """Return how many of the first events can no longer change. The page loads the events after them again."""
     if not run.is_going_on:
         return len(items)
     ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL)
@@ -136,7 +136,7 @@ def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespo
 @require_POST
 @who_may_run
 def propose(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Propose what a run made of its copy."""
+    """Make a proposal of the changes that a run made in its copy."""
     run = run_of(store, claude_run_id)
     try:
         proposed = made.propose(run.pk, store.pk, act(request))

@@ -30,7 +30,7 @@ def interrupted_words(run: ClaudeRun) -> str:
 
 
 def edit_words(edit: Mapping[str, Any]) -> str:
-    """Return what an edit removed from the context."""
+    """Return a sentence on what an edit removed from the context."""
     tokens = {"tokens": number(edit.get("cleared_input_tokens") or 0)}
     if edit.get("type") == CLEAR_TOOL_USES:
         count = edit.get("cleared_tool_uses") or 0

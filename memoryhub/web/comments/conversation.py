@@ -1,4 +1,5 @@
-"""The page of one conversation: its comments, and the lines it is about as they were and as they are."""
+"""The page of one conversation: its comments, and the lines that it is about, in their former and their current
+text."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -60,7 +61,7 @@ def shown(request: Request, store: MemoryStore, comment: Comment, **more: Any) -
 
 
 def _path(proposal: Proposal, first: Comment) -> str | None:
-    """Return the path of the memory on whose proposed lines a conversation is."""
+    """Return the path of the memory whose proposed lines a conversation is about, or None."""
     changes = ProposedChange.objects.of_proposal(proposal).filter(Q(pk=first.change) | Q(memory=first.change))
     return changes.values_list("path", flat=True).last() if first.change else None
 
@@ -80,8 +81,8 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:
-    """Return the lines that a conversation began on, as they were, masked for who may not see them; None if there are
-    none."""
+    """Return the lines on which a conversation began, as they were, with sensitive values masked. Return None if it
+    began on no lines."""
     if version is None or version.content is None or first.first is None:
         return None
     seen = masking.shown(version.content, masking.cover_of(store.pk, memory.pk))

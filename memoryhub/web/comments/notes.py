@@ -1,4 +1,4 @@
-"""What became of the comments that are notes to an agent: they wait for it, or a view has delivered them."""
+"""Notes to agents: whether a comment still waits for its agent, or a view has delivered it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,9 +8,10 @@ from memoryhub.models import Agent, AuditEntry, Comment, Session
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A comment that is a note to an agent. `session` is that of the view that told it (None: it has no name here).
+    """A comment that is a note to an agent. `session` is that of the view that delivered it, or None if the store names
+    no such session.
 
-    `is_older`: the comment was edited after that.
+    `is_older` means that the comment was edited after it was delivered.
     """
 
     agent: str
@@ -20,13 +21,13 @@ class Note:
 
 
 def agents_of(comments: Iterable[Comment]) -> dict[str, Agent]:
-    """Return {id: agent} of the agents that wrote what these comments are about."""
+    """Return {id: agent} of the agents that wrote the texts that these comments are about."""
     ids = {comment.agent for comment in comments if comment.agent}
     return Agent.objects.in_bulk(ids) if ids else {}
 
 
 def notes_of(store_id: str, comments: Iterable[Comment], agents: Mapping[str, Agent]) -> dict[str, Note]:
-    """Return {id: note} of those of the comments that are notes."""
+    """Return {id: note} of the comments that are notes."""
     notes = [comment for comment in comments if comment.tells]
     seqs = {comment.told_seq for comment in notes if comment.told_seq}
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seqs).filter(session__isnull=False)

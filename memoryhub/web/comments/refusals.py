@@ -1,4 +1,4 @@
-"""Why a comment was not written, in words for people."""
+"""Sentences for people that say why a comment was not written."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

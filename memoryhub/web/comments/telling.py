@@ -10,14 +10,15 @@ from memoryhub.web.comments.refusals import REFUSALS, why
 
 
 def problem(note: str, tell: str) -> str:
-    """Return why a note cannot be told to the agent `tell`, as a sentence; "" if it can, or if none is to be told."""
+    """Return a sentence that says why a note cannot be delivered to the agent `tell`. Return "" if it can, or if `tell`
+    is empty."""
     if not tell or (note and comments.can_be_note(note)):
         return ""
     return why(comments.NotANote()) if note else _("Write in the note what you tell the agent.")
 
 
 def tell_note(version: MemoryVersion, note: str, tell: str, act: Act) -> str:
-    """Tell an agent a note, and return a sentence on when it will read it, or why it will not."""
+    """Send a note to an agent. Return a sentence that says when the agent will read it, or why it will not."""
     try:
         comments.write(version.store_id, version.memory_id, version.pk, None, note, act, tell=tell)
     except REFUSALS as error:

@@ -20,10 +20,11 @@ from memoryhub.web.common.pages import context
 from memoryhub.web.common.request import Request
 
 MOST_NAMES = 50
-"""The most names that a form lists to tell somebody; others are typed."""
+"""The most people whom a form offers for notification; the names of others must be typed."""
 
 MOST_OPEN, MOST_SHOWN = 30, 100_000
-"""The most conversations, and characters of them, that a page of a text shows; of the others it shows links."""
+"""The most conversations, and the most characters in them, that a page of a text shows. It shows links to all
+others."""
 
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
@@ -32,8 +33,9 @@ _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 class Thread:
     """A conversation: its comments, oldest first, and its lines in the text that is shown.
 
-    `lines` is None if it is about the memory as a whole, or if its lines were not found there (`is_lost`). `is_closed`:
-    the page shows only a link to it, because it shows enough. `agent` is the one that a further comment can tell.
+    `lines` is None if the conversation is about the memory as a whole, or if its lines were not found in the text
+    (`is_lost`). `is_closed`: the page shows only a link to the conversation, because it shows enough others. `agent` is
+    the agent that can be notified of a further comment.
     """
 
     comments: Sequence[Comment]
@@ -48,7 +50,7 @@ class Thread:
 
     @property
     def rows(self) -> Sequence[tuple[Comment, Note | None]]:
-        """Return the comments, each with what became of it if it is a note to an agent."""
+        """Return the comments, each with its note; the note is None if the comment is no note to an agent."""
         return [(comment, self.notes.get(comment.pk)) for comment in self.comments]
 
     @property
@@ -67,10 +69,10 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """The conversations of a page: `below` has the HTML under a line, `rest` those that are under the text.
+    """The conversations of a page: `below` has the HTML under each line, and `rest` the conversations under the text.
 
-    `open` counts those that are not resolved. `first_line` is the line under which the first of them is, if any is
-    under a line. `agent` is the one that a comment on the memory as a whole can tell.
+    `open` counts the conversations that are not resolved. `first_line` is the first line that has an unresolved
+    conversation under it, or None. `agent` is the agent that can be notified of a comment on the memory as a whole.
     """
 
     below: dict[int, SafeString] = field(default_factory=dict)
@@ -102,9 +104,9 @@ def of_memory(memory: Memory, number: int) -> list[Thread]:
 def beside(
     request: Request, store: MemoryStore, memory: Memory, version: tuple[str, int], shown: range
 ) -> Conversations:
-    """Return the conversations of a page that shows some lines (by number) of a version, given by id and number.
+    """Return the conversations of a page that shows the lines `shown` of a version; `version` is its id and number.
 
-    The query's `comment` names lines: a form for a new comment is under the last of them.
+    The query's `comment` names lines. A form for a new comment is under the last of these lines.
     """
     threads = list(_some_open(of_memory(memory, version[1])))
     asked = lines_of(request.GET.get("comment", ""))
@@ -134,7 +136,7 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations; those after the first MOST_OPEN, or after MOST_SHOWN characters of comments, are
+    """Yield the conversations. Those after the first MOST_OPEN, or after MOST_SHOWN characters of comments, are
     closed."""
     size = 0
     for place, thread in enumerate(threads):
@@ -144,8 +146,8 @@ def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
 
 def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
     """Return what the templates of comments need: the person's id, whether they may delete others' comments, the most
-    characters of a comment and of a note to an agent, and (name, whether they can only read) of those who can be told
-    of one."""
+    characters of a comment and of a note to an agent, and the people who can be notified, as pairs (name, whether the
+    person can only read)."""
     me = person(request)
 
     def names() -> list[tuple[str, bool]]:
@@ -159,7 +161,7 @@ def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
 
 
 def lines_of(written: str) -> Lines | None:
-    """Return the lines that "5" or "5-8" names, in order; None for anything else."""
+    """Return the first and last line that a text such as "5" or "5-8" names; None for any other text."""
     match = _LINES.fullmatch(written)
     if not match:
         return None

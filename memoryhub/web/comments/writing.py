@@ -1,4 +1,5 @@
-"""Writing comments, and answering, changing, deleting and resolving them. Each is one press on the page of the text."""
+"""Writing comments, and answering, changing, deleting and resolving them. Each act is one button on the page of the
+text."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
@@ -51,8 +52,8 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
-    """Return the sentence that replaces the button for telling an agent the note of a decision: whether the agent will
-    read it."""
+    """Return the sentence that replaces the button for sending the note of a decision to the agent: it says whether the
+    agent will read the note."""
     agent = addressee.agent_of(memory, number, None)
     return render(
         request, "comments/_answer_about_note.html", {"store": store, "memory": memory, "agent": agent, **more}
@@ -62,7 +63,8 @@ def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, num
 @require_POST
 @in_store(Role.CURATOR)
 def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
-    """Reply to a conversation, resolve or reopen it, or change, delete or no longer tell a comment: `do` says which."""
+    """Reply to a conversation, resolve or reopen it, change or delete a comment, or stop a note to an agent: `do` says
+    which."""
     do = request.POST.get("do", "")
     if do not in ANSWERS:
         return HttpResponseBadRequest(_("There is no such act."))
@@ -86,7 +88,7 @@ def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpRespons
 @require_POST
 @in_store(Role.VIEWER)
 def put_away(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
-    """Put away what the person was told of a conversation, given by the id of its first comment."""
+    """Dismiss the person's notifications about a conversation; `comment_id` is its first comment."""
     notices.put_away(store, comment_id, person(request))
     return see_other(reverse("today"))
 
@@ -103,7 +105,7 @@ def _done(request: Request, store: MemoryStore, comment: Comment, do: str, text:
 
 
 def _text(request: Request) -> tuple[str, str]:
-    """Return the typed text and what is wrong with it, or an empty sentence."""
+    """Return the typed text, and a sentence on what is wrong with it. The sentence is empty if nothing is wrong."""
     text = request.POST.get("text", "").replace("\r\n", "\n").strip()
     if not text:
         return text, _("Write something first.")
@@ -113,15 +115,15 @@ def _text(request: Request) -> tuple[str, str]:
 
 
 def _page_of(comment: Comment) -> str:
-    """Return the page of what a comment is about."""
+    """Return the URL of the page of the text or the proposal that a comment is about."""
     if comment.memory_id:
         return reverse("memory", args=[comment.store_id, comment.memory_id])
     return reverse("comment", args=[comment.store_id, comment.thread])
 
 
 def _place(request: Request, page: str, comment_id: str) -> str:
-    """Return the page that the form was on, by default `page`, at the comment. `told` makes it say whom the comment
-    names."""
+    """Return the URL of the page with the form, or `page` if that is not known, at the comment. With `told` in the URL,
+    the page says whom the comment names."""
     page = came_from(request).partition("#")[0] or page
     if "@" in request.POST.get("text", ""):
         page += f"{'&' if '?' in page else '?'}told={comment_id}"

@@ -50,7 +50,7 @@ JOINED = {
 """The source files of each joined file, in order."""
 
 STATE = "state"
-"""The name of the file that is written last: a digest of all source files and of all that was made of them."""
+"""The name of the file that is written last: a digest of all source files and all collected files."""
 
 
 class UnchangedIsKept(Compressor):
@@ -85,8 +85,8 @@ class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
 
 
 def are_collected() -> bool:
-    """Return whether the static files were collected from the source files as they are now. To collect them again takes
-    a sixth of the time in which the hub starts."""
+    """Return whether the static files were collected from the current source files. Checking this is faster than
+    collecting them again, which takes a sixth of the hub's start."""
     try:
         return Path(settings.STATIC_ROOT, STATE).read_text(encoding="utf-8") == _state(settings.STATIC_ROOT)
     except OSError:
@@ -108,7 +108,7 @@ def _state(collected: str | Path) -> str:
 
 
 def _part(storage: Any, name: str) -> str:
-    """Return the text of one source file; a script is put in a block, so that its names stay local."""
+    """Return the text of one source file. A script is enclosed in a block, so that its names stay local."""
     with storage.open(name) as file:
         text = str(file.read().decode("utf-8"))
     return f"{{\n{text}\n}}\n" if name.endswith(".js") else f"{text}\n"

@@ -15,7 +15,8 @@ from memoryhub.actions.core.hub.disk_space import DiskFull
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 400. A form that is too large gets a page; anything else is no form of the hub."""
+    """Answer 400. If a form is too large, the answer explains that; any other bad request does not come from a form of
+    the hub."""
     if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
         return render(request, "common/errors/form_too_large.html", status=400)
     return defaults.bad_request(request, exception)
@@ -30,7 +31,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
-    """Answer 405 with links to pages from which a form can be sent to this address."""
+    """Answer 405, with links to pages that have a form for this address."""
     answer = render(request, "common/errors/wrong_method.html", {"ways_on": _ways_on(request)}, status=405)
     answer.headers["Allow"] = allow
     return answer

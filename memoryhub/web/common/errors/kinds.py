@@ -15,4 +15,4 @@ WORDS: Mapping[Kind, str | Promise] = {
     Kind.ARCHIVED: _("Store is archived"), Kind.HELD: _("Legal hold"), Kind.RULE: _("Path rule"),
     Kind.PRECONDITION: _("Precondition failed"), Kind.OTHER: _("Something else"),
 }  # fmt: skip
-"""The kinds in words. A change that became part of a proposal is no error."""
+"""{kind: its words}. A change that became part of a proposal is not an error."""
