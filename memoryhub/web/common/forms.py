@@ -39,7 +39,7 @@ class StoresField(StoreField, forms.ModelMultipleChoiceField):
 class PathField(forms.CharField):
     """A path typed by a person, validated as the memory tool does; the leading slash is optional.
 
-    With `creates`, the path must also be allowed for a new memory. `store` is the id of the memory store it lies in.
+    With `creates`, the path must also be allowed for a new memory. `store` is the id of the memory store of the path.
     """
 
     store: str
@@ -110,7 +110,7 @@ def one_line(text: str) -> None:
 
 
 def printable(text: str) -> None:
-    """Raise ValidationError for invisible characters: people tell agents apart by their names."""
+    """Raise ValidationError for invisible characters, because people distinguish agents by their names."""
     if not text.isprintable():
         raise ValidationError(_("Use printable characters only."), code="printable")
 
@@ -135,6 +135,6 @@ def password_field(label: Any, autocomplete: str, **options: Any) -> forms.CharF
 
 
 class PasswordForm(forms.Form):
-    """The password of a signed-in person, as a proof that it is still them."""
+    """The password of a signed-in person, which proves that the person is still the same."""
 
     proof = password_field(_("Your password"), "current-password")

@@ -1,4 +1,5 @@
-"""The marks at the name of a memory or a directory in the tree and in lists: what awaits a person, what keeps it."""
+"""The marks beside the name of a memory or a directory in the tree and in lists: whether it awaits a person, and which
+holds or pins keep it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from memoryhub.pure.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One mark: its icon and its words; `kind` gives the icon its colour."""
+    """One mark: its icon and its words. `kind` determines the colour of the icon."""
 
     kind: str
     icon: str
@@ -44,8 +45,8 @@ class Marks:
 
     `waits` means that one of the last LOOK_BACK versions awaits review. `found` is `open` if a memory has open
     findings, `dismissed` if it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin.
-    For a directory, `waits` and `found` describe the memories in it. `talk` means that people talk about the memory in
-    comments that are not resolved.
+    For a directory, `waits` and `found` describe the memories in it. `talk` means that the memory has an unresolved
+    conversation.
     """
 
     waits: bool = False
@@ -57,7 +58,7 @@ class Marks:
 
     @property
     def shown(self) -> list[Mark]:
-        """Return the marks in the order of their urgency."""
+        """Return the marks, the most urgent first."""
         found = FOUND.get(self.found)
         is_open = self.found == FindingState.OPEN
         marks = (
@@ -73,14 +74,16 @@ class Marks:
 
 UNMARKED = Marks()
 MOST_INSIDE = 500
-"""The most versions that await review, and open findings, whose directories are marked: the newest ones of a store."""
+"""The most versions that await review, and the most open findings, from which directories are marked: the newest of a
+store."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfStore:
-    """What is needed to mark the directories of a store.
+    """The facts from which the directories of a store are marked.
 
-    `waiting` are the directories with memories that await review in them, `found` those with open findings.
+    `waiting` are the directories that contain memories that await review; `found` are those that contain memories with
+    open findings.
     """
 
     holds: Holds
@@ -108,7 +111,8 @@ def _above(places: Iterable[str]) -> frozenset[str]:
 
 
 def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:
-    """Return {memory id: its marks}, in three queries and one more for the holds of each store not in `held`."""
+    """Return {memory id: its marks}, by three queries, and one further query for the holds of each store that is not in
+    `held`."""
     memories = list(memories)
     if not memories:
         return {}
@@ -130,7 +134,7 @@ def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds]
 
 
 def kept_by(holds: Holds, memory_id: str, path: str) -> str:
-    """Return the kind of what keeps a memory, or a directory with the id "": `hold`, `pin` or nothing."""
+    """Return the kind of hold on a memory, or on a directory (its id is ""): `hold`, `pin` or an empty text."""
     if holds.is_empty:
         return ""
     if holds.stops_removal(memory_id, path):
@@ -139,14 +143,14 @@ def kept_by(holds: Holds, memory_id: str, path: str) -> str:
 
 
 def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
-    """Return {memory: `open` or `dismissed`} for the memories that have such findings."""
+    """Return {memory: `open` or `dismissed`} for the memories that have open or dismissed findings."""
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
 
 
 def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return the memories, among these, with a version that awaits review among their last LOOK_BACK versions."""
+    """Return the ids of the memories in `memories` of whose last LOOK_BACK versions one awaits review."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     last = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK).unreviewed().newest()
     found = Memory.objects.filter(store_id__in=stores, pk__in=memories)
@@ -155,7 +159,7 @@ def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
 
 
 def _talked_about(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return the memories, among these, that have an unresolved conversation."""
+    """Return the ids of the memories in `memories` that have an unresolved conversation."""
     comments = Comment.objects.filter(store_id__in=stores, memory_id__in=memories)
     unresolved = comments.first_ones().filter(resolved_at=None).values("thread")
     return frozenset(comments.filter(removed_at=None, thread__in=unresolved).values_list("memory_id", flat=True))

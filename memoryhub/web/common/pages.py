@@ -14,7 +14,7 @@ from memoryhub.web.common.request import Request
 
 @dataclass(frozen=True, slots=True)
 class May:
-    """What a person may do in a store in its current state; deleting stays possible in an archived store."""
+    """The permissions of a person in a store in its current state. In an archived store, deleting stays possible."""
 
     write: bool
     delete: bool
@@ -53,17 +53,18 @@ def entries(store: MemoryStore, *seqs: int | None) -> dict[int, AuditEntry]:
 
 
 def see_other(to: str, *args: str) -> HttpResponse:
-    """Redirect with 303 after a POST, to a URL or the name of a route."""
+    """Redirect with 303 after a POST; `to` is a URL or the name of a route."""
     return HttpResponseRedirect(resolve_url(to, *args), status=303)
 
 
 def next_of(request: Request, otherwise: str) -> str:
-    """Return the page of the hub that the form names as `next`, else the URL of the route `otherwise`."""
+    """Return the page of the hub that the form names in `next`; without such a page, the URL of the route
+    `otherwise`."""
     return came_from(request) or reverse(otherwise)
 
 
 def came_from(request: Request) -> str:
-    """Return the page of the hub that the form names as `next`; empty if it names none."""
+    """Return the page of the hub that the form names in `next`, or an empty text if it names none."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_here = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
     return wanted if is_here else ""

@@ -1,5 +1,5 @@
-"""What the pages of every long list share."""
+"""The sizes and errors that the pages of all long lists share."""
 
 
 class BadPlace(ValueError):
-    """The value of a link to further rows is not a place that a page has returned."""
+    """The place in a link to further rows is invalid: no page has returned it."""

@@ -16,8 +16,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` says what it means, `url` is its link; a bar may
-    have none."""
+    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` is its meaning in words, `url` is its link. A bar
+    may have no link."""
 
     shape: Any
     series: int
@@ -27,8 +27,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One entry of a chart's legend; `number` selects its colour, `title` is a technical name for a tooltip. It is
-    no link if `url` is empty."""
+    """One entry of a chart's legend: `number` selects its colour, `title` is a technical name for a tooltip. If `url`
+    is empty, the entry is no link."""
 
     number: int
     name: str
@@ -48,8 +48,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row in a list with bars: its name, the length of its bar (`share`) and of two bars after it. `says` is
-    beside the name, and `meta` too, which warns."""
+    """A row in a list with bars: its name, and the lengths of its three bars, which follow each other: `share`,
+    `second`, `third`. `says` is a text beside the name; `meta` is a further text that warns."""
 
     name: str
     url: str
@@ -63,13 +63,13 @@ class Row:
 
     @property
     def third_at(self) -> float:
-        """Return where the third bar begins."""
+        """Return the position at which the third bar begins."""
         return self.share + self.second
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One chart: `kind` is bars, line, list or map; `columns` and `rows` are its table.
+    """One chart: `kind` is bars, line, list or map. `columns` and `rows` are its table.
 
     `more_lines` are the colours and points of further lines of a line chart.
     """

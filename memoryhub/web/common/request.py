@@ -6,13 +6,13 @@ from django_htmx.middleware import HtmxDetails
 from memoryhub.models import BrowserSession, Role, User
 
 ShownTexts = dict[str, dict[str, set[str]]]
-"""Versions by memory and store."""
+"""{memory store: {memory: versions}}, all by id."""
 
 
 class Request(HttpRequest):
-    """A request to a page; `role` is the person's role in the store, set by `access.in_store`; `browser` is there if
-    the person is signed in; `second` is who has allowed the act, set by `second.guard`; `shown_texts` is there if the
-    page shows texts of a store that records it, see `shown_texts`."""
+    """A request to a page. `role` is the person's role in the store, set by `access.in_store`. `browser` exists if the
+    person is signed in. `second` is the person who allowed the act, set by `second.guard`. `shown_texts` exists if the
+    page shows texts of a store that records views (see `shown_texts`)."""
 
     htmx: HtmxDetails
     role: Role

@@ -43,7 +43,7 @@ def see_other(request: Request, to: str, *args: str) -> HttpResponse:
 
 
 def own_address(request: Request, wanted: str | None) -> str:
-    """Return the wanted URL if it belongs to this hub, else the URL of the start page."""
+    """Return the URL `wanted` if it belongs to this hub, else the URL of the start page."""
     hosts = {request.get_host()}
     # `resolve_url` would take a word without a slash for the name of a route, which may not exist.
     if wanted and "/" in wanted and url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure()):
@@ -52,10 +52,10 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 
 def page_of(request: Request, *, query: bool) -> str:
-    """Return the address to which a form on the page leads back: the page's own, with or without its query.
+    """Return the address to which a form on the page leads back: the page's own address, with or without its query.
 
-    If the page answers a POST, it is the posted `next` or the address of the page that sent the form, because the
-    address of the POST may be no page.
+    If the page answers a POST, the result is the posted `next` or the address of the page that sent the form, because
+    the address of the POST may not be a page.
     """
     if request.method != "POST":
         return request.get_full_path() if query else request.path
@@ -63,18 +63,16 @@ def page_of(request: Request, *, query: bool) -> str:
 
 
 def client_address(request: Request) -> str:
-    """Return the client's address: the address of the connection or, if that is a trusted proxy, the one that proxies
-    report.
-
-    This is the last address in X-Forwarded-For that is not a trusted proxy's.
-    """
+    """Return the client's address: the address of the connection or, if that is a trusted proxy, the last address in
+    X-Forwarded-For that is not a trusted proxy's."""
     return client_of(request.META, settings.TRUSTED_PROXIES)
 
 
 def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:
     """Show the form again with an error that says when to try again.
 
-    The status is 429 after too many tries and 503 while too many people sign in. `Retry-After` has the seconds to wait.
+    The status is 429 after too many attempts, and 503 if too many people are signing in. `Retry-After` has the seconds
+    to wait.
     """
     wait = error.wait if isinstance(error, TooManyTries) else 1
     if isinstance(error, TooManyTries):
@@ -99,7 +97,7 @@ def fresh_form() -> str:
 
 
 def spend_form(request: Request) -> bool:
-    """Return whether a form is submitted for the first time; if not, add a warning for the person."""
+    """Return whether a form is submitted for the first time. If it is not, add a warning for the person."""
     form = request.POST.get("form", "")[:64]
     spent = request.session.get(_SPENT, [])
     if form and form in spent:
@@ -125,5 +123,5 @@ def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]
 
 
 def asked(request: Request, name: str) -> str:
-    """Return a query parameter, cut at 254 characters, the longest e-mail address or name."""
+    """Return a query parameter, cut to 254 characters: no e-mail address or name is longer."""
     return request.GET.get(name, "")[:254]

@@ -1,4 +1,4 @@
-"""The line with which a command of the hub is run in a shell of its machine."""
+"""The line that runs a command of the hub in a shell on the hub's machine."""
 
 import shlex
 
@@ -7,8 +7,8 @@ from django.db import connection
 
 
 def line_of(command: str, *, needs: str = "") -> str:
-    """Return the line of a command, after the variables that it `needs`. It contains the path of the data directory, so
-    only administrators see it."""
+    """Return the line that runs a command, with the environment variables that it `needs`. Show it only to
+    administrators, because it contains the path of the data directory."""
     place, data = shlex.quote(str(settings.BASE_DIR)), shlex.quote(str(settings.DATA_DIR))
     database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
     environment = f"{database}{f'{needs} ' if needs else ''}MEMORYHUB_DATA_DIR={data}"

@@ -1,7 +1,7 @@
-"""Which texts of memories a page shows a person, for memory stores that record it.
+"""The record of which texts of memories a page shows to a person, for memory stores that record views.
 
-A view calls `shows` before it renders the page, and the middleware writes one audit entry for each store just before
-the page is sent. The view of a request that a page sends by itself does not: the page has been recorded.
+A view calls `shows` before it renders the page. The middleware writes one audit entry for each store just before the
+page is sent. A view for requests that a page sends by itself does not call `shows`, because the page has been recorded.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from memoryhub.web.common.guards.access import act, missing_if_deleted
 from memoryhub.web.common.request import Request
 
 Place = tuple[str, str | None]
-"""The id of a memory and of a version (None: it is not known which one)."""
+"""The ids of a memory and of its version; the latter is None if it is not known which version."""
 
 
 def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
-    """Note that the page shows texts of these memories, or parts of them. Without any, it only says that the store
-    records it."""
+    """Note that the page shows texts, or parts of texts, of these memories. With no `places`, only note that the page
+    belongs to a store that records views."""
     if not store.records_views:
         return
     noted = request.__dict__.setdefault("shown_texts", {}).setdefault(store.pk, {})
@@ -27,20 +27,20 @@ def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None
 
 
 def shows_versions(request: Request, store: MemoryStore, versions: Iterable[MemoryVersion | None]) -> None:
-    """Note that the page shows texts of these versions; None and versions without a text count for nothing."""
+    """Note that the page shows the texts of these versions. None and versions without a text are ignored."""
     shows(request, store, [(one.memory_id, one.pk) for one in versions if one is not None and one.text_id])
 
 
 def shows_diff(
     request: Request, store: MemoryStore, diff: Diff | None, versions: Iterable[MemoryVersion | None]
 ) -> None:
-    """Note that the page shows a comparison of these versions, if it has one with lines."""
+    """Note that the page shows a comparison of these versions, if the comparison has lines."""
     if diff is not None and diff.parts:
         shows_versions(request, store, versions)
 
 
 def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | None]]) -> None:
-    """Note that the page shows texts of memories of several stores: (store, memory, version)."""
+    """Note that the page shows these texts of several stores, each given as (store, memory, version)."""
     by_store: dict[str, list[Place]] = {}
     for store, memory, version in places:
         by_store.setdefault(store, []).append((memory, version))

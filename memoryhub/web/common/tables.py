@@ -20,7 +20,8 @@ Record = Mapping[str, Any]
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 FORMATS = tuple(TYPES)
 _PARTED = re.compile(r"[;\r\n](?= *[=+\-@＝＋－＠])")
-"""Where a spreadsheet that parts at semicolons, as in many countries, would begin a cell that is a formula."""
+"""The places at which a spreadsheet that splits cells at semicolons, as in many countries, would begin a new cell with
+a formula."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -32,7 +33,8 @@ def exported(
     records: Iterable[Record],
     **details: str,
 ) -> HttpResponse:
-    """Return a table as a download in the `format` of the form, after its audit entry, which records `details`."""
+    """Return a table as a download in the `format` of the form. The download is audited first, with `details` in its
+    entry."""
     form = request.POST.get("format", "csv")
     if form not in FORMATS:
         return HttpResponseBadRequest(
@@ -62,7 +64,7 @@ def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpRespo
 
 
 def session_names(ids: Iterable[str | None]) -> dict[str, str]:
-    """Return {session id: name}, for a column beside the ids."""
+    """Return {session id: name of the session}, for a column of names beside the ids."""
     return dict(Session.objects.filter(pk__in={id for id in ids if id}).values_list("id", "name"))
 
 
@@ -82,8 +84,8 @@ def as_csv(columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]
 
 
 def safe_cell(value: object) -> str:
-    """Return a cell's text, with an apostrophe before anything that a spreadsheet could read as a formula: at its
-    beginning, and wherever a spreadsheet could split it."""
+    """Return a cell's text. An apostrophe is put before every part of it that a spreadsheet could read as a formula: at
+    its beginning, and wherever a spreadsheet could split the cell."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Refusals of the memory tool for people: translated, and with paths without the tool's root."""
+"""Refusals of the memory tool in words for people: translated, and with paths without the tool's root."""
 
 import re
 from collections.abc import Callable
@@ -20,17 +20,18 @@ def for_people(error: ToolError) -> str:
 
 
 def why_not(error: ToolError | NoSuchStore) -> str:
-    """Return why nothing was done in one of several memory stores: a refusal, or the store has just been deleted."""
+    """Return why an act was not done in one of several memory stores: the tool refused it, or the store was deleted."""
     return gettext("The memory store was deleted.") if isinstance(error, NoSuchStore) else for_people(error)
 
 
 def in_words(error: ToolError) -> str:
-    """Return the sentence of a refusal for a template that shows it with `visible`."""
+    """Return the sentence of a refusal, for a template that shows the sentence with `visible`."""
     return _said(error, str)
 
 
 def of_call(answer: str) -> str:
-    """Return why a call of an agent was refused, by the beginning of its answer, for a template that uses `visible`."""
+    """Return the reason for which a call of an agent was refused, from the beginning of its answer. The template has to
+    show the reason with `visible`."""
     for pattern, sentence in _OF_CALLS:
         if match := pattern.fullmatch(answer):
             return str(sentence) % match.groupdict()
@@ -43,7 +44,8 @@ def is_about_text(error: ToolError) -> bool:
 
 
 def _said(error: ToolError, show: Callable[[str], str]) -> str:
-    """Return the translated sentence of a refusal, or the tool's own sentence with short paths if it is unknown."""
+    """Return the translated sentence of a refusal. If there is no translation, return the tool's own sentence with
+    short paths."""
     for pattern, sentence in _SENTENCES:
         if match := pattern.fullmatch(error.message):
             return str(sentence) % {name: show(_shown(name, value)) for name, value in match.groupdict().items()}
@@ -181,4 +183,4 @@ _OF_CALLS: tuple[tuple[re.Pattern[str], Promise], ...] = (
     ),
     (_pattern(results.key_may_not_write), _("Its key may only read this memory store.")),
 )
-"""Refusals of calls that people cannot make themselves, or that read otherwise for them."""
+"""Refusals of calls that people cannot make, or whose sentence for people differs."""

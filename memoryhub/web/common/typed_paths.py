@@ -1,4 +1,4 @@
-"""Paths that people type as agents write them: with `/memories`, the root of the memory tool, before the path."""
+"""Paths that people type as agents write them: with the root of the memory tool, `/memories`, before the path."""
 
 from collections.abc import Collection
 
@@ -11,9 +11,10 @@ from memoryhub.templatetags.visible import isolated
 
 
 def root_problem(typed: str, stores: Collection[str]) -> str:
-    """Return what is wrong with a path or a pattern that begins with the root of the tool; empty if nothing is.
+    """Return a sentence on what is wrong with a path or a pattern that begins with the root of the tool; empty if it is
+    correct.
 
-    It is right if one of the stores (ids) has, or ever had, a memory or a directory of that name.
+    It is correct if one of the stores (ids) has or had a memory or a directory of that name.
     """
     if typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/"):
         return ""

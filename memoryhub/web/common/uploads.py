@@ -12,15 +12,16 @@ from django.utils.datastructures import MultiValueDict
 from memoryhub.web.common.request import Request
 
 DRAINED = 20
-"""An upload up to this many times too large is still read to its end, so that the browser receives the answer."""
+"""The factor up to which an upload that is too large is still read to its end, so that the browser receives the
+answer."""
 
 
 class OnlySoManyParts(FileUploadHandler):
     """Rejects a form with more parts than it may have fields and files, whatever the parts contain.
 
     Django does not count files without a field name, and it parses a form before it knows who sent it. A form of 4 MB
-    can have 90,000 such parts, which take seconds. So this handler comes first and gives Django's parser a body that
-    counts the parts.
+    can have 90,000 such parts, which take seconds. Therefore this handler is the first one, and gives Django's parser a
+    body that counts the parts.
     """
 
     def handle_raw_input(
@@ -64,7 +65,7 @@ class _Counted:
 
 
 class OnlySoLarge(FileUploadHandler):
-    """Discards an upload that is too large and marks the request; a far larger upload ends the connection."""
+    """Discards an upload that is too large, and marks the request. If the upload is far larger, the connection ends."""
 
     request: Request
 
@@ -86,5 +87,5 @@ class OnlySoLarge(FileUploadHandler):
 
 
 def was_too_large(request: Request) -> bool:
-    """Return whether an upload of this request was dropped for its size."""
+    """Return whether an upload of this request was discarded because of its size."""
     return bool(getattr(request, "too_large", False))

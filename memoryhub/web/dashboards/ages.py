@@ -17,10 +17,10 @@ from memoryhub.web.dashboards.lists import review_url
 from memoryhub.web.dashboards.period import Column
 
 MOST = 1_000
-"""The most versions that await review, and the most decisions, from which the ages are worked out."""
+"""The most versions that await review, and the most decisions, from which the ages are computed."""
 
 DAY = 24
-"""Hours: ages below two days are in hours, all others in days."""
+"""The hours of a day. Ages below two days are shown in hours, all others in days."""
 
 OLDEST, MEDIAN = 15, 8
 """The colours of the two lines."""
@@ -31,7 +31,7 @@ _ENDS = (Decision.APPROVED, Decision.REVERTED, Decision.EDITED)
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A time in which a version awaited review, from `start` to `end`; `made` is when it was written."""
+    """A period in which a version awaited review, from `start` to `end`; `made` is when the version was written."""
 
     made: datetime
     start: datetime
@@ -40,7 +40,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """The backlog at one moment: how many versions waited, and the age in hours of the oldest one and the median."""
+    """The backlog at one moment: how many versions awaited review, and the oldest and the median age in hours."""
 
     count: int
     oldest: int
@@ -48,7 +48,8 @@ class Ages:
 
 
 def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, links: Links) -> Picture:
-    """Return the chart of the age of the backlog of some stores, with the days for which it can be worked out."""
+    """Return the chart of the age of the backlog of some stores. It has only the days for which the age can be
+    computed."""
     decisions, shown = _decisions(stores, among)
     waiting, is_cut = _waiting(stores)
     waits = list(_waits(decisions, waiting))
@@ -83,11 +84,11 @@ def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, lin
 def _decisions(
     stores: Sequence[str], among: Sequence[Column]
 ) -> tuple[list[tuple[str, datetime, str, datetime]], Sequence[Column]]:
-    """Return the decisions about versions in a period: (version, when it was written, decision, moment). Also return
-    its columns.
+    """Return the decisions about versions in a period, as (version, when it was written, decision, when it was made),
+    and the columns of the period.
 
-    If there are more than MOST decisions, the older half of the columns is left out, repeatedly if needed. For the last
-    column alone, no decision is returned.
+    If there are more than MOST decisions, the older half of the columns is left out, if necessary several times. If
+    only one column remains, no decisions are returned.
     """
     while len(among) > 1:
         first = ids.derived_id(ids.REVIEW, _midnight(among[0].start), bytes(10))
@@ -100,9 +101,9 @@ def _decisions(
 
 
 def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
-    """Return the versions that await review with their times, and whether there are more than MOST.
+    """Return (version, when it was written) for the versions that await review, and whether there are more than MOST.
 
-    If there are, only the oldest one of each store is returned.
+    If there are more, only the oldest version of each store is returned.
     """
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     rows = list(found.order_by().values_list("pk", "created_at")[: MOST + 1])
@@ -118,9 +119,9 @@ def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
 def _waits(
     decisions: Iterable[tuple[str, datetime, str, datetime]], waiting: Iterable[tuple[str, datetime]]
 ) -> Iterator[Wait]:
-    """Yield a Wait for each time in which a version awaited review.
+    """Yield a Wait for each period in which a version awaited review.
 
-    `decisions`, in their order, end a wait or begin it again. The versions in `waiting` still wait.
+    `decisions`, in their order, end a wait or begin a new one. The versions in `waiting` still wait.
     """
     begun: dict[str, datetime | None] = {}
     for version, made, decision, at in decisions:

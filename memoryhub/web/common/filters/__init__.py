@@ -55,12 +55,12 @@ class KeyValues:
     """Whether the page searches for plain words."""
 
     VERBS: ClassVar[Verbs] = {"written": None, "changed": None}
-    """The verbs that the page takes before “by”: most pages list what an author wrote."""
+    """The verbs that the page accepts before “by”. Most pages list what an author wrote."""
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> Self:
-        """Parse the filter bar (`q`), then the other parameters, which take precedence. Raise Malformed if that
-        fails. `user` is the person whose names of agents and people are understood."""
+        """Parse the filter bar (`q`), then the other parameters, which take precedence. Raise Malformed if the filter
+        is invalid. Names of agents and people count only if `user` may see them."""
         if len(parameters.get("q", "")) > LONGEST:
             raise Malformed(_("The filter is too long. Use at most %(most)s characters.") % {"most": LONGEST})
         if "\0" in parameters.get("q", ""):
@@ -80,13 +80,13 @@ class KeyValues:
 
     @classmethod
     def as_typed(cls, parameters: Mapping[str, str]) -> Self:
-        """Return the parameters unchecked, to show a filter again that may be malformed."""
+        """Return the filter with unchecked parameters, so that a malformed filter can be shown again."""
         values = {key: parameters[key] for key in cls.every_key() if parameters.get(key)}
         return cls(values, **cls.layout(parameters))
 
     @classmethod
     def every_key(cls) -> list[str]:
-        """Return the keys of the page, each followed by the one that excludes, if it can."""
+        """Return the keys of the page. A key whose values can be excluded is followed by its excluding key."""
         return [key for name in cls.KEYS for key in ((name, NOT + name) if KEYS[name].can_exclude else (name,))]
 
     @classmethod
@@ -100,7 +100,7 @@ class KeyValues:
 
     @classmethod
     def guessed(cls, value: str) -> str | None:
-        """Return the key that a word typed without a key most likely belongs to."""
+        """Return the key to which a word without a key most likely belongs, or None."""
         return None
 
     def shown_layout(self) -> dict[str, str | None]:
@@ -109,12 +109,12 @@ class KeyValues:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Return the filter as the parameters of a request."""
+        """Return the filter as parameters of a request."""
         return self._parameters(self.values)
 
     def _parameters(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of a filter with these values. What was typed in the bar stays there if its value is
-        still the same."""
+        """Return the parameters of a filter with these values. A word typed in the bar stays there if its value has not
+        changed."""
         typed = _together(self.typed)
         kept = {key for key, value in typed.items() if values.get(key) == value}
         bar = " ".join(term.written for term in self.typed if not term.key or term.key in kept)
@@ -122,14 +122,14 @@ class KeyValues:
         return ({"q": bar} if bar else {}) | given
 
     def query(self, **changes: str | None) -> str:
-        """Return the URL's query string without the question mark; a change to None removes that parameter."""
+        """Return the URL's query string without the question mark. A parameter that is changed to None is removed."""
         ours = {key: value or "" for key, value in changes.items() if base(key) in self.KEYS}
         others = {**self.shown_layout(), **{key: value for key, value in changes.items() if key not in ours}}
         parameters = self._parameters({**self.values, **ours}) | others
         return urlencode({key: value for key, value in parameters.items() if value})
 
     def as_word(self, key: str, value: str, text: str) -> str:
-        """Return the query string of the page that searches for a text in place of a value of a filter."""
+        """Return the query string of the page in which one value of a filter is replaced by a plain word, `text`."""
         rest = ",".join(one for one in self.values_of(key) if one != value)
         parameters = self._parameters({**self.values, key: rest})
         layout = {name: value for name, value in self.shown_layout().items() if value}
@@ -188,7 +188,7 @@ class KeyValues:
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return what a phrase means on this page."""
+        """Return a phrase with the meaning that it has on this page."""
         return term
 
     @classmethod
@@ -203,7 +203,7 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether a word without a known key is a word to search for, whatever it looks like."""
+        """Return whether a word with a colon, but without a known key, is a word to search for."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod
@@ -225,7 +225,7 @@ class KeyValues:
 
 
 def _check_verbs(parts: Sequence[Word | Term]) -> None:
-    """Raise Malformed if a verb before “by” and an author is none that the page can filter by."""
+    """Raise Malformed if the verb before “by” and an author is not one by which the page can filter."""
     for verb, by in pairwise(parts):
         if not isinstance(verb, Word) or not verb.is_plain or verb.text.lower() not in VERBS:
             continue
@@ -237,12 +237,12 @@ def _check_verbs(parts: Sequence[Word | Term]) -> None:
 
 
 def _as_stored(key: str, value: str) -> str:
-    """Return a value of a filter; a path is composed (NFC), as all paths are."""
+    """Return a value of a filter as the database stores it: a path is composed (NFC)."""
     return normalize("NFC", value) if base(key) == "path" else value
 
 
 def _together(terms: Sequence[Term]) -> dict[str, str]:
-    """Return the values of filters by key. Raise Malformed if a key that has one value is written twice."""
+    """Return the values of filters by key. Raise Malformed if a key that takes one value has two."""
     values: dict[str, str] = {}
     for term in (term for term in terms if term.key):
         before = values.get(term.key)
@@ -265,7 +265,7 @@ def has_words(path: str | None, words: Sequence[str]) -> bool:
 
 
 def _closed(typed: str) -> str:
-    """Return what was typed, so that words can be added at its end. A plain word with a quotation mark is put in
+    """Return the typed text in a form to which words can be added. A plain word with a quotation mark is put in
     quotes."""
     words = words_in(typed)
     return " ".join(quoted(word.text) if word.is_plain and '"' in word.text else word.written for word in words)

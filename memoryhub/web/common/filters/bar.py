@@ -1,4 +1,4 @@
-"""The bar above a list: the words of its filter, the filters that are on as chips, and fields for those to add."""
+"""The bar above a list: the words of its filter, the active filters as chips, and fields for adding filters."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -20,10 +20,10 @@ from memoryhub.web.common.filters.names import choices_for
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, in words.
+    """An active filter in words.
 
-    It has the query strings of the page without the filter, with the opposite filter, and with its words as plain
-    words. A query string is empty if that is not possible.
+    It has the query strings of the page without the filter, with the opposite filter, and with the filter's words as
+    plain words. A query string is empty if there is no such page.
     """
 
     key: str
@@ -38,7 +38,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field for a filter to add: a list of values, or a text."""
+    """A field for adding a filter: a list of values, or a text."""
 
     key: str
     label: str
@@ -100,7 +100,8 @@ def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
 
 
 def _dated(value: str, said: str) -> str:
-    """Return a period in words with the days that it means now; a day or an unknown period is returned unchanged."""
+    """Return a period in words, with the days that it covers now. A single day or an unknown period is returned
+    unchanged."""
     zone = timezone.get_current_timezone()
     try:
         found = None if is_date(value) else period(value, timezone.now(), zone)

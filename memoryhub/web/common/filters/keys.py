@@ -84,7 +84,8 @@ def _periods() -> Choices:
 
 
 def _commands() -> Choices:
-    """Return the commands in words: those that write memories, those that only read, and the others, by their words."""
+    """Return the commands in words, in groups: those that write memories, those that only read, and all others. Each
+    group is sorted by its words."""
     named = sorted(((name, act_words(name)) for name in COMMANDS), key=lambda choice: choice[1])
     often = Counter(words for _name, words in named)
     told = [(name, words if often[words] == 1 else f"{words} ({name})") for name, words in named]
@@ -137,7 +138,7 @@ KEYS: Mapping[str, Key] = {
 
 
 def base(key: str) -> str:
-    """Return a key without the sign that it excludes."""
+    """Return a key without the sign that makes it exclude."""
     return key.removeprefix(NOT)
 
 

@@ -41,7 +41,7 @@ class MarkFilter:
 
     @property
     def is_about_people(self) -> bool:
-        """Return whether each condition is about who is to review, so that proposals can match, too."""
+        """Return whether all conditions are about the assigned person; proposals can match only then."""
         return {MINE, UNASSIGNED} >= self.has | self.has_not
 
     def without(self, mark: str) -> "MarkFilter":
@@ -61,14 +61,14 @@ class MarkFilter:
         return {row.pk for row in rows if self._allows(names[row.pk])}
 
     def _assigned(self, store_id: str, rows: Iterable[Memory]) -> dict[str, str]:
-        """Return {memory: id of the person who is to review it}, or an empty dict if no condition needs it."""
+        """Return {memory: id of the assigned person}, or an empty dict if no condition needs it."""
         if not {MINE, UNASSIGNED} & (self.has | self.has_not):
             return {}
         found = standing(store_id).filter(memory_id__in=[row.pk for row in rows])
         return dict(found.values_list("memory_id", "to_id"))
 
     def _by_several(self, store_id: str, rows: Iterable[Memory]) -> list[str]:
-        """Return the memories that several agents wrote, or none if no condition needs it."""
+        """Return the ids of the memories that several agents wrote; none if no condition needs them."""
         if SEVERAL_AGENTS not in self.has | self.has_not:
             return []
         found = agents_of(store_id, [row.pk for row in rows])

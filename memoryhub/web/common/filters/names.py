@@ -14,7 +14,7 @@ from memoryhub.web.common.filters.keys import Choices
 
 MOST_LOOKUPS = 4
 MOST_LISTED = 200
-"""The most names that a field lists to choose from; where there are more, one is typed."""
+"""The most names in a list to choose from. If there are more, the person types the name instead."""
 
 
 def people_visible_to(user: User) -> QuerySet[User]:
@@ -26,7 +26,8 @@ def people_visible_to(user: User) -> QuerySet[User]:
 
 
 def choices_for(user: User, key: str) -> Choices:
-    """Return the ids and names that a person may choose from as the value of a filter; none if there are too many."""
+    """Return the ids and names from which a person may choose the value of a filter; none if there are more than
+    MOST_LISTED."""
     rows: QuerySet[Any, tuple[str, str]]
     if key == "store":
         rows = MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")
@@ -43,10 +44,10 @@ def choices_for(user: User, key: str) -> Choices:
 
 
 def names_for(user: User | None) -> Names:
-    """Return a function that finds an author by the first words of a text; the longest name wins, and the first name of
-    one visible person is found last.
+    """Return a function that finds the agent or person whose name is at the beginning of some words. The longest name
+    is preferred. If no name matches, the first word is tried as a first name that only one visible person has.
 
-    It looks up only the first MOST_LOOKUPS texts, and of each the first MOST_WORDS_OF_A_NAME words.
+    Names are looked up only in the first MOST_LOOKUPS calls, and only in the first MOST_WORDS_OF_A_NAME words of each.
     """
     lookups = iter(range(MOST_LOOKUPS))
 
@@ -76,7 +77,7 @@ def _of_first_name(user: User, name: str) -> str | None:
 
 
 def _people(user: User, names: Sequence[str]) -> dict[str, str]:
-    """Return the e-mail addresses of visible people by name or address; a name that several people have is left out."""
+    """Return {name or address: e-mail address} of visible people. A name that several people have is left out."""
     emails = {fold_email(name): name for name in names}
     found = people_visible_to(user).filter(Q(email__in=emails) | Q(name__in=names)).values_list("name", "email")[:50]
     rows = list(found)

@@ -22,7 +22,7 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 @contextmanager
 def missing_if_deleted() -> Iterator[None]:
-    """Raise Http404 where a memory store has been deleted since the view was let in."""
+    """Raise Http404 if the memory store was deleted after the view began."""
     try:
         yield
     except NoSuchStore:
@@ -30,7 +30,7 @@ def missing_if_deleted() -> Iterator[None]:
 
 
 def signed_in(view: View) -> View:
-    """Require a signed-in person; redirect anyone else to the sign-in page, which leads back afterwards."""
+    """Require a signed-in person. Anyone else is redirected to the sign-in page, which leads back to the page."""
 
     @login_required
     @wraps(view)
@@ -42,7 +42,7 @@ def signed_in(view: View) -> View:
 
 
 def superuser_only(view: View) -> View:
-    """Require a superuser; answer 403 to any other signed-in person."""
+    """Require a superuser. Any other signed-in person gets 403."""
 
     @login_required
     @wraps(view)

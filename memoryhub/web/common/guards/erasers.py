@@ -1,4 +1,4 @@
-"""Whom a person without the right to erase asks to erase something for good."""
+"""Names of people who can erase, for a person who may not erase."""
 
 from collections.abc import Collection
 
@@ -13,10 +13,11 @@ MOST_NAMED = 3
 
 
 def who_erases(stores: Collection[str]) -> str:
-    """Return whom to ask, for the end of a sentence: some admins of memory stores (ids), else some of the hub.
+    """Return the names of people who can erase, for the end of a sentence: some admins of the memory stores (ids), or
+    if there are none, some administrators of the hub.
 
-    Without memory stores no one is named, because the person has a role nowhere. Of an administrator of the hub the
-    address, with which they sign in, is not shown.
+    Without memory stores the result names no one, because the person has no role in any store. The e-mail address of an
+    administrator of the hub is not shown, because it is used to sign in.
     """
     admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
     if said := _names(User.objects.filter(pk__in=admins)):
@@ -27,6 +28,7 @@ def who_erases(stores: Collection[str]) -> str:
 
 
 def _names(users: models.QuerySet[User]) -> str:
-    """Return the names of the first of these people; of a person without a name, the address."""
+    """Return the first of these people's names, separated by commas. A person without a name is shown by the e-mail
+    address."""
     found = users.order_by("name", "pk").values_list("name", "email")[:MOST_NAMED]
     return ", ".join(isolated(without_hidden(name or email)) for name, email in found)

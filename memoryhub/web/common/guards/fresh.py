@@ -1,7 +1,7 @@
-"""Acts that cannot be undone ask for a proof of who the person is, unless they gave one a moment ago.
+"""Acts that cannot be undone require a recent proof of who the person is.
 
-A view calls `proof` just before such an act. The page that it returns contains everything that was typed, as hidden
-fields of a form to the same address: with the password, the act goes on as if nothing had happened.
+A view calls `proof` just before such an act. It returns a page with a form for the password, which contains all typed
+values as hidden fields. With the right password, the form repeats the request, and the act is done.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -25,11 +25,12 @@ CAME_FROM = "came_from"
 PROOF_FIELDS = ("csrfmiddlewaretoken", "proof", CAME_FROM)
 PAGE = "common/guards/proof.html"
 LONG_AGO = datetime.fromtimestamp(0, UTC)
-"""When somebody proved who they are whom others let in: what that sign-in was worth is not known."""
+"""The time of the proof of a person whom a provider or a proxy signed in: it is not known how strong that sign-in
+was."""
 
 
 def is_fresh(request: Request) -> bool:
-    """Return whether the person has proved who they are in this browser a moment ago."""
+    """Return whether the person has recently proved in this browser who they are."""
     minutes = settings.MEMORYHUB_FRESH_MINUTES
     return minutes is None or abs(timezone.now() - request.browser.confirmed_at) < timedelta(minutes=minutes)
 
@@ -40,7 +41,7 @@ def can_prove(user: User) -> bool:
 
 
 def cancel_address(request: Request) -> str:
-    """Return the address of the page on which the person began the act: *Cancel* leads there.
+    """Return the address of the page on which the person began the act. The link *Cancel* leads to this page.
 
     The address of the act itself may answer only a POST.
     """

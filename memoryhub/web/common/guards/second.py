@@ -1,4 +1,4 @@
-"""Asks for a second person before an act that cannot be undone, if the hub wants one."""
+"""Requires a second person before an act that cannot be undone, if this is a setting of the hub."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ LONGEST = 1000
 
 
 class ReasonForm(forms.Form):
-    """Why a person asks for an act."""
+    """The reason for which a person requests an act."""
 
     second_reason = forms.CharField(
         label=_("Why it is needed"), max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 3}),
@@ -32,11 +32,11 @@ class ReasonForm(forms.Form):
 def guard(
     request: Request, name: str, words: Callable[[], Words], store: MemoryStore | None = None
 ) -> HttpResponse | None:
-    """Return the page that asks for a proof, or for a second person; None if the act may go on.
+    """Return the page that asks for a proof or for a second person, or None if the act may be done now.
 
-    Call it in a POST, just before the act. `name` is one of ACTS; `words` says what exactly will be done, in pairs of a
-    label and a text, or with the address of the page that shows it as a third. `store` is the memory store in which it
-    is done, if the address does not name it.
+    Call it in a POST, just before the act. `name` is one of ACTS. `words` returns exactly what will be done, as pairs
+    of a label and a text; a third item is the address of a page that shows more. `store` is the memory store of the
+    act, if the address does not name one.
     """
     if (asks := proof(request)) is not None or not second_person.is_on():
         return asks
@@ -71,10 +71,10 @@ def guard(
 
 
 def counted(count: int) -> str:
-    """Return a number with separators, as the text of a pair of `words`."""
+    """Return a number with thousands separators, as the text in a pair of `words`."""
     return f"{count:,}"
 
 
 def note_of(text: str) -> Words:
-    """Return the pair for the note of a form, or nothing."""
+    """Return the pair of `words` for the note of a form; nothing if there is no note."""
     return [(gettext("Note"), text)] if text.strip() else []

@@ -1,4 +1,4 @@
-"""The guide with the glossary, and the documents that it links to, as pages: the same texts as in the checkout."""
+"""The guide with the glossary, and the documents that it links to, as pages. Their texts are the files in `docs`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,10 +40,10 @@ DOCUMENTS = (
     "metrics",
     "operations",
 )
-"""The documents in `docs` that are pages of the hub."""
+"""The names of the documents in `docs` that are pages of the hub."""
 
 LANGUAGES = {"sh": "Shell", "python": "Python", "json": "JSON", "typescript": "TypeScript"}
-"""The names of the languages of code, by how the documents name them."""
+"""The names of programming languages, by their names in Markdown."""
 
 _PARSER = MarkdownIt("commonmark").enable("table")
 _FRAMES = {"bullet_list": ("<ul>", "</ul>"), "ordered_list": ("<ol>", "</ol>")}
@@ -51,7 +51,8 @@ _FRAMES = {"bullet_list": ("<ul>", "</ul>"), "ordered_list": ("<ol>", "</ol>")}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a filter shows or leaves out: a paragraph, an item of a list or a row of a table, and its plain text."""
+    """The smallest unit that a filter shows or leaves out: a paragraph, an item of a list or a row of a table. It has
+    HTML and plain text."""
 
     html: str
     text: str
@@ -59,7 +60,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part alone, or the parts of a list or table with the HTML before and after them."""
+    """One single part; or the parts of a list or table, with the HTML before and after them."""
 
     before: str
     parts: Sequence[Part]
@@ -81,8 +82,8 @@ class Section:
         return mark_safe("".join(inside))
 
     def with_words(self, words: Sequence[str]) -> "Section":
-        """Return the section with only those parts that have all of the words. Words in the section's title count for
-        each part."""
+        """Return the section with only those parts that contain all of the words. A word in the section's title counts
+        as if each part contained it."""
         if not words or has_all(self.title, words):
             return self
         found = (
@@ -106,7 +107,8 @@ def has_all(text: str, words: Sequence[str]) -> bool:
 @require_safe
 @signed_in
 def guide(request: Request, topic: str = GUIDE) -> HttpResponse:
-    """Show a document, or only what has the words `q`; with `part`, only this section, for the help of a page."""
+    """Show a document, or with `q` only its parts that contain the words. With `part`, show only this section, as the
+    help of a page."""
     if topic not in DOCUMENTS:
         raise Http404
     shown = document(topic)
@@ -127,7 +129,7 @@ def guide(request: Request, topic: str = GUIDE) -> HttpResponse:
 
 @lru_cache(maxsize=len(DOCUMENTS))
 def document(name: str) -> Document:
-    """Return a document, read once; the guide ends with the glossary."""
+    """Return a document; its file is read only once. The guide ends with the glossary."""
     nodes = _nodes(f"docs/{name}.md")
     title, sections = _text(nodes[0]), list(_sections(nodes[1:]))
     if name == GUIDE:
@@ -138,7 +140,8 @@ def document(name: str) -> Document:
 
 
 def _nodes(path: str) -> list[SyntaxTreeNode]:
-    """Return the parts of a document, with the hub's own address; how to set that up is shown for an example."""
+    """Return the parts of a document as syntax trees. The example address in it is replaced by the hub's own address,
+    except in `docs/deploy.md`, which explains how to set that address."""
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
     own = text if path == "docs/deploy.md" else text.replace("https://hub.example.com", settings.MEMORYHUB_URL)
     return SyntaxTreeNode(_PARSER.parse(own)).children
@@ -211,7 +214,7 @@ def _snippet(language: str, code: str) -> str:
 
 
 def _linked(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens with links to pages of the hub; the words of a link to any other file stay as text."""
+    """Yield the tokens with links to pages of the hub. A link to any other file becomes plain text."""
     is_link = True
     for token in tokens:
         if token.type == "link_open":

@@ -74,7 +74,7 @@ PLACES = {
     "accounts.second_step": ("identity", "second-step-and-passkeys"),
     "common.api_docs": ("http", "authentication"),
 }
-"""The document and the section of a room of pages, or of one of its modules."""
+"""The document and the section for a room of pages, or for one module of a room."""
 
 OF_VIEWS = {
     "issue_key": ("agents", "before-you-start"),
@@ -85,11 +85,11 @@ OF_VIEWS = {
     "delete_directory": TRASH,
     "rename_directory": TRASH,
 }
-"""Those of a page whose module has several pages, by the name of its route."""
+"""The document and the section for a page, by the name of its route; for modules with several pages."""
 
 
 def place_of(match: ResolverMatch | None) -> tuple[str, str]:
-    """Return the document and the section for the page that an address leads to; of a document its first section."""
+    """Return the document and the section for the page of an address; the section may be the document's first one."""
     if match is None:
         return BEGINNING
     if (topic := match.kwargs.get("topic")) in DOCUMENTS:

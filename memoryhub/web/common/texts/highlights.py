@@ -1,4 +1,4 @@
-"""HTML for findings in a text: a box in place of a sensitive value, a label beside a sign of poisoning."""
+"""HTML for findings in a text: a box replaces a sensitive value, and a label is beside a sign of poisoning."""
 
 from collections.abc import Iterable
 
@@ -41,9 +41,9 @@ def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
 
 
 def _stored(kind: str) -> SafeString:
-    """Return the box that stands for a value which is masked only on the page.
+    """Return the box that replaces a value which is masked only on the page.
 
-    It looks different from a mark in the stored text, whose value is not stored any more.
+    It differs from the box of a redacted value, because that value is no longer stored.
     """
     told = gettext("Masked on this page; the value is still stored")
     return format_html('<span class="masked-here" title="{}">{}{}</span>', told, icon("eye-off"), box(kind))
@@ -58,7 +58,7 @@ def _sign(text: str, kind: str) -> SafeString:
 def _masked(line: str, start: int, end: int) -> tuple[str, str]:
     """Return the text before a range of a line and the text after it.
 
-    Values in these texts are masked. A value that overlaps the range is cut off as a whole.
+    Values in these texts are masked. A value that overlaps the range is removed completely.
     """
     spans = sensitive.find(line, MASKED)
     before = [span for span in spans if span.start < start]

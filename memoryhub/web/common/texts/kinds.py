@@ -25,14 +25,14 @@ GROUPS: dict[Group, tuple[Words, Words, str]] = {
     Group.PERSONAL: (_("Personal data"), _("Text that identifies a person, or a way to contact one."), "user"),
     Group.POISON: (_("Signs of poisoning"), _("Text that tries to steer the agents that read it."), "shield-alert"),
 }
-"""The label, the reason and the icon of each group."""
+"""The label of each group, the reason why it is sensitive, and its icon."""
 
 GROUP_WORDS: dict[Group, Words] = {
     Group.SECRET: _("secret"), Group.PERSONAL: _("personal"), Group.POISON: _("poison"),
 }  # fmt: skip
 
 SEVERITY = (Group.POISON, Group.SECRET, Group.PERSONAL)
-"""The groups by severity, the worst first: text that gives agents orders does harm each time it is read."""
+"""The groups by severity, the worst first. Poisoned text is the worst, because it harms whenever an agent reads it."""
 
 KIND_WORDS: dict[str, KindWords] = {
     "private_key": KindWords(
@@ -121,9 +121,10 @@ SAYS: dict[str, Words] = {
     Group.PERSONAL: _("This line has personal data."),
     Group.POISON: _("This line tries to steer the agents that read it."),
 }
-"""What a line with a finding does, by kind, or else by group."""
+"""The sentence about a line that has a finding, by the kind or else by the group of the finding."""
 
 
 def says(kind: str) -> str:
-    """Return a sentence on a line that has a finding of the kind: what it does to those who read it."""
+    """Return a sentence about a line that has a finding of this kind: its effect on the agents and people that read
+    it."""
     return str(SAYS.get(kind) or SAYS[group_of(kind)])

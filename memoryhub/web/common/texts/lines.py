@@ -23,7 +23,7 @@ _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a text as HTML; `next` is the number of the line after them, or None at the end.
+    """Some lines of a text as HTML. `next` is the number of the line after them, or None if they are the last lines.
 
     `ended` says whether the text's last line ends with a newline.
     """
@@ -37,7 +37,7 @@ class Lines:
 
 
 def shown_lines(text: str | None, first: int = 1, last: int | None = None) -> range:
-    """Return the numbers of the lines that a page shows of a text, from `first` on (to `last`)."""
+    """Return the numbers of the lines of a text that a page shows, from `first` to `last`."""
     total = count_lines(text or "")
     first = max(1, min(first, total or 1))
     return range(first, min(total, first + LINES - 1, total if last is None else last) + 1)
@@ -51,10 +51,10 @@ def numbered_lines(
     last: int | None = None,
     below: Mapping[int, SafeString] = NOTHING,
 ) -> Lines:
-    """Return up to LINES lines from `first` on (to `last`), each in an element with the id `L` and its number.
+    """Return at most LINES lines from `first` to `last`, each in an element whose id is `L` and its number.
 
-    A final LF starts no line. `marks` are the spans of findings in the text. `below` is the HTML under a line, by its
-    number.
+    A final LF starts no line. `marks` are the spans of findings in the text. `below` has the HTML under a line, by the
+    line's number.
     """
     total, numbers = count_lines(text), shown_lines(text, first, last)
     first, last = numbers.start, numbers.stop - 1
@@ -72,10 +72,11 @@ def numbered_lines(
 
 @dataclass(frozen=True, slots=True)
 class Editable:
-    """A text as a textarea can hold it, with its kind of line endings.
+    """A text as a textarea can contain it, with its kind of line endings.
 
-    A browser turns CR, LF and CR LF in a textarea into one kind of newline. `newlines` says how to reverse that. It is
-    `lf`, `crlf`, or a sign that does not occur in the text and replaces each CR; with a sign, a newline is an LF.
+    A browser turns CR, LF and CR LF in a textarea into one kind of newline; `newlines` says how to restore them. It is
+    `lf`, `crlf`, or a sign: a character that does not occur in the text and replaces each CR. With a sign, each newline
+    is an LF.
     """
 
     text: str
@@ -99,8 +100,7 @@ def to_textarea(text: str) -> Editable:
 
 
 def from_textarea(value: str, newlines: str) -> str:
-    """Return the text that a person submitted with its original line endings. Raise ValueError for unknown
-    `newlines`."""
+    """Return the submitted text with its original line endings. Raise ValueError for unknown `newlines`."""
     text = value.replace("\r\n", "\n")
     if newlines == LF:
         return text

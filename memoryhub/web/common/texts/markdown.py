@@ -38,14 +38,14 @@ MOST_CELLS = 20_000
 """The most table cells in one text: a row of one character still yields a cell for each column of its table."""
 
 MOST_BRACKETS = 20_000
-"""How often a bracket in one text may be tried as the beginning of a link or an image: hostile ones take twenty times
-as long as other characters."""
+"""The most brackets in one text that are tried as the beginning of a link or an image. Hostile brackets take twenty
+times as long as other characters."""
 
 MOST_CODE = 10_000
 """The most characters of code that are highlighted in one text."""
 
 PATIENCE = 0.1
-"""CPU seconds for highlighting one block: for some texts the lexers need unbounded time."""
+"""The CPU seconds for highlighting one block of code, because for some texts the lexers need unbounded time."""
 
 # Only lexers that took at most half a second for a hostile block (long runs of blanks are excluded separately).
 _LANGUAGES = (
@@ -112,7 +112,7 @@ def _with_boxes(html: str) -> str:
 
 
 class _Parser(MarkdownIt):
-    """A parser that shows addresses as written: a decoded address would differ from the one that is linked."""
+    """A parser that shows addresses as they are written, because a decoded address would differ from the link."""
 
     def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - the library's name
         return link
@@ -154,10 +154,10 @@ def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table and return True; return False if the text is no table or stays text.
+    """Parse a table and return True. Return False if the text is not a table, or if it stays plain text.
 
-    If the tables so far would have more than MOST_CELLS cells, this table and all later ones stay text. With `silent`,
-    nothing is parsed.
+    If the tables so far would have more than MOST_CELLS cells, this table and all later ones stay plain text. With
+    `silent`, nothing is parsed.
     """
     if "tables_are_text" in state.env or not table(state, start, end, True):
         return False
@@ -174,7 +174,7 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _bounded(rule: Callable[[StateInline, bool], bool], state: StateInline, silent: bool) -> bool:
-    """Parse a link or an image and return True; return False if there is none, or after MOST_BRACKETS tries."""
+    """Parse a link or an image and return True. Return False if there is none, or after MOST_BRACKETS attempts."""
     if not state.src.startswith(("[", "!["), state.pos) or state.env.get("brackets", 0) >= MOST_BRACKETS:
         return False
     state.env["brackets"] = state.env.get("brackets", 0) + 1
@@ -182,7 +182,7 @@ def _bounded(rule: Callable[[StateInline, bool], bool], state: StateInline, sile
 
 
 def _adapt(state: StateCore) -> None:
-    """Adjust the tokens: lower headings, task lists, links for plain addresses, classes instead of styles."""
+    """Change the tokens: lower the headings, make task lists, link plain addresses, and replace styles by classes."""
     code = 0
     for position, token in enumerate(state.tokens):
         if token.type == "fence":
@@ -254,7 +254,7 @@ def _without_end(address: str) -> str:
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """Replace an image by its description, as loading it would reveal to its server who reads which memory and when."""
+    """Return an image as its description. Loading the image would tell its server who reads which memory and when."""
     name = renderer.renderInlineAsText(tokens[index].children or [], options, env)
     text = _("%(name)s (image not loaded)") % {"name": name} if name else _("image not loaded")
     return format_html('<span class="image-not-loaded">{}</span>', text)

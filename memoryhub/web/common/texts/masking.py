@@ -1,9 +1,9 @@
 """Masking of secrets and personal data in the texts that pages show.
 
-No page shows a value with a finding unless the finding was dismissed, so pages take their texts from here. A curator
-can reveal a version, which is audited; opening the editor counts as a reveal. A masked value keeps its number of lines,
-so that line numbers stay correct. For a memory without findings, this costs one indexed query and its text is not
-scanned. Signs of poisoning are never masked, because people must see them.
+No page shows a value with a finding unless the finding was dismissed. All pages therefore get their texts from this
+module. A curator can reveal a version, which is audited; opening the editor counts as a reveal. A masked value keeps
+its number of lines, so that line numbers stay correct. For a memory without findings, this costs one indexed query and
+its text is not scanned. Signs of poisoning are never masked, because people must see them.
 """
 
 from collections import Counter, defaultdict
@@ -22,12 +22,13 @@ from memoryhub.pure.text.matching import Work
 
 MASKED = frozenset(kind.name for kind in KINDS.values() if kind.group != Group.POISON)
 POINTED = frozenset(KINDS) - MASKED - {"invisible", "bidirectional"}
-"""Kinds that are labelled but not masked; hidden characters are left out, as they have boxes of their own."""
+"""Kinds that are labelled but not masked. Kinds of hidden characters are left out, because they have boxes of their
+own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What to mask and to label in the texts of one memory; false if nothing is masked.
+    """What to mask and to label in the texts of one memory. Its truth value is False if nothing is masked.
 
     `masked` are the kinds to mask, `pointed` the kinds to label, `harmless` the fingerprints of dismissed findings.
     """
@@ -46,7 +47,7 @@ NOTHING = Cover()
 def covers(
     store_id: str, memories: Collection[str], new: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Cover]:
-    """Return {memory id: Cover} of those memories of a store that have something to mask or to label.
+    """Return {memory id: Cover}. Memories with nothing to mask or to label are left out.
 
     Dismissed findings and findings in paths do not count. `new` has the kinds in texts that are not stored yet.
     """
@@ -96,7 +97,8 @@ def masked(text: str, cover: Cover) -> str:
 
 
 def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
-    """Return whether an edit of a memory's text leaves a part of a masked value that pages would not mask any more."""
+    """Return whether an edit leaves a part of a masked value in a memory's text, which pages would then no longer
+    mask."""
     values, left = values_in(old, cover), Counter(new[span.start : span.end] for span in values_in(new, cover))
     first = _common(old, new) if values else 0
     last = len(old) - _common(old[first:][::-1], new[first:][::-1])
@@ -109,7 +111,7 @@ def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters the beginnings of both texts have in common."""
+    """Return the number of characters at the beginning of both texts that are equal."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -131,7 +133,7 @@ class Shown:
 
 
 def shown(text: str | None, cover: Cover) -> Shown:
-    """Mask a memory's text for a page that shows all of it."""
+    """Return a memory's text as a page shows it, with its values masked."""
     if text is None or not (cover.masked or cover.pointed):
         return Shown(text)
     spans = values_in(text, cover)
@@ -140,7 +142,7 @@ def shown(text: str | None, cover: Cover) -> Shown:
 
 
 def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
-    """Return the kinds of poisoning signs in each line that has some, by the text of the line."""
+    """Return {line: the kinds of poisoning signs in it} of the lines that have such signs."""
     found: dict[str, tuple[str, ...]] = {}
     for start, end, kind in signs_in(text, cover):
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
@@ -150,16 +152,16 @@ def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
 
 
 def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
-    """Compare two masked texts of a memory, with labels beside the signs of poisoning."""
+    """Return the comparison of two masked texts of a memory, with labels beside the signs of poisoning."""
     diff = diffs.compare(old, new, **how)
     return replace(diff, labels=sign_lines(old, known) | sign_lines(new, known)) if known.pointed else diff
 
 
 def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = False) -> Diff | None:
-    """Mask and compare two texts of a memory, or return None if that exceeds the work left for this request.
+    """Mask and compare two texts of a memory. Return None if that would exceed the work that this request may still do.
 
-    Detecting values and signs counts as work too. With `in_hunks`, the changes are the hunks of the texts before they
-    were masked, so that they have the same numbers.
+    Detecting values and signs counts as work too. With `in_hunks`, the changes are the hunks of the texts before
+    masking, so that they have the same numbers.
     """
     looks = bool(known.masked) + bool(known.pointed)
     if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):

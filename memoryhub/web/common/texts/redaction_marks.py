@@ -1,4 +1,4 @@
-"""The mark of a redacted version: by whom and when it was redacted, and whether as a whole."""
+"""The mark of a redacted version: who redacted it, when, and whether the whole version was redacted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ class Mark:
 
 
 def mark_of(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Mark | None:
-    """Return the mark of a version, or None if it was not redacted. `entries` are by seq, from `pages.entries`."""
+    """Return the mark of a version, or None if the version was not redacted. `entries` are by seq, from
+    `pages.entries`."""
     if version.redacted_seq is None and version.redacted_at is None:
         return None
     whole = version.redacted_at is not None

@@ -30,15 +30,16 @@ def number_of(request: Request, name: str) -> int | None:
 
 
 def text_of(version: MemoryVersion | None) -> str | None:
-    """Return the text to compare: empty before the first version and after a deletion, None if it was redacted."""
+    """Return the text of a version for a comparison: empty before the first version and after a deletion, None if the
+    text was redacted."""
     if version is None or version.operation == Operation.DELETED:
         return ""
     return version.content
 
 
 def text_before(before: MemoryVersion | None, version: MemoryVersion) -> str | None:
-    """Return the text of the preceding version, to compare with.
+    """Return the text of the version before `version`, for a comparison.
 
-    It is empty before the first version and after a deletion. It is None if that version was redacted or removed.
+    It is empty before the first version and after a deletion. It is None if the version before was redacted or removed.
     """
     return None if before is None and version.number > 1 else text_of(before)

@@ -1,4 +1,4 @@
-"""The findings that an act closes because a memory loses their text, which stays in its history."""
+"""Findings that an act closes: their memory no longer contains their text, which stays only in its history."""
 
 import json
 from collections.abc import Mapping
@@ -22,10 +22,11 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.texts import kinds
 
 MOST = 20
-"""The most open findings that are looked for in the texts of a preview, and named afterwards."""
+"""The most open findings that are searched for in the texts of a preview, and that are named afterwards."""
 
 STAYING = [name for name in kinds.KINDS if kinds.group_of(name) != Group.POISON]
-"""The kinds whose text does harm in an old version too. What steers agents is out of their sight there."""
+"""The kinds whose text is harmful in an old version too. Signs of poisoning are not, because agents do not see old
+versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Closed:
 
 
 def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
-    """Return the open findings whose text is not in the states that these memories (ids) will have.
+    """Return the open findings whose text is not in the future states of these memories (ids).
 
     The finding `but` is left out.
     """
@@ -56,9 +57,10 @@ def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list
 
 
 def after(request: Request, store_id: str, seq: int) -> SafeString:
-    """Return the sentences on what the act with the entry `seq` closed, and the way to erase; empty if nothing was.
+    """Return sentences that say which findings the act with the entry `seq` closed, and how to erase their texts.
+    Return an empty text if no finding was closed.
 
-    Where an act closes findings, the hub's next entry says so.
+    If an act closes findings, the hub's next entry records this.
     """
     entry = AuditEntry.objects.of_chain(store_id).filter(seq=seq + 1, command="resolve_finding").first()
     told: dict[str, Any] = json.loads(entry.input or "{}") if entry else {}
@@ -79,7 +81,8 @@ def after(request: Request, store_id: str, seq: int) -> SafeString:
 
 
 def _way_to_erase(request: Request, store_id: str) -> str:
-    """Return a link to the page that erases or, for a person who may not erase, whom to ask."""
+    """Return a link to the page that erases. For a person who may not erase, return a sentence that names people who
+    may."""
     if request.role.includes(Role.ADMIN):
         url = reverse("erase_everywhere", query={"store": store_id})
         return format_html('<a href="{}">{}</a>', url, _("Erase it for good…"))

@@ -1,4 +1,4 @@
-"""Links to the full comparison of two versions, for pages that show only a part of it or show it folded."""
+"""Links to the full comparison of two versions, for pages that show only a part of the comparison or a closed one."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,13 +23,14 @@ NOWHERE = Sides()
 
 
 class Heads(Protocol):
-    """What a comparison shows above each of its changes."""
+    """Returns the HTML that a comparison shows above each of its changes."""
 
     def head(self, number: int) -> SafeString: ...
 
 
 class Lined(Protocol):
-    """What a comparison in one column shows of a line: in the place of its number, and in a row below it."""
+    """Returns the HTML that a comparison in one column shows for a line: in place of its number, and in a row below the
+    line."""
 
     def number(self, number: int, *, is_old: bool) -> str: ...
 

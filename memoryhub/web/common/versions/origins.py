@@ -1,4 +1,5 @@
-"""Authors of imported versions, as their source names them: the hub has no account or agent for them."""
+"""The authors of imported versions, with the names that their source gives them. They have no account or agent in the
+hub."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The author of an imported version by kind and name, and the id of the import."""
+    """The author of an imported version: the kind and the name, and the id of the import."""
 
     kind: str
     name: str

@@ -42,7 +42,7 @@ class Start:
 
 
 def start_of(chain: str) -> Start | None:
-    """Return the start of a chain, or None if it still has its first entry."""
+    """Return the start of a chain, or None if no entry of it was removed."""
     row = AuditChain.objects.filter(pk=chain, start_seq__gt=0).values_list("start_seq", "start_at").first()
     return Start(*row) if row else None
 
@@ -57,7 +57,8 @@ def first_seq(chain: str) -> int:
 
 
 def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
-    """Return the gaps between descending version numbers, down to `low`: a number that exists, or 0."""
+    """Return the gaps between descending version numbers, and those between the last number and `low`, an existing
+    number or 0."""
     pairs = zip(numbers, [*numbers[1:], low], strict=False)
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
 
@@ -86,7 +87,8 @@ def newer_than(memory: Memory, number: int) -> MemoryVersionQuerySet:
 
 
 def beside(memory: Memory, number: int) -> dict[str, int | None]:
-    """Return the numbers of the nearest existing versions before and after one, as `previous` and `next`."""
+    """Return the numbers of the nearest existing versions before and after a number, as `previous` and `next`; None if
+    there is none."""
     sides = {"previous": older_than(memory, number), "next": newer_than(memory, number)}
     return {name: found.values_list("number", flat=True).first() for name, found in sides.items()}
 
@@ -94,21 +96,21 @@ def beside(memory: Memory, number: int) -> dict[str, int | None]:
 def is_first(version: MemoryVersion) -> bool:
     """Return whether this is version 1.
 
-    Any other version had a previous one, even if that has been removed.
+    Any other version had a version before it, even if that has been removed.
     """
     return version.number == 1
 
 
 MOST_READ, MOST_NAMED = 1_000, 20
-"""The most memories that are looked for, and named, of those that have lost versions."""
+"""The most memories with lost versions that are looked up, and the most that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What was removed of the versions that some entries made.
+    """Which of the versions that some entries made have been removed.
 
-    `memories` are those that still exist and have lost such versions; `more`: there are further ones. `entries`: there
-    may have been more entries, which were removed from the audit.
+    `memories` are the memories that still exist and have lost such versions. `more` means that there are further ones.
+    `entries` means that some of the entries themselves may have been removed from the audit.
     """
 
     memories: Sequence[Memory] = ()
@@ -120,8 +122,8 @@ class Lost:
 
 
 def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
-    """Return what is lost of the versions that the entries `seqs` made. If some of these entries were removed, `since`
-    is when the first of all of them was written."""
+    """Return which versions made by the entries `seqs` have been removed. `since` is when the first of all the entries
+    was written, which may itself be removed."""
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):
@@ -132,13 +134,15 @@ def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -
 
 
 def began_after(store_id: str, moment: datetime) -> bool:
-    """Return whether the oldest remaining entry of a chain that has lost entries is younger than a moment."""
+    """Return whether the oldest remaining entry of a chain was written after a moment. Return False if the chain has
+    lost no entries."""
     left = left_since(store_id)
     return left is not None and moment < left
 
 
 def left_since(store_id: str) -> datetime | None:
-    """Return the moment of the oldest remaining entry of a chain that has lost entries; None if it has lost none."""
+    """Return when the oldest remaining entry was written, for a chain that has lost entries; None for a chain that has
+    lost none."""
     if start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()

@@ -1,4 +1,4 @@
-"""What undid an import, a merge or a retention run, as pages say it."""
+"""Sentences for pages on the undo of an import, a merge or a retention run."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from memoryhub.models import AuditEntry
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The newest undo in force of an act: its entry, and how many of the memories of the act (`count` of `of`) it
-    undid."""
+    """The newest undo of an act that is still in force: its entry, and the number of the act's memories that it undid
+    (`count` of `of`)."""
 
     entry: AuditEntry
     count: int

@@ -8,11 +8,11 @@ from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import ActorKind
 
 LOOK_BACK = 500
-"""How many of the newest versions of a memory are asked for their authors."""
+"""How many of the newest versions of a memory are checked for their authors."""
 
 
 def agents_of(store_id: str, memories: Sequence[str]) -> dict[str, set[str]]:
-    """Return {memory: ids of the agents that wrote one of its newest versions}, without memories that none wrote."""
+    """Return {memory: ids of the agents that wrote its newest versions}. Memories that no agent wrote are left out."""
     entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("seq"), actor_kind=ActorKind.KEY)
     newest = MemoryVersion.objects.filter(
         store_id=store_id, memory_id__in=memories, number__gt=F("memory__version_count") - LOOK_BACK
