@@ -22,14 +22,15 @@ from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.period import Column, place
 
 COMMANDS = ("view", "create", "str_replace", "insert", "edit", "rename", "delete")
-"""The commands with a colour of their own; OTHERS stands for the rest, which have no filter and so no link."""
+"""The commands with a colour of their own. OTHERS are all other commands; they have no filter, and therefore no
+link."""
 
 OTHERS = ""
 MANY = 14
-"""With more columns than this, the label of the last column does not fit below it."""
+"""With more columns than this, the last label is too wide to be centred below its column."""
 
 NAMED = 12
-"""The most agents and people listed by name; the others are summed up in one row."""
+"""The most agents and people listed by name. All others are summed up in one row."""
 
 
 def commands_over_time(found: Figures, among: Sequence[Column], links: Links) -> Picture:
@@ -72,7 +73,7 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
 def _of_commands(
     drawn: charts.Bars, used: Sequence[str], among: Sequence[Column], link: Callable[[int, str], str]
 ) -> list[Mark]:
-    """Return the bars of the chart with their labels and links."""
+    """Return the bars of the chart as marks with names and links."""
     words = _("%(day)s: %(count)s × %(command)s")
     marks = []
     for bar in drawn.bars:
@@ -175,7 +176,7 @@ def _line(
 def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date, links: Links) -> Picture:
     """Return the list of agents and people with their successful operations, errors and proposed changes.
 
-    `names` has (kind, name) by id.
+    `names` is {id: (kind, name)}.
     """
     sums = Counter[str]()
     for (author, _ended), count in found.authors.items():
@@ -237,8 +238,8 @@ def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, st
 
 
 def errors(found: Figures, since: date, links: Links) -> Picture:
-    """Return the list of errors by kind. Calls that became part of a proposal do not count as errors; the picture says
-    how many they are."""
+    """Return the list of errors by kind. Calls that became part of a proposal are not errors; the picture shows their
+    number separately."""
     order = [kind for kind, count in found.errors.most_common() if count]
     most = max(found.errors.values(), default=0)
     named = {kind: (str(WORDS.get(Kind(kind), kind)), links.audit(**days(since), error=kind)) for kind in order}
@@ -272,7 +273,8 @@ def _by_column(
 
 
 def _named(command: str) -> str:
-    """Return what a command did in plain words, such as “replaced text”."""
+    """Return the words for what a command did, such as “replaced text”; for an empty text, the word for other
+    commands."""
     return COMMANDS_IN_WORDS[command].label if command else _("others")
 
 
@@ -303,5 +305,5 @@ def column_labels(among: Sequence[Column]) -> list[Label]:
 
 
 def ticks_of(ticks: Iterable[charts.Tick], shown: Callable[[int], str]) -> list[tuple[float, str]]:
-    """Return the lines of a scale: (height, label)."""
+    """Return the lines of a scale as pairs: (height, label)."""
     return [(tick.y, shown(tick.value)) for tick in ticks]

@@ -1,4 +1,5 @@
-"""Figures of some stores: stored counts, plus the entries since then, which each request counts up to a limit."""
+"""Figures of some stores: the stored counts, and the entries written after them, which each request counts up to a
+limit."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +22,7 @@ READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """Counts of the entries that are not in the stored counts yet, by store.
+    """Counts of the entries that are not yet included in the stored counts, by store.
 
     `up_to` is None if all these entries were counted. Otherwise the counts of every store are complete up to this time.
     """
@@ -34,9 +35,9 @@ class Newer:
 class Figures:
     """Counts of some stores.
 
-    `all` and `ok` count operations by (day, command): all of them, and those without an error. `proposed` counts by day
-    the calls that became part of a proposal, which are no errors. `authors` counts operations by (author, how they
-    ended: OK, PROPOSED or ERROR), `writes` counts successful writes by author, and `errors` counts errors by kind.
+    By (day, command), `all` counts all operations, and `ok` those without an error. By day, `proposed` counts the calls
+    that became part of a proposal, which are not errors. `authors` counts operations by (author, ending), where the
+    ending is OK, PROPOSED or ERROR. `writes` counts successful writes by author, and `errors` counts errors by kind.
     """
 
     all: Counter[tuple[date, str]] = field(default_factory=Counter)
@@ -61,7 +62,7 @@ class Figures:
 
 
 def newer(stores: Sequence[str]) -> Newer:
-    """Count the entries since the stored counts, at most figures.ENTRIES for all stores together."""
+    """Count the entries that are newer than the stored counts, at most figures.ENTRIES for all stores together."""
     counted: dict[str, Counted] = {}
     left: list[datetime] = []
     most = figures.ENTRIES
@@ -79,16 +80,16 @@ def _counted_at(store_id: str) -> datetime | None:
 
 
 def first_day(stores: Sequence[str], more: Newer) -> date | None:
-    """Return the first day with an entry; None if there is none."""
+    """Return the first day with an entry, or None if the stores have no entries."""
     found = Activity.objects.of_stores(stores).in_sum().aggregate(first=Min("day"))["first"]
     days = [day for counted in more.counted.values() for day, *_ in counted.activity]
     return min([*days, *([found] if found else [])], default=None)
 
 
 def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
-    """Return the figures since a day, of one author or of all.
+    """Return the figures since a day, of one author or of all authors.
 
-    The counts by author are always those of all authors.
+    The counts by author always include all authors.
     """
     found = Figures()
     there = Activity.objects.of_stores(stores).since(start)
@@ -137,7 +138,7 @@ def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
 
 
 def growth_of(stores: Sequence[str], more: Newer, start: date) -> tuple[Delta, dict[date, Delta]]:
-    """Return what the stores held before the day `start`, and {day: change} from that day on."""
+    """Return the totals of the stores before the day `start`, and {day: change} from that day on."""
     there = Growth.objects.filter(store__in=stores)
     sums = there.filter(day__lt=start).aggregate(a=Sum("memories"), b=Sum("bytes"), c=Sum("versions"))
     before, days = Delta(sums["a"] or 0, sums["b"] or 0, sums["c"] or 0), dict[date, Delta]()

@@ -11,7 +11,8 @@ from memoryhub.web.dashboards.period import Column
 
 
 class Links:
-    """URLs of the audit of one store or of all active ones that the person may see, for one author or all."""
+    """URLs of the audit for one author or all authors: of one store, or of all active stores that the person may
+    see."""
 
     def __init__(self, store: str = "", author: str = "") -> None:
         self._place = reverse("store_audit", args=[store]) if store else reverse("audit")
@@ -35,6 +36,6 @@ class Links:
 
 
 def days(start: date, end: date | None = None) -> dict[str, str]:
-    """Return the filters for entries from the day `start` (UTC) up to, not including, the day `end`."""
+    """Return filters for the entries from the day `start` (UTC) to the day before `end`."""
     found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
     return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

@@ -16,10 +16,10 @@ from memoryhub.web.common.filters.keys import VERSION
 from memoryhub.web.common.pictures import Cell, Picture, Row, number
 
 MOST = 1_000
-"""The most versions awaiting review that are counted for each age."""
+"""The most versions awaiting review that are counted in each range of age."""
 
 SHOWN = 10
-"""The most memories of a list beside their bars. The table has all that are listed."""
+"""The most memories of a list that are shown with bars. The table has all memories of the list."""
 
 AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
@@ -47,9 +47,9 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
 
 
 def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
-    """Return the lists of a store's memories, in the form of `figures.lists_of`.
+    """Return the lists of a store's memories, in the form that `figures.lists_of` returns.
 
-    For a small store they are computed now. For a large store the background work computed them earlier.
+    For a small store, the lists are computed now. For a large store, a background task has computed them.
     """
     if store.memory_count <= figures.SMALL:
         return figures.lists_of(store.pk, now)
@@ -58,7 +58,7 @@ def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
 
 
 def never_read(stores: Sequence[str]) -> Picture:
-    """Return the chart of the memory stores that have memories which no agent ever read, as counted last."""
+    """Return the chart of the memory stores with memories that no agent ever read, by the newest stored counts."""
     counted = {made.pk: made.lists for made in Figures.objects.filter(pk__in=stores)}
     counts = {pk: int(lists.get("unread_count") or 0) for pk, lists in counted.items()}
     found = MemoryStore.objects.filter(pk__in=[pk for pk, count in counts.items() if count]).by_name()
@@ -139,7 +139,7 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """Return the chart of unreviewed versions by agents: their number for each range of age, up to MOST each."""
+    """Return the chart of unreviewed versions by agents: how many there are in each range of age, at most MOST."""
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]
     ends: list[int | None] = [None, *bounds]
@@ -182,7 +182,7 @@ def review_url(**filters: str) -> str:
 
 
 def _first_since(entries: Any, moment: datetime) -> int:
-    """Return the seq of the first entry at or after a moment; one more than the last seq if there is none."""
+    """Return the seq of the first entry at or after a moment. If there is none, return the last seq plus one."""
     found = entries.filter(at__gte=moment).order_by("at", "seq").values_list("seq", flat=True).first()
     if found is not None:
         return int(found)

@@ -42,7 +42,7 @@ SUGGESTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The data from which the charts of a dashboard are built. `awaiting` are the stores whose backlog is counted."""
+    """The data for the charts of a dashboard. `awaiting` are the stores whose waiting versions are counted."""
 
     stores: Sequence[str]
     awaiting: Sequence[str]
@@ -60,8 +60,8 @@ class Board:
 @require_GET
 @signed_in
 def overview(request: Request) -> HttpResponse:
-    """Show the dashboard of the person's active stores together, or of one of them. What awaits review is counted in
-    archived stores, too, as in the inbox."""
+    """Show the dashboard of all active stores of the person, or of one of them. Versions that await review are also
+    counted in archived stores, as in the inbox."""
     visible, now = MemoryStore.objects.visible_to(person(request)), timezone.now()
     mine, chosen = visible.active(), Chosen.of(request.GET.dict(), default="7")
     board, one = _of_person(visible, chosen, now)
@@ -138,7 +138,7 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
 
 
 def _of_person(visible: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
-    """Return (figures of the selected store, that store); without a selection, (figures of all stores, None)."""
+    """Return (board of the selected store, that store). Without a selection, return (board of all stores, None)."""
     mine = visible.active()
     one = mine.filter(pk=chosen.store).first() if chosen.store else None
     stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
@@ -197,7 +197,7 @@ def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
 
 
 def _name_in(stores: Sequence[str], author: str) -> str:
-    """Return the name of an agent or person of these stores; for anyone else, the id."""
+    """Return the name of an agent or person of these stores. For any other id, return the id."""
     for known in (Agent.objects.known_in(stores), User.objects.known_in(stores)):
         if author and (found := known.filter(pk=author).first()):
             return str(found)

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 ALL_DAYS = "all"
 RANGES = {"7": 7, "30": 30, "90": 91, ALL_DAYS: None}
-"""The number of days for each value in the URL; 90 days become thirteen whole weeks."""
+"""The number of days for each value in the URL; the value 90 means 91 days, which are thirteen weeks."""
 
 MOST_DAYS, MOST_WEEKS, MOST_MONTHS = 35, 30, 60
-"""The most columns of days, weeks and months; beyond that, the next longer unit is used."""
+"""The most columns of days, weeks and months. If a chart would have more, it uses the next longer unit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What happened in stores lately: their activity, what awaits review, and the latest acts of people."""
+"""Recent facts of stores: their activity, the versions that await review, and the latest acts of people."""
 
 import heapq
 from collections import Counter
@@ -29,7 +29,7 @@ LOOKED_AT = 12
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What happened in a store lately: `waiting` counts versions that await review, `points` is its sparkline."""
+    """Recent facts of a store. `waiting` counts versions that await review; `points` is the store's sparkline."""
 
     points: str
     calls: int
@@ -65,7 +65,7 @@ def _facts(store: str, calls: Counter[tuple[str, date]], errors: Counter[tuple[s
 
 
 def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tuple[str, date]], ...]:
-    """Return two counters by (store id, day): of all operations, and of those that ended with an error."""
+    """Return two counters by (store id, day): one of all operations, and one of those that ended with an error."""
     calls, errors = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
     rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
     for store, day, outcome, count in rows:
@@ -79,7 +79,8 @@ def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tu
 
 
 def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
-    """Return the number of versions that await review as text, up to MOST, and the time of the oldest one or None."""
+    """Return the number of versions that await review, as text and up to MOST, and the time of the oldest one (None if
+    there is none)."""
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     count = len(found.order_by().values_list("seq", flat=True)[:MOST])
     if not count:

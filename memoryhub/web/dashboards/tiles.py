@@ -1,4 +1,4 @@
-"""The numbers at the top of a dashboard: activity since yesterday, and what awaits review."""
+"""The numbers at the top of a dashboard: activity since yesterday, and how much awaits review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ BOX = (88, 28)
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One number with its label and link; `points` is a sparkline of the last days, `since` the time of the oldest
-    item, `last` that of the newest."""
+    """One number with its label and link. `points` is a sparkline of the last days; `since` is the time of the oldest
+    item, and `last` that of the newest."""
 
     icon: str
     name: str
@@ -43,13 +43,14 @@ class Tile:
 def tiles_of_all(
     found: Figures, stores: Sequence[str], awaiting: Sequence[str], today: date, chosen: Chosen, user: User
 ) -> list[Tile]:
-    """Return the tiles for all stores of a person, or for the selected one; with an agent, activity is the agent's."""
+    """Return the tiles for all stores of a person, or for the selected store. If an agent is selected, activity is that
+    of the agent."""
     activity = _since_yesterday(found, today, Links(chosen.store, chosen.agent))
     return [*_waiting(awaiting, chosen.store, user), *activity, *_refused(stores, today, chosen.agent)]
 
 
 def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, user: User) -> list[Tile]:
-    """Return the tiles for one store, and one for its size; with an agent, activity is the agent's."""
+    """Return the tiles for one store, with a tile for its size. If `agent` is given, activity is that of the agent."""
     held = Tile(
         "file-text",
         _("Memories"),
@@ -62,7 +63,8 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, 
 
 
 def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
-    """Return a tile for what awaits review in those among some stores in which a person decides, if there are any."""
+    """Return a tile for the versions and proposals that await a person, in those of the stores in which the person
+    decides; none if there is no such store."""
     stores = list(MemoryStore.objects.filter(pk__in=stores).reviewed_by(user).order_by().values_list("pk", flat=True))
     if not stores:
         return []
@@ -76,7 +78,8 @@ def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
 
 
 def _refused(stores: Sequence[str], today: date, agent: str) -> list[Tile]:
-    """Return a tile if keys made too many calls since yesterday; it leads to the store with the last refused call."""
+    """Return a tile if keys exceeded their limit of calls since yesterday. It links to the store with the last refused
+    call."""
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=1))
     if agent:
         rows = rows.filter(key__in=Key.objects.filter(agent=agent).values("pk"))

@@ -1,4 +1,4 @@
-"""The tree map of a store: the area of a memory is its size, the colour its last read; an outline says that it awaits
+"""The tree map of a store: the area of a memory shows its size, the colour its last read, and an outline that it awaits
 review."""
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ HEIGHT = 360
 """The height of the map in pixels."""
 
 LINE = 15
-"""The height of a line of its words."""
+"""The height of a line of a rectangle's label, in pixels."""
 
 HEAT = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 NEVER, SEVERAL = len(HEAT) + 1, len(HEAT) + 2
@@ -35,8 +35,8 @@ NEVER, SEVERAL = len(HEAT) + 1, len(HEAT) + 2
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A rectangle of the map. `x` and `width` are in per cent, `y` and `height` in pixels; `line` is where its label
-    begins, 0 if there is no room for one. `heat` is None for a directory that is drawn around others."""
+    """A rectangle of the map. `x` and `width` are in per cent, `y` and `height` in pixels. `line` is the position of
+    its label, or 0 if there is no room for a label. `heat` is None for a directory that is drawn around others."""
 
     x: float
     y: float
@@ -52,8 +52,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryFacts:
-    """What the map knows: the last read of each memory, the ids of memories that await review, and paths that contain
-    such memories."""
+    """Facts for the map: the last read of each memory, the ids of memories that await review, and the paths of
+    directories that contain such memories."""
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]
@@ -167,7 +167,7 @@ def _row(area: Area, tile: Tile, facts: _MemoryFacts) -> list[Cell]:
 
 
 def _legend(tiles: Sequence[Tile]) -> Any:
-    """Return (class, name) of the colours that occur, and of the outline if it does."""
+    """Return (class, name) of each colour that occurs on the map, and of the outline if it occurs."""
     names = (
         _("read in the last day"), _("in the last 7 days"), _("in the last 30 days"), _("longer ago"), _("never read"),
         _("several memories"),

@@ -1,6 +1,6 @@
-"""What a person asked to erase from several stores, and what is known about it so far.
+"""The texts that a person wants to erase from several stores, and the results so far.
 
-It is passed from page to page as a signed text in request bodies, so that the hub stores nothing of it.
+They are passed from page to page as a signed text in request bodies, so that the hub does not store them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SALT = "memoryhub.erase."
 
 
 class BadAsked(ValueError):
-    """The text is not one that this hub signed for this person."""
+    """The hub did not sign this text for this person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Asked:
     """The texts and the stores of a request, and the results so far by store.
 
     `off` are the spellings that the person unticked. `on` are the spellings that the person ticked although they are
-    not ticked by default. `left_out` are the unticked stores; `large` are the stores that take too long to search here.
-    `erased` has the texts erased in each store that is done, and `left` the spellings that were left there on purpose.
-    `group` is in the audit entry of each erasure.
+    not ticked by default. `left_out` are the unticked stores; `large` are the stores whose search would take too long
+    for this page. `erased` has the texts erased in each store that is done, and `left` the spellings that were left
+    there on purpose. `group` is in the audit entry of each erasure.
     """
 
     group: str
@@ -91,7 +91,8 @@ class Asked:
 
     @property
     def listed(self) -> list[Spelling]:
-        """Return the spellings to show, each with a checkbox. After their erasure, the next search finds the rest."""
+        """Return the spellings to show, each with a checkbox. If there are more, the next search after the erasure
+        finds them."""
         return self.spellings[:MOST_SPELLINGS]
 
     @property
@@ -107,21 +108,21 @@ class Asked:
         return [store for store, result in self.searched.items() if result.may_erase and store not in self.left_out]
 
     def among(self, stores: Container[str]) -> Asked:
-        """Return the request for these stores only. What was erased already stays in it."""
+        """Return the request limited to these stores. What was erased in other stores stays in the request."""
         kept = {store: result for store, result in self.searched.items() if store in stores}
         named = tuple(store for store in self.stores if store in stores)
         return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
 
     def without_held(self) -> Asked:
-        """Return the request without the results of stores in which a hold protects a place, so that these are searched
-        again."""
+        """Return the request without the results of stores in which a hold protects a place, so that these stores are
+        searched again."""
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
-        """Return the question to a person who has changed the ticks.
+        """Return the request after a person has changed the ticks.
 
-        The results of a store are dropped if other texts would be erased there. A ticked near spelling becomes a text
-        of its own, with its own spellings, so that all stores are searched again.
+        If the ticks change which texts would be erased in a store, the results of the store are dropped. A ticked near
+        spelling becomes a text of its own, with its own spellings, so that all stores are searched again.
         """
         known = self.listed
         off = self.off | {one.text for one in known if one.same} - texts
@@ -161,7 +162,8 @@ class Asked:
 
 
 def _summed(spellings: Any) -> list[Spelling]:
-    """Return each spelling once, with its places in all stores: `same` ones first, then by number of places."""
+    """Return each spelling once, with the number of its places in all stores: `same` spellings first, then by number of
+    places."""
     counts: dict[str, tuple[int, bool]] = {}
     for one in spellings:
         counts[one.text] = (counts.get(one.text, (0, True))[0] + one.places, one.same)

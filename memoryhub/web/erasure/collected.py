@@ -1,7 +1,7 @@
 """The archive for a person who asks what is stored about them: a report to read, and every place as JSON Lines.
 
-It has what an erasure of the same spellings would find, and who read it. The person who made it reads it before they
-hand it over, because a memory can also be about others.
+It contains every place that an erasure of the same spellings would find, and who read it. An administrator checks the
+archive before handing it over, because a memory can also be about other people.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,21 +33,21 @@ from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.readers.query import Seen, Wanted, older_page
 
 MOST = 500
-"""The most places and reads of a store that the report lists. The other files have all."""
+"""The most places, and the most reads, that the report lists for a store. The other files have all of them."""
 
 MOST_LINES, AROUND = 20, 200
 """The most lines of a place in the report, and how many characters of a long line it shows before and after a text."""
 TITLES = preview.TITLES | {"text": (_("Text of a memory"), "")}
 VERSIONS = 100
-"""The reads of at most this many versions of a memory are looked for at once."""
+"""The most versions of a memory whose reads are searched together."""
 
 
 @dataclass(slots=True)
 class Part:
     """What the archive has about one store: its directory in the archive, and what the report lists of it.
 
-    There may have been more reads than are known: entries or versions were removed (`is_cut`), Claude read on a copy
-    (`was_copied`), it was among other texts that were downloaded (`was_exported`), or not every search was examined.
+    There may have been unknown reads: entries or versions were removed (`is_cut`), Claude read a copy of the store
+    (`was_copied`), the texts were in a download (`was_exported`), or not every search was examined (`unsearched`).
     """
 
     store: MemoryStore
@@ -71,13 +71,13 @@ class Part:
 
 
 def chosen(asked: Asked) -> list[str]:
-    """Return the stores in which something was found, without the unticked ones."""
+    """Return the stores in which a text was found, without the unticked stores."""
     found = (id for id, result in asked.searched.items() if result.places or result.elsewhere)
     return [id for id in found if id not in asked.left_out]
 
 
 def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Callable[[], Act]) -> HttpResponse:
-    """Write an entry for each ticked store in which something was found, and return the archive."""
+    """Write an entry for each ticked store in which a text was found, and return the archive."""
     at, names, parts = timezone.now(), Names(), []
     for id in chosen(asked):
         found, name = asked.searched[id], stores[id].name.replace("/", " ").strip() or id
@@ -93,7 +93,7 @@ def _files(
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield the files of the archive: those of each store, then the report.
 
-    The report comes last, because it tells what was written to the files before it.
+    The report is last, because it describes the files before it.
     """
     for part in parts:
         yield f"{part.directory}/places.jsonl", _places(part, user)
@@ -112,7 +112,7 @@ def _places(part: Part, user: User) -> Iterator[bytes]:
 
 
 def _remember(part: Part, told: JsonRow) -> None:
-    """Keep what the report and the other files need of a place."""
+    """Add to `part` what the report and the other files need to know about a place."""
     versions: Any = told.get("versions", ())
     if versions and isinstance(memory := told["memory"], str):
         part.memories.setdefault(memory, set()).update(version["number"] for version in versions)
@@ -129,7 +129,7 @@ def _has(text: str, terms: Sequence[str]) -> bool:
 
 
 def _cut(text: str, terms: Sequence[str]) -> str:
-    """Return a line, or the part of a long one around the first of the texts."""
+    """Return a line. Of a long line, return only the part around the first occurrence of one of the texts."""
     at = max(0, min(place for term in terms if (place := text.find(term)) >= 0) - AROUND)
     return ("…" if at else "") + text[at : at + 2 * AROUND] + ("…" if at + 2 * AROUND < len(text) else "")
 
@@ -141,7 +141,7 @@ def _elsewhere(part: Part, asked: Asked, user: User) -> Iterator[bytes]:
 
 
 def _reads(part: Part) -> Iterator[bytes]:
-    """Yield who read a version with one of the texts."""
+    """Yield lines about who read a version with one of the texts."""
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).order_by("path"):
             for numbers in in_parts(sorted(part.memories[memory.pk]), VERSIONS):
@@ -154,7 +154,8 @@ def _reads(part: Part) -> Iterator[bytes]:
 
 
 def _seen(part: Part, memory: Memory, numbers: Sequence[int]) -> Iterator[Seen]:
-    """Yield each answer that showed one of these versions, newest first, and note why there may have been others."""
+    """Yield each answer that showed one of these versions, newest first. Record in `part` why there may have been
+    others."""
     rows = blame.between(memory, numbers[0], numbers[-1], numbers[-1] - numbers[0] + 1).rows
     wanted, before = Wanted.of(memory.store_id, rows, dict.fromkeys(numbers)), None
     _note_unknown(part, memory, [row for row in rows if row.number in numbers])
@@ -183,7 +184,7 @@ def _read(memory: Memory, seen: Seen) -> JsonRow:
 
 
 def _texts(part: Part) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the whole text of each memory that has one of the texts now, in itself or in its path."""
+    """Yield the whole text of each memory that currently has one of the texts, in its text or in its path."""
     names = Names()
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).live().select_related("text").order_by("path"):

@@ -60,7 +60,8 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
 
 
 class ConfirmForm(forms.Form):
-    """A confirmation of an erasure with the first text, and a note without any of the texts."""
+    """A confirmation of an erasure, for which the person types the first text, and a note that contains none of the
+    texts."""
 
     confirm = forms.CharField(
         label=_("Confirmation"), required=True, strip=False,

@@ -1,7 +1,9 @@
-"""The letter of an erasure over several stores: which, what, who and when, to print for the person who asked.
+"""The letter of an erasure over several stores, to print for the person who asked: which stores, what, by whom and
+when.
 
-Right after the erasure it names the spellings. The hub does not keep them, so a letter opened later does not. Beside
-the letter are the memories to read: what else they say about the person was not erased.
+Right after the erasure, the letter names the spellings. The hub does not keep the spellings, so a letter opened later
+does not name them. Beside the letter are the memories to read, because other statements about the person were not
+erased.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +35,8 @@ WHY: dict[How, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store that is done: its receipt, the texts that were erased there if they are known, and the note of its
-    audit entry, in which later erasures mask it."""
+    """A store in which the erasure is done: its receipt, the erased texts if they are known, and the note of its audit
+    entry. Later erasures mask that note."""
 
     store: MemoryStore
     receipt: Receipt
@@ -49,12 +51,12 @@ class Row:
 
     @property
     def left(self) -> Sequence[str]:
-        """Return the marks of the spellings that were not erased."""
+        """Return the marks of the spellings that were left in the store."""
         return [one["mark"] for one in self.receipt.content.get("spellings", {}).get("left", ())]
 
     @property
     def elsewhere(self) -> int:
-        """Return how many texts were found there that people have to change."""
+        """Return the number of texts in the store that people have to change by hand."""
         return sum(self.receipt.content.get("elsewhere", {}).values())
 
     @property
@@ -74,7 +76,8 @@ class Failed:
 def after(
     request: Request, stores: Mapping[str, MemoryStore], asked: Asked, outcomes: Sequence[Outcome]
 ) -> HttpResponse:
-    """Show the letter right after the erasures, with a button that goes on with what was not erased."""
+    """Show the letter right after the erasures, with a button that continues with the stores in which nothing was
+    erased yet."""
     done = {outcome.store: asked.searched[outcome.store].terms for outcome in outcomes if outcome.how is How.DONE}
     erased = {**asked.erased, **done}
     left = {one.text for store in done for one in asked.searched[store].spellings if not asked.takes(one)} | asked.left
@@ -103,7 +106,7 @@ def after(
 @require_safe
 @signed_in
 def letter(request: Request, group: str) -> HttpResponse:
-    """Show the letter of a group of erasures, about the stores that the person administers."""
+    """Show the letter of a group of erasures. It covers only the stores that the person administers."""
     stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request))}
     return _show(request, stores, group, {}, {})
 
@@ -145,8 +148,8 @@ def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
 
 
 def _memories(receipt: Receipt, entry: AuditEntry | None) -> list[Memory]:
-    """Return the live memories whose newest version the erasure changed, and those in the trash that have a version
-    which it changed; of each at most `erasure.MOST_TOLD`."""
+    """Return the live memories whose newest version the erasure changed, and the memories in the trash of which it
+    changed any version; at most `erasure.MOST_TOLD` of each."""
     if entry is None:
         return []
     newest = told_of(entry.input).get("newest", ())

@@ -1,6 +1,6 @@
 """Lists every place of a store that contains some texts. The page that erases these texts links to the list.
 
-The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
+The texts are passed between pages only in request bodies, and browsers must not cache the responses.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,8 @@ MOST_HOLDS = 20
 @never_cache
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List, on POST, every place of the ticked spellings; on GET, go to the page that asks for texts to erase."""
+    """On POST, list every place of the ticked spellings. On GET, redirect to the page that asks for the texts to
+    erase."""
     if request.method != "POST":
         return redirect(reverse("erase_everywhere", query={"store": store.pk}))
     try:
@@ -56,7 +57,7 @@ class Asked:
 def _asked(store: MemoryStore, form: QueryDict, user: User) -> Asked:
     """Return the texts to list. Raise BadTerms if they are invalid or nothing is ticked.
 
-    Texts without ticks have all their spellings.
+    If the form has no ticks, all spellings of the texts are listed.
     """
     subject, ticked = form.getlist("subject"), form.getlist("term")
     if subject and not ticked:
@@ -68,7 +69,7 @@ def _asked(store: MemoryStore, form: QueryDict, user: User) -> Asked:
 
 
 def _list(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
-    """Show everything that an erasure would change, with conflicting holds first."""
+    """Show every place that an erasure would change; places under a hold come first."""
     user = person(request)
     found = erasure.search(store.id, asked.terms, timezone.now(), asked.subject, whole_hub=user.is_superuser)
     most = preview.MANY if request.POST.get("all") else preview.FEW

@@ -32,7 +32,7 @@ from memoryhub.models import (
 from memoryhub.models.rows import RowOfStore
 
 FEW, MANY = 20, 2_000
-"""The most places of a kind that are listed at first, and after the person asks for all."""
+"""The most places of a kind that are listed at first, and the most after the person asks for all."""
 AROUND = 48
 
 Words = str | Promise
@@ -49,7 +49,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place with one of the texts: what it is, its path and version, and an excerpt.
+    """One place with one of the texts: the kind of place, its path and version, and an excerpt.
 
     The excerpt is None if the text is no longer in this place.
     """
@@ -144,7 +144,7 @@ JSON = frozenset({"input", "message", "metadata", "path_rules"})
 def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, most: int = FEW) -> list[Group]:
     """Return the places by kind in the order of TITLES, with rows for at most `most` of each kind.
 
-    A view that another person keeps to themselves has no excerpt.
+    A saved view that another person has not shared has no excerpt.
     """
     heads = _heads(store_id, found)
     sorted_out: dict[str, list[Hit]] = {name: [] for name in TITLES}
@@ -164,7 +164,7 @@ def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, mos
 
 
 def in_excerpts(found: Iterable[Group]) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the texts whose excerpts groups show."""
+    """Yield (memory, version) of the texts that the excerpts of the groups show."""
     for row in (row for group in found for row in group.rows):
         if row.hit.kind == "text" and row.hit.memory and row.excerpt:
             yield row.hit.memory, row.version.pk if row.version else None
@@ -185,7 +185,7 @@ def _heads(store_id: str, found: Found) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A text that a person must change by hand, and the URL of the page for that (empty: there is none)."""
+    """A text that a person must change by hand, and the URL of the page for that (empty if there is no page)."""
 
     title: Words
     text: str
@@ -230,7 +230,7 @@ def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str], user: User) 
 
 
 def _read(store_id: str, hits: Sequence[Hit]) -> dict[tuple[str, str], Any]:
-    """Return {(kind, id): database row} of some places."""
+    """Return {(kind, id): database row} for these places."""
     found: dict[tuple[str, str], Any] = {}
     for kind, model in _models(hits):
         ids = [hit.id for hit in hits if _model(hit) is model]

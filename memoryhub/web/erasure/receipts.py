@@ -1,4 +1,4 @@
-"""Receipts of erasures: the list, each receipt and its download, and verifying a pasted one."""
+"""Receipts of erasures: the list, each receipt and its download, and verifying a pasted receipt."""
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
@@ -58,13 +58,13 @@ def every_receipt(request: Request) -> HttpResponse:
 
 
 def _checked(request: Request) -> dict[str, object]:
-    """Return the verdict on a posted document, and what to show again in its field."""
+    """Return the verdict on a posted document, and the text to show again in the field."""
     typed = request.POST.get("receipt", "")
     return {"checked": _check(typed) if request.method == "POST" else None, "typed": typed[: documents.MOST]}
 
 
 def _check(text: str) -> tuple[str, str]:
-    """Verify a pasted document. Return “right”, “wrong” or “malformed”, and a sentence that says so."""
+    """Verify a pasted document. Return “right”, “wrong” or “malformed”, and a sentence for the person."""
     try:
         verdict = documents.check(text.strip())
     except documents.Malformed:

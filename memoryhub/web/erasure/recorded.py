@@ -1,4 +1,4 @@
-"""Receipts with what the audit entries of their erasures say: who erased, and why."""
+"""Receipts with facts from the audit entries of their erasures: who erased, and why."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from memoryhub.models import AuditEntry, MemoryStore, Receipt, User
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A receipt of a store. `who` and `note` are those of its entry, in which later erasures mask them too; once
+    """A receipt of a store. `who` and `note` are from the receipt's audit entry, in which later erasures mask them. If
     retention has removed the entry, only the person's name is known."""
 
     receipt: Receipt

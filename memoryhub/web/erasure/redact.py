@@ -28,7 +28,7 @@ MOST_NAMED = 10
 
 
 class RedactForm(NoteForm):
-    """A confirmation with the memory's name, and an optional note."""
+    """A confirmation, for which the person types the memory's name, and an optional note."""
 
     name = forms.CharField(
         label=_("Type the name of the memory"), strip=False,
@@ -109,7 +109,7 @@ def _refusal(store: MemoryStore, memory: Memory, version: MemoryVersion) -> Refu
 
 
 def _same_text(memory: Memory, version: MemoryVersion) -> list[int]:
-    """Return the numbers of other versions with this version's text; they keep the text."""
+    """Return the numbers of other versions with the same text as this version; the redaction does not change them."""
     if version.text_id is None:
         return []
     same = MemoryVersion.objects.of_memory(memory).filter(text_id=version.text_id).exclude(pk=version.pk)

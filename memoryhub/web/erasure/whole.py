@@ -1,4 +1,4 @@
-"""Removing whole memories permanently, with their history, after a page that says what is removed and what is kept."""
+"""Removing whole memories permanently, with their history, after a page that lists what is removed and what is kept."""
 
 from django import forms
 from django.contrib import messages
@@ -24,11 +24,12 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.retention.holds.held import by_hold
 
 MOST = 200
-"""The most memories that are removed at once: the trash lists fewer on a page."""
+"""The most memories that are removed at once. A page of the trash lists fewer."""
 
 
 class RemoveForm(NoteForm):
-    """A confirmation with the name of the memory, or of the memory store if there are several; and a note."""
+    """A confirmation, for which the person types the name of the memory, or the name of the memory store if there are
+    several memories; and a note."""
 
     name = forms.CharField(
         label=gettext_lazy("Type it to confirm"), strip=False,
@@ -51,9 +52,9 @@ class RemoveForm(NoteForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def remove(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show which memories (`id`) are removed permanently, and remove them on POST with the name typed.
+    """Show which memories (`id`) will be removed permanently. On POST, remove them if the person has typed the name.
 
-    Where none is named that exists, redirect to the trash.
+    If none of the memories exists, redirect to the trash.
     """
     given = request.POST if request.method == "POST" else request.GET
     ids = [one for one in dict.fromkeys(given.getlist("id")) if "\0" not in one][:MOST]
@@ -106,7 +107,8 @@ def _say(request: Request, store: MemoryStore, memories: list[Memory], done: int
 
 
 def _proof(store: MemoryStore, memories: list[Memory], done: int) -> str:
-    """Say what proves the removal, since only an erasure has a receipt: the entries, exported with their proofs."""
+    """Return a sentence on the proof of the removal: the entries, exported with their proofs, because only an erasure
+    has a receipt."""
     export = reverse("export_store", args=[store.pk]) + "?format=signed"
     if done > 1:
         sentence = _('The proof is <a href="{}">entries of the audit</a>: <a href="{}">export them for an auditor</a>.')

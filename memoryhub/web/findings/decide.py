@@ -69,8 +69,8 @@ def _chosen(named: Sequence[str]) -> list[str]:
 
 
 def _mine(request: Request, chosen: Sequence[str], stores: Sequence[str]) -> Mapping[str, list[str]]:
-    """Return {store: findings that the person may decide about}. Raise PermissionDenied if they may decide about none
-    of them."""
+    """Return {store: ids of the findings that the person may decide about}. Raise PermissionDenied if there are
+    none."""
     by_store: dict[str, list[str]] = defaultdict(list)
     rows = Finding.objects.filter(pk__in=chosen, store_id__in=stores).order_by("store_id", "id")
     for store, id in rows.values_list("store_id", "pk"):

@@ -1,4 +1,4 @@
-"""The filter of the findings, from words `key:value` or query parameters to conditions on findings."""
+"""The filter of the findings. Words `key:value` or query parameters become conditions on findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on findings; None means any. A path includes everything under it; `words` are parts of the path."""
+    """Conditions on findings; None means any. A path includes everything under it. `words` must occur in the path."""
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN
@@ -64,7 +64,7 @@ class Wanted:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Return whether findings must be checked one by one to find those that match."""
+        """Return whether the matching findings can only be determined by checking each one."""
         return self.kinds is not None or self.looks_at_paths
 
     @property

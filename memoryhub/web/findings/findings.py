@@ -27,7 +27,7 @@ from memoryhub.web.review.inbox import visible_stores
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A state of findings, and the query string of the page that lists those in it."""
+    """A tab for a state of findings, with the query string of the page that lists the findings in this state."""
 
     state: FindingState
     label: str

@@ -25,16 +25,16 @@ from memoryhub.web.findings.filters import Wanted
 PAGE = 20
 CHUNK = 200
 WALK = 2_000
-"""The most findings scanned for a page whose filter must check each one."""
+"""The most findings that are scanned for one page if the filter has to check each finding."""
 
 LOOK = 500
-"""The most open findings that are read together to choose the worst among them."""
+"""The most open findings that are read together to choose the worst of them."""
 
 _PLACE = re.compile(r"find_\w{26}", re.ASCII)
 
 
 class Row(NamedTuple):
-    """The columns of a finding that the filter needs."""
+    """The columns of a finding that filters need."""
 
     id: str
     store: str
@@ -44,9 +44,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Findings, newest first; `next` is the place where the next page begins (None at the end).
+    """Findings, newest first. `next` is the place where the next page begins, or None at the end.
 
-    `stopped` means that the page ended early because enough findings had been scanned.
+    `stopped` means that the page ended early because the limit of scanned findings was reached.
     """
 
     ids: Sequence[str]
@@ -58,7 +58,8 @@ NOTHING = Page([], None)
 
 
 def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK) -> Page:
-    """Return the findings after a place, or the newest ones if it is empty. Raise BadPlace if it is invalid."""
+    """Return the findings after a place; with an empty place, the newest findings. Raise BadPlace if the place is
+    invalid."""
     if place and not _PLACE.fullmatch(place):
         raise BadPlace(place)
     rows = _rows(wanted, place, CHUNK if wanted.looks_at_rows else size + 1)
@@ -78,10 +79,11 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 
 
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
-    """Return {finding id: number of other open findings in its memory}, with the worst open finding of each memory.
+    """Return {finding id: number of other open findings in its memory} for the worst open finding of each memory.
 
-    The worst kinds come first, and among equally bad ones the newest. If more than LOOK findings are open, each kind is
-    read by itself and each memory once, so that many findings hide none in another memory and none that is worse.
+    The worst kinds are first; within a kind, the newest finding. If more than LOOK findings are open, each kind is read
+    separately and each memory once. So the findings of one memory cannot hide a finding of another memory or a worse
+    one.
     """
     rows = list(islice(_rows(Wanted(stores), "", CHUNK), look + 1))
     first: dict[str, Row] = {}
@@ -99,9 +101,10 @@ def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str,
 
 
 def _add_newest(first: dict[str, Row], stores: Sequence[str], group: Group, size: int) -> None:
-    """Add the newest open findings of a group of kinds, one for each memory that is not yet in `first`, up to `size`.
+    """Add the newest open findings of a group of kinds to `first`, one for each memory that is not yet in it, until it
+    has `size` findings.
 
-    Each store and kind is queried again only when its next finding may be the next one.
+    A store is queried again for a kind only if its next finding may be the next one overall.
     """
     heads = _newest_of_kinds(stores, [kind.name for kind in KINDS.values() if kind.group == group])
     while heads and len(first) < size:
@@ -141,9 +144,9 @@ def _paths(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:
-    """Yield all findings after a place, newest first and not filtered by path or kind.
+    """Yield all findings after a place, newest first, without filtering by path or kind.
 
-    A store is queried only when its newest finding may be the next one.
+    A store is queried only if its newest finding may be the next one.
     """
     waiting = deque(_begins(wanted, place))
     heads: list[tuple[Row, Iterator[Row]]] = []
@@ -173,7 +176,7 @@ def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
 
 
 def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
-    """Return (store id, id of its newest finding after the place); the store with the newest finding comes first.
+    """Return (store id, id of its newest finding after the place). The store with the newest finding is first.
 
     Stores without a finding after the place are left out.
     """

@@ -1,4 +1,5 @@
-"""The page that removes the lines of a finding from its memory, after a preview, with what their readers wrote."""
+"""The page that removes the lines of a finding from its memory after a preview, and can undo later writes of sessions
+that read the lines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ MOST_ALSO, MOST_ENTRIES = 5, 500
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpResponse:
-    """Show the new version, and who has read the lines; a POST with the digest of the preview saves what is chosen."""
+    """Show the new version, and who has read the lines. A POST with the digest of the preview applies the chosen
+    changes."""
     finding = Finding.objects.of_store(store.pk).filter(pk=finding_id, in_path=False).first()
     if finding is None:
         raise Http404
@@ -76,7 +78,7 @@ def _item(request: Request, finding: Finding) -> Item:
 
 
 def _spread_of(item: Item) -> Callable[[User, Ticks], Spread | None]:
-    """Return the function that says who has read the lines of a finding, and what they wrote then."""
+    """Return a function that returns who has read the lines of a finding, and what these readers wrote afterwards."""
 
     def spread(user: User, ticks: Ticks) -> Spread | None:
         finding, memory = item.finding, item.memory
@@ -129,7 +131,7 @@ def _said(item: Item, taken: TakeOut, done: Done) -> str:
 
 
 def _review_words(item: Item, taken: TakeOut) -> str:
-    """Return a sentence about the review of the versions that brought the lines; "" if none awaits review."""
+    """Return a sentence about the review of the versions that added the lines; "" if none of them awaits review."""
     if taken.emptied:
         of = MemoryVersion.objects.among(item.store.pk, taken.emptied)
         words = ngettext(
@@ -146,14 +148,16 @@ def _review_words(item: Item, taken: TakeOut) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AlsoWritten:
-    """What the session of a finding wrote into other memories: the newest version of each; `more` counts the rest."""
+    """The other memories that the session of a finding wrote: the newest version of each. `more` counts the memories
+    that are left out."""
 
     versions: list[MemoryVersion]
     more: int
 
 
 def _also_written(item: Item) -> AlsoWritten | None:
-    """Return what the session of a finding wrote into other memories and is not reverted, among its newest entries."""
+    """Return the other memories that the session of a finding wrote, without reverted versions, or None if there are
+    none. Only the newest entries of the session are searched."""
     if item.entry is None or item.entry.session is None:
         return None
     entries = AuditEntry.objects.of_chain(item.store.pk).of_session(item.entry.session).newest()
@@ -166,8 +170,8 @@ def _also_written(item: Item) -> AlsoWritten | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of the button: for the current choices (`now`), and for no, one and several other changes (# is the
-    number)."""
+    """The labels of the button: for the current choices (`now`), and for no, one and several other changes. In the
+    last, # is replaced by the number."""
 
     now: str
     none: str

@@ -1,4 +1,4 @@
-"""Revealing the masked values of a version, which only a curator may do and which is audited."""
+"""Revealing the masked values of a version. Only a curator may do this, and it is audited."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -18,7 +18,7 @@ from memoryhub.web.history.versions import page_context
 @require_POST
 @in_store(Role.CURATOR)
 def reveal(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
-    """Show the text with its values once; the response is not cached, so a reload asks again."""
+    """Show the text with its values once. The response is not cached, so a reload asks again."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
     text = findings.reveal(store.pk, version.pk, act(request, request.POST.get("note", "")[:LONGEST_NOTE]))

@@ -1,4 +1,4 @@
-"""The rows of the findings' list: the line with a finding, who wrote it, and which versions contain the value."""
+"""The rows of the list of findings: the line with a finding, who wrote it, and which versions contain the value."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ from memoryhub.web.common.versions.origins import Origin
 from memoryhub.web.review.items import roles_in
 
 MOST_BYTES = 2_000_000
-"""The most bytes of text read for one page; findings beyond that are shown without an excerpt."""
+"""The most bytes of text that are read for one page. Further findings are shown without an excerpt."""
 MOST_VERSIONS = 50
-"""The most versions after the first that are searched for the last one with a value."""
+"""The most versions after a finding's first version that are searched for the last version with the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A finding as a row; `shown` is None if its text no longer exists or was not read.
+    """A finding as a row. `shown` is None if its text no longer exists or was not read.
 
-    `origin` is the author of an imported version, which `entry` brought.
+    `origin` is the author of an imported version; `entry` is then the entry of the import.
     """
 
     finding: Finding
@@ -88,7 +88,7 @@ class Item:
         return self.may_decide and self.is_open and self.may_edit and not self.finding.in_path
 
     def is_in(self, version: MemoryVersion) -> bool:
-        """Return whether a version of the memory is known to contain the value."""
+        """Return whether a version of the memory contains the value, as far as is known."""
         if version.pk == self.finding.version_id:
             return True
         return self.standing is not None and self.standing.first <= version.number <= self.standing.last
@@ -111,14 +111,15 @@ class Item:
 
 
 def in_rows(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
-    """Yield (store, memory, version) of the versions whose lines items show."""
+    """Yield (store, memory, version) of the versions whose lines the items show."""
     for item in items:
         if item.shown is not None and not item.finding.in_path:
             yield item.store.pk, item.memory.pk, item.finding.version_id
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
-    """Return the items of some findings in order of the ids, with a few queries for all of them.
+    """Return the items of some findings in the order of the ids. The number of queries does not depend on the number of
+    findings.
 
     Findings whose memory has just been removed are left out.
     """
@@ -262,9 +263,9 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """Return the later versions of the findings' memories, by memory id and newest first.
+    """Return {memory id: later versions, newest first} for the memories of the findings.
 
-    They are the next MOST_VERSIONS versions after each finding's own, and the newest version.
+    The later versions are the next MOST_VERSIONS versions after each finding's own version, and the newest version.
     """
     wanted = []
     for finding in findings:
@@ -284,7 +285,7 @@ def _later(
 
 
 def place_words(item: Item) -> str:
-    """Return in words which versions contain the value now."""
+    """Return words for which versions currently contain the value."""
     standing, memory = item.standing, item.memory
     if standing is None:
         return ""

@@ -1,4 +1,5 @@
-"""Scans of a store's history for sensitive text: starting, watching and cancelling them; they run in the background."""
+"""Scans of a store's history for sensitive text: starting, watching and cancelling them. Scans run in the
+background."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +24,7 @@ PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A scan on its page; `share` is its progress from 0 to 100, or None until it has counted its work."""
+    """A scan on its page. `share` is its progress from 0 to 100, or None before it has counted its work."""
 
     scan: Scan
     share: int | None
@@ -80,7 +81,7 @@ def scans(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _groups(watched: list[str]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """Return (group, [(kind, label, whether the store's rules detect it)])."""
+    """Return (group, [(kind, label, whether the store's rules detect the kind)])."""
     return [
         (
             str(GROUPS[group][0]),

@@ -1,6 +1,6 @@
 """Erasing texts about one person from one, some or all stores that the user administers: a search and a confirmation.
 
-The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
+The texts are passed between pages only in request bodies, and browsers must not cache the responses.
 """
 
 import math
@@ -36,13 +36,14 @@ from memoryhub.web.erasure.everywhere import rows
 from memoryhub.web.erasure.forms import BadTerms, ConfirmForm
 
 SECONDS = 8.0
-"""How long one request searches. The stores that it does not reach are searched when the person goes on."""
+"""The seconds for which one request searches. Stores that were not reached are searched when the person goes on."""
 
 MOST_TICKED = 200
-"""The most stores that are ticked beforehand. Of more, none is, because a form has a limited number of fields."""
+"""The most stores that are ticked by default. If there are more, none is ticked, because a form has a limited number of
+fields."""
 
 SECONDS_OF_ERASING = 20.0
-"""After this time, one request begins the erasure of no further store."""
+"""The seconds after which a request begins the erasure of no further store."""
 
 Stores = dict[str, MemoryStore]
 
@@ -52,7 +53,8 @@ Stores = dict[str, MemoryStore]
 @never_cache
 @signed_in
 def erase_everywhere(request: Request) -> HttpResponse:
-    """Ask for the texts and the stores, and on POST show what is found; with `step` erase, erase it."""
+    """Ask for the texts and the stores. On POST, show the places that contain the texts; with `step=erase`, erase the
+    texts."""
     stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request)).by_name()}
     if not stores:
         raise PermissionDenied
@@ -70,7 +72,7 @@ def erase_everywhere(request: Request) -> HttpResponse:
 
 
 def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
-    """Show the form for the texts and the stores, with an error if what was sent is not valid."""
+    """Show the form for the texts and the stores, with an error if the submitted values are invalid."""
     asked = [store for store in request.GET.getlist("store") if store in stores]
     chosen = request.POST.getlist("store") or asked or (list(stores) if len(stores) <= MOST_TICKED else [])
     alone = stores[asked[0]] if len(asked) == 1 else None
@@ -88,7 +90,7 @@ def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
 
 
 def _new(form: QueryDict, stores: Stores) -> Asked:
-    """Return the terms of the first form. Raise BadTerms if it is not valid."""
+    """Return the request from the first form. Raise BadTerms if the form is invalid."""
     chosen = [store for store in form.getlist("store") if store in stores]
     if "choose" in form and not chosen:
         raise BadTerms(_("Tick at least one memory store."))
@@ -96,9 +98,10 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
 
 
 def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
-    """Do what a button of the list asks for, with the current ticks.
+    """Do the act of the button that was pressed below the list, with the current ticks.
 
-    If the person no longer administers one of the stores, nothing is erased, and the list is shown again without it.
+    If the person no longer administers one of the stores, nothing is erased, and the list is shown again without that
+    store.
     """
     form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
@@ -118,7 +121,8 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
 
 
 def _collect(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
-    """Send everything with the ticked spellings as an archive, once every store was searched."""
+    """Send an archive of everything with the ticked spellings. If not every store was searched yet, go on searching
+    first."""
     if asked.unsearched:
         return _list(request, stores, asked)
     if not collected.chosen(asked):
@@ -141,7 +145,8 @@ def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
 
 
 def _words(stores: Stores, asked: Asked, note: str) -> Words:
-    """Return the whole erasure: the texts, each ticked spelling, and the current places in each store."""
+    """Return the words for the whole erasure: the texts, each ticked spelling, and the current number of places in each
+    store."""
     erased = [one for one in asked.spellings if asked.takes(one)]
     found = [(stores[store], asked.searched[store]) for store in asked.to_erase()]
     return [
@@ -158,9 +163,10 @@ def _places(name: str, result: Searched) -> str:
 
 
 def _searched(asked: Asked, stores: Stores, user: User) -> Asked:
-    """Search stores for at most SECONDS, small ones first. A store that would take longer alone is `large`.
+    """Search stores for at most SECONDS, small stores first. A store that would take longer by itself is added to
+    `large`.
 
-    If only one store is asked for, it is searched to its end.
+    If the request has only one store, the search of that store is completed.
     """
     until, at = math.inf if len(asked.stores) == 1 else time.monotonic() + SECONDS, timezone.now()
     found, large = dict(asked.searched), list(asked.large)
@@ -187,7 +193,7 @@ def _list(
     problem: str = "",
     goes_on: bool = True,
 ) -> HttpResponse:
-    """Show what is found so far; with `goes_on`, search further stores first."""
+    """Show the places found so far. With `goes_on`, search further stores first."""
     asked = _searched(asked, stores, person(request)) if goes_on else asked
     if form is None:
         form = ConfirmForm(asked.subject, note=request.POST.get("note", ""))

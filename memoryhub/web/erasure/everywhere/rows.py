@@ -1,4 +1,5 @@
-"""The list of an erasure over several stores: spellings to tick, stores with their holds, and what is not searched."""
+"""The list of an erasure in several stores: spellings to tick, stores with their holds, and stores that were not
+searched."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -64,7 +65,7 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
 
 
 def _absent(asked: Asked) -> list[str]:
-    """Return the texts that no store has in any spelling. Return none before every store was searched."""
+    """Return the texts that no store contains in any spelling. Return an empty list until every store was searched."""
     if asked.unsearched or asked.large or any(found.elsewhere for found in asked.searched.values()):
         return []
     found = [one.text for one in (*asked.spellings, *asked.near)]

@@ -1,4 +1,5 @@
-"""The rules for sensitive text of a store and of the hub: an action for each kind, and a form to try them on a text."""
+"""The rules for sensitive text of a store and of the hub: an action for each kind of text, and a form that tries the
+rules on a text."""
 
 import json
 from collections.abc import Mapping
@@ -54,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind and its action."""
+    """The rule for a kind: its action, and the choices for it."""
 
     kind: str
     label: str
@@ -102,7 +103,7 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def hub_rules(request: Request) -> HttpResponse:
-    """Show, try and save the hub's rules, which apply in every store without its own rule for a kind."""
+    """Show, try and save the hub's rules. In a store, they apply to each kind for which the store has no rule."""
     own = HubSettings.current().rules
     if request.method == "POST" and not _tries(request):
         return _saved(request, None, own, "hub_rules")
@@ -115,12 +116,13 @@ def hub_rules(request: Request) -> HttpResponse:
 
 
 def _tries(request: Request) -> bool:
-    """Return whether the form tries a text and saves nothing."""
+    """Return whether the submitted form only tries a text and saves nothing."""
     return "text" in request.POST and "save" not in request.POST
 
 
 def _chosen(request: Request, saved: Mapping[str, str]) -> dict[str, str]:
-    """Return {kind: action} as chosen in the form that tries a text, or as saved where the form has no choice."""
+    """Return {kind: action}: the choice in the form that tries a text, or the saved action if the form has no choice
+    for the kind."""
     given = {kind: request.POST.get(f"rule-{kind}", saved.get(kind, "")) for kind in KINDS}
     return {kind: action for kind, action in given.items() if action in ACTION_WORDS}
 
@@ -149,7 +151,7 @@ def _rule(kind: str, own: str, without: Action, inherits: str) -> Rule:
 
 
 def _saved(request: Request, store_id: str | None, before: Mapping[str, str], *page: str) -> HttpResponse:
-    """Save the rules and redirect with a message about which kinds changed."""
+    """Save the rules, and redirect with a message that names the changed kinds."""
     given = {kind: request.POST.get(f"rule-{kind}", "") for kind in KINDS}
     note = request.POST.get("note", "")[:LONGEST_NOTE]
     try:

@@ -1,4 +1,4 @@
-"""What the rules would do with a text that a person tries; it is not stored, audited or logged."""
+"""The result of the rules for a text that a person tries. The text is not stored, audited or logged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result for a tried text; `stored` is the masked text (None if nothing is masked or the text is refused)."""
+    """The result for a tried text. `stored` is the masked text, or None if nothing is masked or the text is refused."""
 
     found: list[Found]
     more: int
@@ -40,7 +40,7 @@ class Tried:
 
 
 def tried(text: str, actions: Mapping[str, Action]) -> Tried:
-    """Return what rules ({kind: action}) would do with a text that is entirely new."""
+    """Return the effect of rules ({kind: action}) on a text, as if all of the text were new."""
     kinds = [kind for kind, action in actions.items() if action != Action.OFF]
     spans = sensitive.find(text, kinds)
     found = [_found(text, span, actions[span.kind]) for span in spans[:MOST]]

@@ -35,7 +35,7 @@ LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The lines of a version with their origins as HTML; `oldest` and `newest` bound the scale of ages.
+    """The lines of a version with their origins as HTML. `oldest` and `newest` are the ends of the scale of ages.
 
     `whole` is false if older versions exist that were not read or were removed (`oldest_kept` is the first remaining
     one). `bounded` is true if the texts were too large to compare line by line. `redacted` counts the lines whose
@@ -61,7 +61,8 @@ class Shown:
 @require_GET
 @in_store(Role.VIEWER)
 def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the blame of the version with the number `version`; without it, of the newest version with a text."""
+    """Show the blame of the version with the number `version`; without a number, of the newest version that has a
+    text."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     shown = None
@@ -91,10 +92,10 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """Return a version and a sentence. Raise Http404 if the memory has no version.
+    """Return the requested version and a sentence. Raise Http404 if the memory has no version.
 
-    It is the version with the number `written`, with an empty sentence. If there is no such version, it is the newest
-    one that has a text, and the sentence says why; the sentence is empty if no number was given.
+    The result is the version with the number `written`, and an empty sentence. If there is no such version, the result
+    is the newest version that has a text, and the sentence says why. The sentence is empty if no number was given.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:
@@ -154,9 +155,9 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Authorship]:
-    """Return {version number: its author and its session} of some versions.
+    """Return {version number: its author and its session} for these versions.
 
-    The author of what an agent proposed is the agent; the note says who merged it.
+    If an agent proposed the version, its author is the agent, and the note says who merged the proposal.
     """
     columns = ("seq", "actor_kind", "author_id", "label", "note", "session", "command")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)

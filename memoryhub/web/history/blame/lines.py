@@ -19,7 +19,7 @@ from memoryhub.templatetags.look import RELATIVE_DAYS, ago, avatar, icon
 from memoryhub.templatetags.visible import visible as visible_name
 
 _ID = "ID"
-"""A placeholder for an id in a URL, replaced for each link."""
+"""A placeholder for an id in a URL; each link replaces it by its own id."""
 
 SHADES = 6
 """The number of shades for the age of a line; the newest has the strongest."""
@@ -27,7 +27,7 @@ SHADES = 6
 
 @dataclass(frozen=True, slots=True)
 class Authorship:
-    """A version with its author, the id and name of its session, and the person's note, from its audit entry."""
+    """A version with its author, the id and name of its session, and the person's note, all from its audit entry."""
 
     row: Row
     kind: str = ""
@@ -56,9 +56,9 @@ class Page:
 
 
 def to_html(page: Page, lines: Sequence[str], origins: Sequence[Origin], first: int) -> SafeString:
-    """Return list items for lines from number `first` on, each with the id `L` and its number.
+    """Return list items for lines, beginning with the line number `first`. The id of each is `L` and the line number.
 
-    If adjacent lines have one origin, only the first of them shows the origin.
+    If adjacent lines have the same origin, only the first of them shows it.
     """
     heads = _Heads(page)
     shown = visible.to_html("\n".join(lines)).split("\n") if lines else ()
@@ -81,7 +81,7 @@ def _items(heads: "_Heads", shown: Sequence[str], origins: Sequence[Origin], fir
 
 
 class _Heads:
-    """HTML for the origin that is shown beside a line; parts that several versions share are built once."""
+    """HTML for the origin that is shown beside a line. HTML that several versions share is built only once."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -116,14 +116,15 @@ class _Heads:
         return f'<div class="blame-meta">{version}{self.rest[number]}{self._walk_back(origin)}</div>'
 
     def _named(self, origin: Origin) -> tuple[str, str]:
-        """Return the label of the version and its tooltip, both with a range of versions if the origin is uncertain."""
+        """Return the label of the version and its tooltip. If the origin is uncertain, both name a range of
+        versions."""
         details = {"number": origin.number}
         if origin.known and origin.since == origin.number:
             return self.named % details, self.came % details
         return escape(_uncertain_name(origin)), escape(_uncertain(origin))
 
     def _rest(self, origin: Authorship) -> str:
-        """Return the author, the note, the time and the entry of a version."""
+        """Return HTML with the author, the note, the time and the entry of a version."""
         seq, who = origin.row.seq, self._who(origin)
         if origin.note:
             title, note = escape(visible.without_hidden(origin.note)), visible_name(origin.note)
@@ -136,7 +137,7 @@ class _Heads:
         )
 
     def _who(self, origin: Authorship) -> str:
-        """Return the author with a link to their other acts, and the session."""
+        """Return HTML with the author, linked to the author's other acts, and the session."""
         name: str = visible_name(origin.label) if origin.label else self.unknown
         mark = self._mark(origin.kind, origin.label) if origin.kind else ""
         if origin.author:
@@ -163,8 +164,8 @@ class _Heads:
 
 
 class _Times:
-    """Moments as HTML like `relative_time`, with a cache, because formatting dates is slow and most versions share
-    theirs."""
+    """Moments as HTML like `relative_time`. They are cached, because formatting dates is slow and many versions have
+    the same time."""
 
     def __init__(self) -> None:
         self.now = timezone.now()

@@ -26,14 +26,14 @@ from memoryhub.web.history.changes.between import Difference, Kind, Wanted
 from memoryhub.web.history.moments import choice, past
 
 APPROVED = "approved"
-"""In place of an entry in `from`: the person's newest approval in the store."""
+"""The value of `from` that means the person's newest approval in the store."""
 
 MOST_AGENTS = 200
-"""The most agents among which the page lets a person choose."""
+"""The most agents from which a person can choose on the page."""
 
 MOST_DIFFS = 25
 MOST_BYTES = 500_000
-"""The most bytes of both sides of all diffs on a page; further diffs are folded, with a link."""
+"""The most bytes of both sides of all diffs on a page. Further diffs are folded, with a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The first and the last entry, and a sentence for each of them that is not the requested one.
+    """The first and the last entry of the comparison, and a sentence for each of them that differs from the requested
+    entry.
 
-    If `since_approval`, the first one is the newest approval of the person who asks.
+    `since_approval` means that the first entry is the person's newest approval.
     """
 
     first: int
@@ -69,7 +70,8 @@ class Ends:
 @require_safe
 @in_store(Role.VIEWER)
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the changes from `from` to `to`, which are entries (0: before the first) or dates.
+    """Show the changes from `from` to `to`. Each of them is a date or the number of an entry; 0 means before the first
+    entry.
 
     `from` can be the word `approved`, the newest approval of the person. The default is the last day before the newest
     entry.
@@ -115,7 +117,8 @@ def _wanted(store: MemoryStore, ends: Ends, path: str, agent: Agent | None, kind
 
 
 def _may_lack(store: MemoryStore, ends: Ends, path: str) -> bool:
-    """Return whether changes may be missing; in a directory also those of versions whose paths were redacted."""
+    """Return whether changes may be missing from the page. In a directory, changes of versions whose paths were
+    redacted are missing too."""
     is_removed = past.may_lack(store.id, ends.last) or past.lacks_memories(store.id, ends.first)
     return is_removed or bool(path and past.lacks_paths(store.id, ends.first, ends.last))
 
@@ -166,7 +169,8 @@ def _ends(request: Request, store: MemoryStore, newest: int) -> Ends:
 
 
 def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str]:
-    """Return the parameters with the person's newest approval as `from`, and a sentence if there is none."""
+    """Return the parameters with the person's newest approval as `from`. Also return a sentence if there is no
+    approval, else an empty text."""
     seq = viewed.last_approval(store.pk, person(request))
     given = request.GET.copy()
     given["from"] = str(seq or "")
@@ -174,18 +178,18 @@ def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str
 
 
 def _usual(store_id: str, newest: int) -> int:
-    """Return the last entry at least a day older than the newest one."""
+    """Return the last entry that is at least a day older than the newest entry."""
     at = AuditEntry.objects.of_chain(store_id).filter(seq=newest).values_list("at", flat=True).first()
     return past.seq_at(store_id, at - moments.DAY) if at else 0
 
 
 def _agent(store: MemoryStore, written: str) -> Agent | None:
-    """Return the agent with this id that is known in the store; None for anything else."""
+    """Return the agent with this id if it is known in the store, else None."""
     return Agent.objects.known_in([store.pk]).filter(pk=written.replace("\0", "")).first() if written else None
 
 
 def _entries(store: MemoryStore, ends: Ends) -> dict[str, Any]:
-    """Return the first and the last entry with their sessions, each None where there is none."""
+    """Return the first and the last entry with their sessions. A value is None if there is no such entry or session."""
     first, last = (past.entry_at(store.id, seq) for seq in (ends.first, ends.last))
     sessions = Session.objects.in_bulk([entry.session for entry in (first, last) if entry and entry.session])
     of_first, of_last = (sessions.get(entry.session or "") if entry else None for entry in (first, last))
@@ -208,7 +212,7 @@ def _rows(request: Request, store: MemoryStore, found: Sequence[Difference]) -> 
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
-    """Yield the changes whose diffs are shown: the first ones, within the limits on their number and size."""
+    """Yield the changes whose diffs are shown: the first changes, up to the limits of number and size."""
     rest, budget = MOST_DIFFS, MOST_BYTES
     for difference in found:
         size = sum(version.size or 0 for version in (difference.before, difference.after) if version)
