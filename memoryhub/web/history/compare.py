@@ -1,4 +1,5 @@
-"""The comparison of two versions of a memory, in either direction, or of what one person has not approved yet."""
+"""The comparison of two versions of a memory, in either direction, or of the changes that one person has not approved
+yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,20 +28,20 @@ from memoryhub.web.history.versions import page_context
 
 MODES = ("unified", "split")
 APPROVED = "approved"
-"""In place of a number on the left: the version that the person last approved."""
+"""The value, in place of a version's number, that means the version that the person last approved."""
 
 CONTEXT_LINES = 3
 
 MOST_TICKS = 100
-"""The most versions that have a tick each in the row with the handles."""
+"""The most versions for which the slider shows ticks, one for each version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of a comparison; the URL leaves out default values.
 
-    `name` is written in place of the number `old`, which is 0 for a comparison with nothing. `back` is the page from
-    which the person came to decide, and to which a decision returns.
+    `name` is written in the URL in place of the number `old`; `old` is 0 for a comparison with an empty text. `back` is
+    the page from which the person came to decide, and to which a decision returns.
     """
 
     old: int
@@ -87,12 +88,13 @@ class Options:
 
     @property
     def swapped(self) -> str | None:
-        """Return the query string with the versions swapped; None if there is only one."""
+        """Return the query string with the versions swapped, or None if there is only one version."""
         return None if not self.old else self.query(**{"from": self.new, "to": self.old})
 
     @property
     def earlier(self) -> str | None:
-        """Return the query string of the comparison one version earlier; None if there is none."""
+        """Return the query string of the comparison in which both versions are one earlier, or None if there is
+        none."""
         return self._moved(-1) if min(self.old, self.new) > 1 else None
 
     @property
@@ -163,13 +165,14 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _ticks(count: int) -> list[float]:
-    """Return the places of the versions in their row, in percent; none where there are too many to see."""
+    """Return the positions of the versions in their row, in per cent. Return none if there are too many versions to
+    distinguish."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 
 def to_choose(memory: Memory) -> list[tuple[int, datetime, str]]:
-    """Return the numbers, times and authors of all versions, the newest first; none where they are too many, or some
-    were removed."""
+    """Return (number, time, author) of all versions, newest first. Return none if there are more than MOST_TICKS, or if
+    some versions were removed."""
     if memory.version_count > MOST_TICKS or memory.removed_versions:
         return []
     columns = ("store_id", "number", "created_at", "seq", "origin")
@@ -214,8 +217,8 @@ def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
     """Return a version and a sentence. Raise Http404 if neither version exists.
 
-    It is the requested version, with an empty sentence. If there is no such version, it is the one with the number
-    `otherwise`, and the sentence says why; the sentence is empty if no version was requested.
+    The result is the requested version, with an empty sentence. If that does not exist, the result is the version with
+    the number `otherwise`, and the sentence says why. The sentence is empty if no version was requested.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None

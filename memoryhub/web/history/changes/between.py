@@ -5,8 +5,8 @@ exactly one such version per changed memory, however often the memory changed. T
 the newest back, in batches, by the index (store, seq). No state is kept about versions already scanned, so a page costs
 the same for a thousand or a million versions. The initial states of a page's memories are found together by binary
 search (`past.versions_at`). Memories with the same initial and final state are skipped. A page ends when it is full or
-after a scan of MOST_ROWS versions, and the next page continues there. So nothing is left out, and only what was scanned
-is counted.
+after a scan of MOST_ROWS versions, and the next page continues there. Nothing is left out, but only the scanned
+versions are counted.
 """
 
 from collections import Counter
@@ -22,13 +22,13 @@ from memoryhub.web.history.moments import past
 
 SIZE = 100
 FEW, MANY = 250, 4_000
-"""The number of versions in the first batch, and in the largest one."""
+"""The number of versions in the first batch, and in the largest batch."""
 
 MOST_ROWS = 40_000
 MOST_SEEN = 2_000
-"""The most memories compared for one page, whichever kind of change it shows."""
+"""The most memories that are compared for one page, for any kind of change."""
 LOOK_BACK = 500
-"""The most versions of a memory, the last ones before the final state, that are asked for their authors."""
+"""The most versions of a memory, up to the final state, whose authors are checked."""
 
 
 Place = tuple[int, str]
@@ -45,9 +45,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory's state at both moments; `before` or `after` is None if it did not exist or was in the trash.
+    """A memory's state at both moments; `before` or `after` is None if the memory did not exist or was in the trash
+    then.
 
-    `removed` means that its earlier state is unknown, because that version has been removed.
+    `removed` means that the earlier state is unknown, because that version has been removed.
     """
 
     memory: str
@@ -81,8 +82,8 @@ class Difference:
 class Page:
     """Changes sorted by path; `next` is the place (seq and version id) before which the next page begins.
 
-    `counts` has the number of changes of each kind that this page found, even of kinds that it does not show. `is_cut`
-    means that the scan ended before the page was full.
+    `counts` is the number of scanned changes of each kind, even of kinds that the page does not show. `is_cut` means
+    that the scan ended before the page was full.
     """
 
     rows: Sequence[Difference]
@@ -94,7 +95,7 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The two entries, the directory (`path`, empty for the root), the kind of change (None: all kinds), and the agent
-    that made one of the versions between them (empty: anyone)."""
+    that must have made a version between the entries (empty: any author)."""
 
     store: str
     first: int
@@ -144,7 +145,8 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 
 
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
-    """Yield the changes of memories by their final states, with one query for the initial states of SIZE memories."""
+    """Yield the changes of memories from their final states. The initial states of SIZE memories are found by one
+    query."""
     for start in range(0, len(found), SIZE):
         part = _by_agent(wanted, found[start : start + SIZE]) if wanted.agent else found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}
@@ -159,7 +161,7 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
 
 
 def _by_agent(wanted: Wanted, found: Sequence[MemoryVersion]) -> list[MemoryVersion]:
-    """Return those among some final states that have a version by the agent after the first entry."""
+    """Return the final states of those memories that the agent changed after the first entry."""
     looked = (
         Q(memory_id=last.memory_id, number__gt=last.number - LOOK_BACK, number__lte=last.number) for last in found
     )
@@ -194,6 +196,6 @@ def _cursor(version: MemoryVersion) -> str:
 
 
 def _place(written: str) -> Place | None:
-    """Parse a cursor from a URL; return None, the beginning, for anything else."""
+    """Parse a cursor from a URL. Return None, which means the beginning, for any other text."""
     seq, _, version = written.partition("-")
     return (int(seq), version) if seq.isascii() and seq.isdigit() and len(seq) <= 18 and version else None

@@ -1,4 +1,4 @@
-"""A store at a past moment: choosing the moment, and the directories as they were."""
+"""A store at a past moment: the choice of the moment, and the directories at that moment."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,7 +28,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A directory or a memory in a listing, and the entry that made the memory's version."""
+    """A directory or a memory in a listing. For a memory, `entry` is the entry that made the version."""
 
     item: Item
     url: str
@@ -40,7 +40,7 @@ class Row:
 def moments(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the slider, the date field and the shortcuts.
 
-    A query that names a moment redirects to it; htmx gets a fragment that describes it.
+    If the query names a moment, redirect to that moment; for htmx, answer with a fragment that describes it.
     """
     last = past.last_seq(store.id)
     scope = choice.scope_of(store, request.GET)
@@ -73,7 +73,7 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> HttpResponse:
-    """Show the children of a directory after an entry; redirect to the memory if the path was one."""
+    """Show the children of a directory after an entry. If there was a memory at the path, redirect to the memory."""
     if past.is_gone(store.id, seq):
         return to_choice(store, seq, Scope(f"/{path}" if path else ""))
     entry = entry_of(store, seq)

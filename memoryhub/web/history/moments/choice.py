@@ -50,7 +50,7 @@ def number(value: str) -> int | None:
 
 
 def moment(value: str) -> datetime | None:
-    """Parse a date and time, in the current time zone by default; return None for anything else."""
+    """Parse a date and time; without a time zone, the current one is assumed. Return None for any other text."""
     try:
         found = datetime.fromisoformat(value.strip())
     except ValueError:
@@ -67,7 +67,7 @@ def in_field(value: str) -> str:
 
 
 def scope_of(store: MemoryStore, given: QueryDict) -> Scope:
-    """Return the memory or directory in the query; an unknown memory or an invalid path is ignored."""
+    """Return the scope of the memory or directory in the query. An unknown memory or an invalid path is ignored."""
     memory, path = given.get("memory", ""), given.get("path", "")
     if memory and Memory.objects.filter(store=store, pk=memory).exists():
         return Scope(memory=memory)
@@ -83,7 +83,8 @@ def is_path(path: str) -> bool:
 
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
-    """Return the entry that the query names by its number or by a date, limited to existing entries."""
+    """Return the entry that the query names by its number or by a date. A moment outside the existing entries becomes
+    the nearest of them."""
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
     if not (written := given.get(at, "")):
@@ -117,9 +118,9 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 
 
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
-    """Return the shortcuts an hour, a day, a week and 30 days ago.
+    """Return the shortcuts to an hour, a day, a week and 30 days ago.
 
-    Moments before the first entry or without an entry since then are left out.
+    A shortcut is left out if it is before the first entry, or if no entry was written since then.
     """
     now = timezone.now()
     names = (

@@ -23,11 +23,12 @@ SLICE = 8_192
 """The number of versions scanned in one query."""
 
 TOGETHER = 4
-"""The number of versions read at one path: one entry leaves at most two there, and a few more do no harm."""
+"""The number of versions read at one path. One entry leaves at most two versions there; reading a few more is
+harmless."""
 
 
 class Found(NamedTuple):
-    """A version that was current: of a memory in the directory or in one of its subdirectories."""
+    """A version that was current: its memory is in the directory or in one of its subdirectories."""
 
     path: str
     version: str
@@ -93,7 +94,7 @@ def listing(store_id: str, directory: str, seq: int, after: str = "") -> Listing
 
 
 def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
-    """Return where the next page begins, and whether this page ended early."""
+    """Return where the next page begins (None if there is none), and whether this page ended early."""
     if len(names) > SIZE:
         return names[SIZE].place, False
     if names and names[-1].step >= MOST_STEPS:
@@ -104,7 +105,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of the direct child at or above `name.place`."""
+    """Return the path of the direct child that is `name.place` or contains it."""
     return low + name.place[len(low) :].partition("/")[0]
 
 
@@ -119,7 +120,8 @@ def _versions(store_id: str, ids: Collection[str | None]) -> dict[str, Found]:
 
 
 def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tuple[bool | None, str, int]:
-    """Return whether any version between two paths was current, where the scan ended, and the remaining budget.
+    """Return whether any version between two paths was current, the path at which the scan ended, and the remaining
+    budget.
 
     The first value is None if the budget was exhausted.
     """
@@ -142,7 +144,7 @@ def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tupl
 
 
 def was_there(store_id: str, directory: str, seq: int) -> bool:
-    """Return whether a directory had any children; also true if finding out takes too much work."""
+    """Return whether a directory had any children. Return True also if the answer would take too much work."""
     found = listing(store_id, directory, seq)
     return bool(found.items or found.next)
 

@@ -24,7 +24,7 @@ from memoryhub.web.history.moments import past
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The versions before and after the one on the page; None if there is none."""
+    """The versions before and after the version on the page; None if there is none."""
 
     previous: MemoryVersion | None
     next: MemoryVersion | None
@@ -86,7 +86,7 @@ def _content(version: MemoryVersion | None) -> str | None:
 
 
 def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:
-    """Return the nearest remaining versions."""
+    """Return the nearest remaining versions before and after the moment."""
     if version is not None:
         return Around(older_than(memory, version.number).first(), newer_than(memory, version.number).first())
     versions = MemoryVersion.objects.of_memory(memory)
