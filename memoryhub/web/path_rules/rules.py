@@ -1,4 +1,4 @@
-"""The path rules of a memory store: the list, which rule decides about a path and why, and the earlier lists."""
+"""The path rules of a memory store: the list, which rule decides about a path and why, and earlier lists."""
 
 import json
 import unicodedata
@@ -33,7 +33,7 @@ LONGEST = 1024
 ONLY_ADDS, SEE = "only_adds", "see"
 """The verbs of questions about a change that removes no lines, and about seeing a memory."""
 MOST_EARLIER = 20
-"""The most earlier lists that the page shows; the audit has them all."""
+"""The most earlier lists that the page shows. The audit has all of them."""
 
 Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 """The rules before a change and after it."""
@@ -42,8 +42,8 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A rule in the list. If the person asked about a path, `why` says why the rule decides or does not decide about
-    it. `is_over`: its last day is over. `unreachable` is the number of an earlier rule that always decides before it,
-    or 0."""
+    it. `is_over`: the rule's last day is over. `unreachable` is the number of an earlier rule that always decides
+    before it, or 0."""
 
     number: int
     rule: PathRule
@@ -57,10 +57,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class LinesNow:
-    """Where the protected lines of a rule are now. `address` is that of the text in which a person chose them.
+    """The current position of the protected lines of a rule. `address` is the URL of the text in which a person chose
+    them.
 
-    `first` and `last` are their numbers now, or 0 if none is left. `is_text_gone`: that text has been removed or
-    redacted, so that every line of the memory counts as protected.
+    `first` and `last` are their current numbers, or 0 if none of the lines is left. `is_text_gone`: that text has been
+    removed or redacted, so every line of the memory counts as protected.
     """
 
     address: str
@@ -75,8 +76,8 @@ class LinesNow:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to the rules, as typed: may this agent or key do this at this path? `verb` is a Verb, ONLY_ADDS or
-    SEE; `problem` says what is wrong with the path."""
+    """A typed question to the rules: may this agent or key do this at this path? `verb` is a Verb, ONLY_ADDS or SEE.
+    `problem` is a sentence on what is wrong with the path."""
 
     who: str
     verb: str
@@ -86,7 +87,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A rule in a comparison of two lists. `sign` is `+` or `-`."""
+    """A rule that was added (`sign` is `+`) or removed (`-`) between two lists."""
 
     sign: str
     sentence: str
@@ -96,7 +97,7 @@ class Line:
 class Earlier:
     """An earlier change of the rules. `lines` are the rules that it added and removed, or None if they were erased.
 
-    `count` is the number of rules after it.
+    `count` is the number of rules after the change.
     """
 
     entry: AuditEntry
@@ -142,7 +143,7 @@ def _entries(store: MemoryStore) -> Any:
 
 
 def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
-    """Return the rules that the entry with this seq saved, or None if there is no such entry."""
+    """Return the rules that the entry with this seq saved, or None if that entry saved none."""
     if not (seq.isascii() and seq.isdigit() and len(seq) < 19):
         return None
     entry = _entries(store).filter(seq=int(seq)).first()
@@ -151,8 +152,8 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
 
 
 def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[PathRule, ...]]:
-    """Return {seq: the rules as they were at that entry}, without those that MOST_EARLIER newer lists have replaced
-    since the last one, or that an erasure has masked."""
+    """Return {seq: the rules as they were at that entry}. An entry is left out if its rules are older than the
+    MOST_EARLIER newest lists, or were masked by an erasure."""
     entries = list(_entries(store).filter(seq__lt=max(seqs))[:MOST_EARLIER])
     changes = {entry.seq: _change(entry) for entry in entries}
     newest = {seq: next((one for one in changes if one < seq), 0) for seq in seqs}
@@ -180,8 +181,8 @@ def _asked(given: QueryDict, store: MemoryStore) -> Asked | None:
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:
-    """Return the verbs that a question can have, with their words. It matters only to some rules whether a change
-    removes lines."""
+    """Return the verbs that a question can have, with their words. The verb ONLY_ADDS is among them only if a rule
+    depends on whether a change removes lines."""
     words: dict[str, Any] = {verb.value: VERBS[verb] for verb in (Verb.EDIT, *Verb)}
     if any(one == Condition.REMOVES_LINES or isinstance(one, Lines) for one in rules.conditions):
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
@@ -203,7 +204,7 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
-    """Return what the agent gets as the answer to a change that a rule refuses or makes a proposal, or ""."""
+    """Return the agent's answer to a change that a rule refuses or makes a proposal; for any other change, ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:
         return ""
@@ -230,7 +231,7 @@ def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
 
 
 def _place(store: MemoryStore, path: str, lines: Lines, protected: ProtectedLines) -> LinesNow:
-    """Return where the lines are now in the memory at a path."""
+    """Return the current position of the protected lines in the memory at a path."""
     memory = Memory.objects.live().filter(store=store).at(path).values_list("pk", flat=True).first()
     _text, numbers = protected.in_newest(memory or "", lines)
     if numbers is None:
@@ -240,7 +241,7 @@ def _place(store: MemoryStore, path: str, lines: Lines, protected: ProtectedLine
 
 
 def decision_now(store: MemoryStore, asked: Asked) -> Decision:
-    """Return what the rules of a store, as they are now, decide about a question."""
+    """Return the decision of the store's current rules about a question."""
     rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
     doer = _doer(asked.who)
     return _decision(rules, doer, asked, _met(store, rules, doer, asked))
@@ -252,11 +253,12 @@ def _decision(rules: PathRules, doer: Doer, asked: Asked, met: Met) -> Decision:
 
 
 _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_ADDS: Verb.EDIT, SEE: None}
-"""What the rules are asked about a verb of the form; None asks what is seen."""
+"""{verb of the form: the verb about which the rules are asked}; None asks whether the memory is seen."""
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return why the key, or every key of the agent, cannot do it whatever the rules say; "" if one can."""
+    """Return a sentence on why the key, or every key of the agent, cannot do this act regardless of the rules; "" if a
+    key can."""
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""
@@ -269,7 +271,7 @@ def _barred(store: MemoryStore, asked: Asked) -> str:
 
 
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
-    """Return the conditions that the change meets now, with the memory that is at its path."""
+    """Return the conditions that the change meets now, for the memory that is at its path."""
     memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
     met: set[Condition | Lines] = set()
     met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
@@ -292,8 +294,8 @@ def _why(number: int, decision: Decision, mismatch: Any) -> str:
 
 
 def _doer(who: str) -> Doer:
-    """Return the Doer for the id of a key or an agent. For an agent, `key` is "", so that rules about keys do not
-    match."""
+    """Return the Doer for the id of a key or an agent. An agent's Doer has an empty `key`, so that rules about keys do
+    not match it."""
     key = Key.objects.filter(pk=who).first()
     return Doer(key.pk, key.agent_id) if key else Doer("", who)
 
@@ -306,7 +308,7 @@ def _earlier(entries: Sequence[AuditEntry], changes: Sequence[Change | None], na
 
 
 def _compared(before: Sequence[PathRule], after: Sequence[PathRule], names: Names) -> list[Line]:
-    """Return the sentences that differ between two lists of rules: removed ones with `-`, added ones with `+`."""
+    """Return the rules that differ between two lists, as sentences: removed rules with `-`, added rules with `+`."""
     old, new = _sentences(before, names), _sentences(after, names)
     lines: list[Line] = []
     for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -1,4 +1,4 @@
-"""Path rules in words, and the agents and keys that they can name."""
+"""Path rules in words, and the agents and keys that rules can name."""
 
 from collections.abc import Iterable, Mapping
 
@@ -42,7 +42,7 @@ def condition(of: Condition | Lines) -> str:
 
 
 MOST_OTHERS = 200
-"""The most agents without a key to the store that a form offers."""
+"""The most agents without a key to the store that a form lists."""
 Names = Mapping[str, str]
 """The names of agents and keys by their ids."""
 
@@ -50,8 +50,8 @@ Names = Mapping[str, str]
 def names_in(store: MemoryStore, rules: Iterable[PathRule] = (), *, seen_by: User | None = None) -> dict[str, str]:
     """Return {id: name} of the agents with a key to a store and of their keys that are not revoked.
 
-    At the end are the agents and keys that only the rules name, and with `seen_by` the other agents that this person
-    sees: a rule may be made before the agent has its key.
+    At the end are the agents and keys that only the rules name. With `seen_by`, the other agents that this person sees
+    are added, because a rule may be made before its agent has a key.
     """
     keys = list(Key.objects.for_store(store).select_related("agent").order_by("agent__folded_name", "agent_id", "pk"))
     found: dict[str, str] = {}
@@ -74,13 +74,13 @@ def choices(names: Names) -> list[tuple[str, str]]:
 
 
 def name_of_key(key: Key) -> str:
-    """Return a name for a key, with the one that a person gave it, if any, and the end of its secret."""
+    """Return a name for a key: the name that a person gave to it, if any, and the end of its secret."""
     words = _("%(agent)s with the key %(name)s (…%(hint)s)") if key.name else _("%(agent)s with the key …%(hint)s")
     return words % {"agent": key.agent.name, "name": key.name, "hint": key.hint}
 
 
 def sentence(rule: PathRule, names: Names) -> str:
-    """Return a rule as one sentence, and a second one if it limits the proposals of a session."""
+    """Return a rule as a sentence. If the rule limits the proposals of a session, a second sentence says so."""
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + condition(rule.only_if)
@@ -117,7 +117,7 @@ def verbs(rule: PathRule) -> str:
 
 
 def where(pattern: str) -> str:
-    """Return which memories a pattern matches, for the end of a sentence."""
+    """Return words for the memories that a pattern matches, for the end of a sentence."""
     if not pattern:
         return _("any memory")
     if "*" in pattern:

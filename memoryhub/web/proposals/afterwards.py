@@ -1,4 +1,4 @@
-"""What became of merged proposals: who undid the merge, and when."""
+"""Merged proposals whose merge was undone: who undid it, and when."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
 
 
 def undone_of(store: MemoryStore, proposals: Sequence[Proposal]) -> dict[str, Undone]:
-    """Return {id: what undid the merge} of those of these proposals of a store whose merge was undone."""
+    """Return {id: the undo of the merge} for those of these proposals whose merge was undone."""
     merged = {one.seq: one.pk for one in proposals if one.seq is not None and one.state in MERGED}
     if not merged:
         return {}

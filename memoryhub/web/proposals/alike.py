@@ -1,4 +1,4 @@
-"""Proposals of a list that are alike: those of one agent that only add memories, in one place."""
+"""Groups of similar proposals in a list: proposals of one agent that only add memories in one directory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from memoryhub.web.proposals.rows import Row
 from memoryhub.web.proposals.trust import places_of
 
 MOST = 5
-"""The most groups of a page."""
+"""The most groups that a page shows."""
 NUMBER = "n"
-"""The parameter with the number of a proposal."""
+"""The name of the query parameter with the number of a proposal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Some proposals by one agent that only add memories under a directory."""
+    """Proposals by one agent that only add memories under the directory `place`."""
 
     agent: str
     place: str
@@ -32,9 +32,10 @@ class Alike:
 
 
 def alike(rows: Sequence[Row]) -> list[Alike]:
-    """Return the groups of two proposals or more, the largest first.
+    """Return the groups of at least two proposals, the largest first.
 
-    Memories of one directory of the root are in one place, the deepest directory that all of them have in common.
+    Memories in the same directory of the root are in one group. Its place is the deepest directory that contains all of
+    them.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:

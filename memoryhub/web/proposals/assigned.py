@@ -1,4 +1,5 @@
-"""Who is to decide about proposals: the filter by person, and whom a page can ask."""
+"""The assignment of proposals: the filter by the assigned person, and the people to whom a page can assign a
+proposal."""
 
 from collections.abc import Collection
 
@@ -11,7 +12,7 @@ from memoryhub.web.common.filters.marks import MarkFilter
 
 
 def assigned_as(found: ProposalQuerySet, stores: Collection[str], marks: MarkFilter) -> ProposalQuerySet:
-    """Return the proposals of some stores that match what a filter says about people."""
+    """Return the proposals of some stores that match a filter's conditions about the assigned person."""
     assigned = assignments.standing_of_proposals(*stores).values("pk")
     means = {MINE: Q(pk__in=assigned.filter(assigned_to=marks.user)), UNASSIGNED: ~Q(pk__in=assigned)}
     for mark, condition in means.items():

@@ -1,5 +1,5 @@
-"""What a person should know about a proposal besides its lines: the rules that held it back, the limits that stop its
-merge, and other proposals about the same memories. Each takes a few queries, whatever the memory store holds."""
+"""Facts about a proposal besides its lines: the rules that held it back, the limits that stop its merge, and other
+proposals about the same memories. Each takes a few queries, independent of the size of the memory store."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,12 +17,13 @@ from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Outline
 
 MOST_OTHERS = 20
-"""The most other proposals that are named for one memory."""
+"""The most other proposals that are listed for one memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A rule that held changes back: its number and its sentence as it was then, and how many memories it held."""
+    """A rule that held changes back: its number and its sentence at that time, and the number of memories whose changes
+    it held back."""
 
     number: int
     sentence: str
@@ -60,7 +61,8 @@ def _held(store: MemoryStore, outlines: Sequence[Outline]) -> list[Held]:
 
 
 def _stopped(store: MemoryStore, plan: Plan) -> dict[str, str]:
-    """Return why limits stop changes, if all before them are merged, as sentences."""
+    """Return {memory: a sentence on the limit that stops its change}, on the assumption that all changes before it are
+    merged."""
     hub, found = HubSettings.current(), dict[str, str]()
     most = Limits(*(_limit(store, hub, name) for name in Limits._fields))
     memories, total = store.memory_count, store.total_bytes

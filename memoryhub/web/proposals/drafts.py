@@ -11,22 +11,23 @@ from memoryhub.actions.comments.comments import LONGEST
 from memoryhub.actions.comments.on_proposals import Draft, Place
 
 WHOLE, TELL = "comment", "tell"
-"""The fields of a comment on the proposal as a whole: its text, and the tick that tells the agent."""
+"""The fields of a comment on the proposal as a whole: its text, and the checkbox that sends the comment to the
+agent."""
 
 OPEN, LINE, TELL_OF_LINE = "draft", "line-", "tell-line"
-"""The button that opens a comment on a line, whose value is the name of the place, the field of its text, which ends
-with that name, and the tick that tells the agent, whose value is the name."""
+"""The button that opens a comment on a line; its value is the name of the place. The field of the comment's text, whose
+name ends with that name. The checkbox that sends the comment to the agent; its value is that name."""
 
 _PLACE = re.compile(r"(\w{1,40}):(\w{0,40}):(\d{1,9}):(old|new):(\d{1,9})", re.ASCII)
 
 
 def name_of(place: Place) -> str:
-    """Return the name of a place in a form."""
+    """Return the text that stands for a place in the fields of a form."""
     return f"{place.change}:{place.base}:{place.number}:{'old' if place.is_old else 'new'}:{place.line}"
 
 
 def place_of(name: str) -> Place | None:
-    """Return the place with a name, or None if it is no name of a place."""
+    """Return the place for a text that `name_of` returned, or None for any other text."""
     match = _PLACE.fullmatch(name)
     return Place(match[1], match[2], int(match[3]), match[4] == "old", int(match[5])) if match else None
 
@@ -35,7 +36,7 @@ def place_of(name: str) -> Place | None:
 class Drafts:
     """The comments in a posted form: one on the proposal as a whole, and those on lines.
 
-    `opened` is the place of the comment that the person has just begun.
+    `opened` is the place of the comment whose field the person has just opened.
     """
 
     text: str = ""
@@ -60,7 +61,7 @@ class Drafts:
         return [draft for draft in (*self.lines.values(), Draft(self.text, self.tells)) if draft.text]
 
     def problem(self, *, alone: bool) -> str:
-        """Return why the drafts cannot be published, `alone` or with a decision, as a sentence; "" if they can."""
+        """Return a sentence on why the drafts cannot be published, `alone` or with a decision; "" if they can."""
         written = self.written()
         if alone and not written:
             return _("Write something first.")

@@ -1,4 +1,4 @@
-"""Texts of a proposal that a person edits on its page before they are merged."""
+"""Texts of a proposal that a person edits on the proposal's page before the merge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from memoryhub.web.proposals.hunks import left_out_of
 
 TEXT, NEWLINES = "text-", "newlines-"
 EDIT, DISCARD = "edit", "discard"
-"""The buttons that open a memory's editor and close it again; the value is the memory."""
+"""The buttons that open and close a memory's editor; their value is the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """The editor of a memory's text. `is_first` is true when it has just been opened."""
+    """The editor of a memory's text. `is_first` means that it has just been opened."""
 
     memory: str
     editable: Editable
@@ -25,7 +25,7 @@ class Editor:
 
 
 def parts_of(post: QueryDict) -> Parts:
-    """Return the edited texts of a posted form. Raises ValueError if one cannot be the text of a memory."""
+    """Return the edited texts of a posted form. Raises ValueError if a text cannot be the text of a memory."""
     texts: dict[str, str] = {}
     for name, value in post.items():
         memory = name.removeprefix(TEXT)
@@ -37,5 +37,5 @@ def parts_of(post: QueryDict) -> Parts:
 
 
 def editors(texts: Mapping[str, str], opened: str = "") -> dict[str, Editor]:
-    """Return the editors of some texts by memory; `opened` is the memory whose editor has just been opened."""
+    """Return {memory: the editor of its text}; `opened` is the memory whose editor has just been opened."""
     return {memory: Editor(memory, lines.to_textarea(text), memory == opened) for memory, text in texts.items()}

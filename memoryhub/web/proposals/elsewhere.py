@@ -1,6 +1,6 @@
-"""Which new lines of a proposal are in other memories of the store already, as they are or nearly.
+"""Finds new lines of a proposal that other memories of the store already contain, identical or similar.
 
-There is no index of lines: memories are read by path for a limited time, and a button continues from there.
+There is no index of lines. The memories are read by path for a limited time, and a button continues from there.
 """
 
 import time
@@ -25,9 +25,9 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of
 
 SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
-"""How long memories are read for the page, and after a press."""
+"""The seconds for which memories are read when the page is loaded, and when a person presses the button to continue."""
 MOST_LINES = 200
-"""The most new lines that are looked for."""
+"""The most new lines that are compared with other memories."""
 MOST_FOUND = 20
 """The most lines of other memories in one answer."""
 BATCH, BATCH_BYTES = 100, 256 * 1024
@@ -35,7 +35,7 @@ BATCH, BATCH_BYTES = 100, 256 * 1024
 
 
 class Where(NamedTuple):
-    """A line of a proposed text: the memory's path, and the line's number."""
+    """The position of a line of a proposed text: the memory's path, and the line's number."""
 
     path: str
     line: int
@@ -43,7 +43,7 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A line of another memory that repeats the proposed line `new`, in the same words or (not `is_same`) nearly."""
+    """A line of another memory that repeats the proposed line `new`: identical (`is_same`) or similar."""
 
     new: Where
     memory: str
@@ -53,7 +53,7 @@ class Elsewhere:
 
 
 class Other(NamedTuple):
-    """A memory of the store: its id, path, and the id and bytes of its text (None: it was redacted)."""
+    """A memory of the store: its id and path, and the id and size in bytes of its text (None if it was redacted)."""
 
     memory: str
     path: str
@@ -64,9 +64,9 @@ class Other(NamedTuple):
 @require_safe
 @in_store(WHO)
 def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
-    """Show where new lines of an open proposal are already.
+    """Show which other memories already contain new lines of an open proposal.
 
-    `after` is the path of the last memory that was compared before, and `seen` is how many were compared.
+    `after` is the path of the last memory that was compared, and `seen` is the number of memories compared so far.
     """
     proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
     if proposal is None or not proposal.is_open:
@@ -94,8 +94,8 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 
 
 def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines, bool]:
-    """Return where the new lines of a proposal are, the lines with these positions as keys, and whether there are
-    more."""
+    """Return the positions of the new lines of a proposal, the lines (their keys are these positions), and whether
+    there are more than MOST_LINES."""
     ids = {state.text for change in plan.changes for state in (change.now, offered(change)) if state.text}
     texts = MemoryText.objects.contents(plan.store, ids) if ids else {}
     where, lines, is_cut = list[Where](), dict[int, str](), False
@@ -118,7 +118,7 @@ def _elsewhere(where: Sequence[Where], other: Other, found: Repeated) -> Elsewhe
 
 
 def _others(store_id: str, after: str) -> Iterator[tuple[Other, str]]:
-    """Yield the live memories of a store after a path, with their texts."""
+    """Yield the live memories of a store whose path is after `after`, with their texts."""
     while True:
         memories = Memory.objects.live().filter(store_id=store_id, path__gt=after).order_by("path")
         rows = [Other(*row) for row in memories.values_list("pk", "path", "text_id", "size")[:BATCH]]
@@ -133,7 +133,7 @@ def _others(store_id: str, after: str) -> Iterator[tuple[Other, str]]:
 
 
 def _batch(rows: Sequence[Other]) -> list[str]:
-    """Return the ids of the first texts, at least one, as many as are read at once."""
+    """Return the ids of the texts to read together: as many of the first as the limit allows, but at least one."""
     ids, size = list[str](), 0
     for row in rows:
         size += row.size

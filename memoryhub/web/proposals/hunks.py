@@ -1,5 +1,5 @@
-"""The hunks of a proposal on its page: a checkbox for each hunk that a person may leave out, or what a decision did
-with it."""
+"""The hunks of a proposal on its page. A hunk that a person may leave out has a checkbox; after a decision, each hunk
+has its outcome."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,12 @@ from memoryhub.pure.text.diffs import Diff
 from memoryhub.web.common.versions.comparisons import Heads
 
 MOST_TICKS = 200
-"""The most ticks of a page. A memory whose hunks have no ticks is merged or left out as a whole."""
+"""The most checkboxes for hunks on a page. If a memory's hunks have no checkboxes, the memory is merged or left out as
+a whole."""
 
 TICKED, OFFERED = "take", "offered"
-"""The fields of a hunk, with `memory:number`: a tick is only sent if it is set, the other field always."""
+"""The fields of a hunk; their value is `memory:number`. TICKED is the checkbox, which is sent only if it is ticked;
+OFFERED is always sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The heads of a memory's hunks after a decision. `had` says for each hunk whether the merged text has it."""
+    """The heads of a memory's hunks after a decision. `had` says for each hunk whether the merged text contains it."""
 
     had: Sequence[bool]
 

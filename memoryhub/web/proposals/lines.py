@@ -1,5 +1,5 @@
-"""Comments on the lines of a proposal: those that are shown below a line of a comparison, and those whose line the
-comparison does not show."""
+"""Comments on the lines of a proposal: those shown below a line of a comparison, and those whose line no comparison
+shows."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ from memoryhub.web.proposals.preview import Row
 
 @dataclass(frozen=True, slots=True)
 class OfLines:
-    """The lines of one comparison. `here` is the place of a line without its side and number; None if nobody may
-    comment.
+    """The lines of one comparison. `here` is the place of a line without its side and number, or None if the person may
+    not comment.
 
-    `html` has what is shown below some of the lines, by (whether the line is of the text before, number).
+    `html` is the HTML below some of the lines, by (whether the line is of the old text, number).
     """
 
     here: Place | None
@@ -45,7 +45,7 @@ class OfLines:
 
 
 def place_of(comment: Comment) -> Place | None:
-    """Return the line that a comment is on, or None if it is on the proposal as a whole."""
+    """Return the place of the line that a comment is on, or None if the comment is on the proposal as a whole."""
     if comment.change is None:
         return None
     return Place(comment.change, comment.base or "", comment.number, comment.is_old, comment.first or 0)
@@ -61,7 +61,8 @@ def with_lines(
     may_write: bool,
     agent: object,
 ) -> tuple[list[Row], list[Thread]]:
-    """Return the rows with the conversations and drafts that are on their lines, and the conversations on no row."""
+    """Return the rows with the conversations and drafts on their lines, and the conversations whose line is in no
+    row."""
     by_change: dict[str, list[Thread]] = defaultdict(list)
     for thread in threads:
         by_change[thread.first.change or ""].append(thread)
@@ -119,7 +120,8 @@ def _lines_of(row: Row) -> frozenset[tuple[bool, int]]:
 
 
 def _line_in(place: Place | None, here: Place) -> tuple[bool, int]:
-    """Return the line at a place, in the texts that are compared now; (False, 0) if the place is in other texts."""
+    """Return the line at a place, as (whether it is of the old text, number). Return (False, 0) if the place is in
+    texts other than the compared ones."""
     if place is None or place._replace(is_old=False, line=0) != here:
         return (False, 0)
     return (place.is_old, place.line)

@@ -27,10 +27,10 @@ DECIDED = "decided"
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the open proposals or, with `state=decided`, the decided ones.
+    """List the open proposals; with `state=decided`, list the decided ones.
 
-    `after` is the last number of the page before. `is` limits the list to what the review's filter `is` matches with
-    that word.
+    `after` is the last number of the page before. `is` limits the list to the proposals that match this value of the
+    inbox's filter `is`.
     """
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")
@@ -59,18 +59,18 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _whose(marks: MarkFilter) -> list[dict[str, Any]]:
-    """Return the links that limit the list by who is to decide, and which one is on."""
+    """Return the links that limit the list by the assigned person, and which link is the current one."""
     choices = (("", _("Everyone’s")), (MINE, _("Mine")), (UNASSIGNED, _("Unassigned")))
     return [{"is": mark, "words": words, "chosen": {mark} - {""} == marks.has} for mark, words in choices]
 
 
 def _open(store: MemoryStore, after: int | None, marks: MarkFilter) -> list[Proposal]:
-    """Return the open proposals after a number, the oldest first."""
+    """Return the open proposals whose number is greater than `after`, oldest first."""
     waiting = Proposal.objects.of_store(store.pk).of_state(ProposalState.OPEN).order_by("number")
     return list(assigned_as(waiting, [store.pk], marks).filter(number__gt=after or 0)[: PAGE + 1])
 
 
 def _decided(store: MemoryStore, after: int | None) -> list[Proposal]:
-    """Return the decided proposals before a number, the newest first."""
+    """Return the decided proposals whose number is less than `after`, newest first."""
     decided = Proposal.objects.of_store(store.pk).exclude(state=ProposalState.OPEN).order_by("-number")
     return list((decided.filter(number__lt=after) if after else decided)[: PAGE + 1])

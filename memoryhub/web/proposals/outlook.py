@@ -1,4 +1,4 @@
-"""What would become of several proposals if they were merged one after the other, and which are left out."""
+"""The preview of merging several proposals one after the other, and the proposals that are left out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from memoryhub.web.undo.form import Given
 from memoryhub.web.undo.rows import Wanted
 
 MOST = 25
-"""The most proposals of one decision."""
+"""The most proposals that are decided together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,15 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The proposals that would be merged, in order, and those that would not, each with the reason as a sentence."""
+    """The proposals that would be merged, in order, and the proposals that would not, each with a sentence that says
+    why."""
 
     merged: Sequence[Merged]
     left: Sequence[tuple[Row, str]]
 
 
 def outlook(store: MemoryStore, rows: Sequence[Row]) -> Outlook:
-    """Return what would become of some open proposals. All their comparisons share the work of one page."""
+    """Return the preview of merging these open proposals. All their comparisons share the work of one page."""
     work = Work(PLAN_WORK)
     plans = {row.proposal.pk: proposal_plan(row.proposal, work) for row in rows}
     why = _conflicts(rows, plans) | _with_findings(store, rows, plans)
@@ -64,7 +65,7 @@ def outlook(store: MemoryStore, rows: Sequence[Row]) -> Outlook:
 
 
 def _conflicts(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: why a person has to look at it} of those with a conflict, and those without a change."""
+    """Return {proposal: why it is left out} for proposals with a conflict and for those that would change nothing."""
     found: dict[str, str] = {}
     for row in rows:
         plan = plans[row.proposal.pk]
@@ -76,7 +77,7 @@ def _conflicts(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]
 
 
 def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: the reason} of those about a memory with an open finding."""
+    """Return {proposal: why it is left out} for proposals about a memory with an open finding."""
     memories = {change.memory for plan in plans.values() for change in plan.changes}
     known: set[str] = set()
     for part in in_parts(sorted(memories)):
@@ -90,7 +91,8 @@ def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, 
 
 
 def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: the reason} of those that need a memory or a path of one that comes before them."""
+    """Return {proposal: why it is left out} for proposals that need a memory or a path of an earlier proposal in the
+    list."""
     at, above = dict[str, int](), dict[str, int]()
     found: dict[str, str] = {}
     for row in rows:
@@ -127,7 +129,7 @@ def _changes(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan])
 
 
 def _of_lines(changes: Sequence[Changed], plan: Plan) -> str:
-    """Return why the new lines of a proposal are for a person to read, as a sentence; "" if they are not."""
+    """Return a sentence on why a person has to read the new lines of a proposal; "" if nobody has to."""
     for one in changes:
         for found in one.found:
             return _("%(kind)s in line %(line)s of %(path)s.") % {

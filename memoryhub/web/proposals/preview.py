@@ -1,4 +1,5 @@
-"""What a proposal changes, memory by memory: a diff, the choices, and what the store's rules find in the new lines."""
+"""The preview of a proposal, memory by memory: a diff, the choices, and the findings of the store's rules in the new
+lines."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,13 +26,13 @@ from memoryhub.web.undo.form import Given
 from memoryhub.web.undo.rows import Preview, Wanted
 
 MOST_FOUND = 20
-"""The most values that are listed for one memory."""
+"""The most findings that are listed for one memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sensitive value or a sign of poisoning in a proposed line. `blocks`: it prevents the merge; `masks`: the merge
-    masks it."""
+    """A sensitive value or a sign of poisoning in a proposed line. `blocks` means that it prevents the merge; `masks`
+    means that the merge masks it."""
 
     kind: str
     line: int
@@ -49,13 +50,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory of a proposal: its row in the plan, its outline, and what the rules find in its new lines.
+    """One memory of a proposal: its row in the plan, its outline, and the findings in its new lines.
 
-    `outcome` says what a decision did with the change: `merged`, `part` of it, `left`, or `there` if the memory already
-    had it. `heads` are above its hunks, `lined` at its lines, and `beside` has comments on lines that are not shown.
-    `may_edit` is true for a text that the page shows whole, `editor` is open. `is_screened` is false for a text for
-    which the page has no room: the rules were not asked about it. `stopped` says which limit stops its merge, and
-    `others` are the numbers of other open proposals about the memory. `is_gone`: the memory store does not have it.
+    `outcome` is the result of a decision for the change: `merged`, `part` if a part of it was merged, `left`, or
+    `there` if the memory already had it. `heads` are above the hunks, `lined` is beside the lines, and `beside` has
+    comments on lines that are not shown. `may_edit` is True for a text that the page shows completely; `editor` is its
+    open editor. `is_screened` is False if the page had no room for the text, so that the rules did not check it.
+    `stopped` is a sentence on the limit that stops the merge. `others` are the numbers of other open proposals about
+    the memory. `is_gone`: the memory no longer exists in the store.
     """
 
     row: plan_rows.Row
@@ -74,12 +76,12 @@ class Row:
 
     @property
     def diff(self) -> Diff | None:
-        """Return the diff to what was proposed."""
+        """Return the diff between the current and the proposed text."""
         return self.row.before_diff or self.row.diff
 
     @property
     def replaced(self) -> list[int]:
-        """Return the numbers of the entries of calls that later ones replaced, at least in part."""
+        """Return the numbers of the entries of calls whose changes later calls replaced, at least in part."""
         change = self.row.change
         return sorted(self.outline.calls[one] for one in {*change.replaced, *change.cut})
 
@@ -99,7 +101,7 @@ class Screen:
         return cls(ruling(json.dumps(store.rules), json.dumps(HubSettings.current().rules)))
 
     def covers(self, store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
-        """Return {memory: what to mask in its texts}, and put what the rules find in the new lines into `found`."""
+        """Return {memory: the kinds to mask in its texts}, and add the findings in the new lines to `found`."""
         new = {change.memory: _text(offered(change), texts) for change in changes}
         spans = {change.memory: self._spans(_text(change.now, texts), new[change.memory]) for change in changes}
         known = masking.covers(
@@ -129,9 +131,9 @@ class Screen:
 def shown(
     store: MemoryStore, plan: Plan, outlines: Sequence[Outline], given: Given, query: QueryDict, path: str
 ) -> tuple[Preview, list[Row]]:
-    """Return the preview of a plan, and a row for each of its memories, problems first.
+    """Return the preview of a plan, and a row for each of its memories; memories with problems are first.
 
-    `query` and `path` are those of the page.
+    `query` and `path` are those of the page's address.
     """
     screen = Screen.of(store)
     preview = plan_rows.preview(
@@ -191,7 +193,7 @@ def _only_moves(change: Change, state: State) -> bool:
 
 
 def conflict_words(change: Change) -> str:
-    """Return why a person has to choose or cannot merge the change, as a sentence."""
+    """Return a sentence on why a person has to choose, or on why the change cannot be merged."""
     of_problem = {
         Problem.TAKEN: _("Another memory is at this path."),
         Problem.REDACTED: _("The text that the agent saw no longer exists, so this memory stays as it is."),

@@ -1,4 +1,4 @@
-"""The page of a proposal: who proposes what, and the form to merge or refuse it."""
+"""The page of a proposal: who proposes which changes, and the form to merge or refuse them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -56,13 +56,13 @@ from memoryhub.web.undo.rows import in_diffs
 REOPEN, COMMENT = "reopen", "comment"
 DECISIONS = ("merge", "refuse", REOPEN, COMMENT)
 MOST_CALLS = 20
-"""The most calls whose entries are named."""
+"""The most calls whose entries are listed."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
-    """Show a proposal to every member. Deciding about it needs the role of a curator or a higher one."""
+    """Show a proposal to every member. Only curators and admins can decide about it."""
     proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
     if proposal is None:
         raise Http404
@@ -82,7 +82,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 
 
 def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Carry out what the form says, or show the page again with the reason why not."""
+    """Do what the posted form asks for. If that is not possible, show the page again with the reason."""
     try:
         if problem := _problem(request, store, given) or _doubt(request, proposal):
             return _page(request, store, proposal, given, problem, parts)
@@ -100,7 +100,7 @@ def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Giv
 
 
 def _problem(request: Request, store: MemoryStore, given: Given) -> str:
-    """Return why a posted form cannot be carried out, as a sentence; "" if it can."""
+    """Return a sentence on why the posted form cannot be carried out; "" if it can."""
     if store.is_archived:
         return _("Nothing was done: this memory store is archived.")
     if max(len(given.note), len(_why(request))) > MOST_NOTE:
@@ -113,12 +113,13 @@ def _problem(request: Request, store: MemoryStore, given: Given) -> str:
 
 
 def _why(request: Request) -> str:
-    """Return the reason for what a merge leaves out."""
+    """Return the person's reason for leaving something out of the merge."""
     return request.POST.get("why", "").strip()
 
 
 def _doubt(request: Request, proposal: Proposal) -> str:
-    """Return who else is looking at the proposal, as a sentence, for who decides and has not yet been asked."""
+    """Return a sentence on who else is looking at the proposal, if a person decides without having confirmed this;
+    otherwise ""."""
     if request.POST.get("decision") not in ("merge", "refuse") or request.POST.get("anyway") or not proposal.is_open:
         return ""
     other = claim_proposal(proposal, person(request), timezone.now())
@@ -127,7 +128,7 @@ def _doubt(request: Request, proposal: Proposal) -> str:
 
 
 def _not_open(proposal: Proposal) -> str:
-    """Return why a decision does not fit the state of a proposal, as a sentence."""
+    """Return a sentence on why a decision is not possible in the current state of the proposal."""
     if proposal.state == ProposalState.WITHDRAWN:
         return _("Nothing was done: the agent has withdrawn this proposal.")
     return _("Nothing was done: someone has already decided about this proposal, or opened it again.")
@@ -141,7 +142,7 @@ def _since_opened() -> str:
 
 
 def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Show the page again with one more editor, or one fewer, or with a comment that begins. Raises AlreadyDecided and
+    """Show the page again with an editor opened or closed, or with a new comment field. Raises AlreadyDecided and
     PlanChanged."""
     if OPEN in request.POST:
         return _page(request, store, proposal, given, "", parts)
@@ -159,7 +160,7 @@ def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
 
 
 def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Carry out the decision and return to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
+    """Do the decision and redirect to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
     if request.POST.get("decision") == REOPEN:
         return _reopened(request, store, proposal)
     drafts = Drafts.of(request.POST).written()
@@ -193,14 +194,14 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
 
 
 def _reopened(request: Request, store: MemoryStore, proposal: Proposal) -> HttpResponse:
-    """Open a refused proposal again and return to its page. Raises AlreadyDecided and ToolError."""
+    """Reopen a refused proposal and redirect to its page. Raises AlreadyDecided and ToolError."""
     decide.reopen(store.pk, proposal.number, act(request))
     messages.success(request, _("Proposal #%(number)s is open again.") % {"number": proposal.number})
     return see_other(_url(proposal))
 
 
 def _back(request: Request, proposal: Proposal) -> HttpResponse:
-    """Return to the page from which the proposal was opened, or to its own."""
+    """Redirect to the page from which the proposal was opened, or to the page of the proposal."""
     return see_other(came_from(request) or _url(proposal))
 
 
@@ -278,7 +279,8 @@ def _may_reopen(proposal: Proposal, undone: Undone | None) -> bool:
 
 
 def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
-    """Return what leads from a merged proposal to rules that let its agent do the same; None if the store has them."""
+    """Return the data for a link to the form of path rules that would let the agent make the same changes. Return None
+    if the proposal is not merged, or if the store has these rules."""
     rules = rules_of(heading)
     if heading.proposal.state not in MERGED or {*rules} <= {*of_json(store.path_rules).rules}:
         return None
@@ -286,7 +288,8 @@ def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
 
 
 def _with_choices(proposal: Proposal, rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:
-    """Return the rows of an open proposal with ticks and editors; `opened` is the memory of the newest editor."""
+    """Return the rows of an open proposal with checkboxes and editors; `opened` is the memory whose editor was opened
+    last."""
     open_editors = editors(parts.texts, opened)
     compared = ((row.row.change, row.diff) for row in rows if row.row.change.memory not in open_editors)
     heads = ticks(proposal.number, compared, parts.left_out)
@@ -304,7 +307,7 @@ def _gone(heading: Heading, plan: Plan) -> int:
 
 
 def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
-    """Return the entry of the decision, with its input."""
+    """Return the entry of the decision, including its input."""
     if proposal.seq is None:
         return None
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()
@@ -335,7 +338,7 @@ def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Propose
 
 
 def _listed(details: Mapping[str, Any], name: str) -> list[str]:
-    """Return the ids that an entry lists; none if it has only their number."""
+    """Return the ids that an entry lists. The list is empty if the entry only has their number."""
     listed = details.get(name)
     return listed if isinstance(listed, list) else []
 

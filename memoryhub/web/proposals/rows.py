@@ -1,4 +1,4 @@
-"""The rows of proposals: who proposes, and what would happen to which memories. They contain no text of a memory."""
+"""The rows of proposals: who proposes, and which memories would be changed. They contain no text of a memory."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,15 +16,15 @@ from memoryhub.models import Agent, Proposal, ProposedChange, Session, User
 
 KINDS = ("created", "modified", "moved", "moved_modified", "deleted")
 FEW = 3
-"""The most paths in a row."""
+"""The most paths that a row shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a proposal changes in one memory. `name` is the memory's name in the plan, `to` its new path, or "".
+    """The change that a proposal makes to one memory. `name` is the memory's name in the plan, `to` its new path or "".
 
-    `kind` is one of KINDS, `calls` are {id of a change: the number of its call's entry}, `number` is that of the newest
-    change, and `rule` that of the path rule that held the newest change back (None: unknown).
+    `kind` is one of KINDS. `calls` is {id of a change: the number of its call's entry}. `number` is that of the newest
+    change, and `rule` is the number of the path rule that held the newest change back (None: unknown).
     """
 
     name: str
@@ -40,8 +40,8 @@ class Outline:
 class Row:
     """A proposal, the name of its agent, the name of its session or "", and its memories.
 
-    `assigned` is who is to decide about it, `reviewers` are the others who can be asked to, and `looking` is another
-    person who is looking at it now.
+    `assigned` is the person who is to decide about the proposal, and `reviewers` are the others to whom it can be
+    assigned. `looking` is another person who has the proposal open now.
     """
 
     proposal: Proposal
@@ -66,12 +66,12 @@ class Row:
 
     @property
     def piece(self) -> int:
-        """Return the number of its first comparison on a page into which it is loaded."""
+        """Return the number of the proposal's first comparison on a page into which the comparisons are loaded."""
         return 1 + MOST_CHANGES * (1 + self.proposal.number % 900)
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
-        """Return (kind, number of memories) for each kind that occurs."""
+        """Return (kind, number of memories) for each kind of change in the proposal."""
         counted = Counter(outline.kind for outline in self.outlines)
         return [(kind, counted[kind]) for kind in KINDS if counted[kind]]
 
@@ -82,8 +82,8 @@ class Row:
 
 
 def rows_of(proposals: Sequence[Proposal], asker: User | None = None) -> list[Row]:
-    """Return the rows of some proposals. The number of queries grows neither with the proposals nor with their
-    stores. Whom the `asker` can ask, and who else is looking at a proposal, is only looked up for an `asker`."""
+    """Return the rows of some proposals. The number of queries depends neither on the number of proposals nor on that
+    of stores. `reviewers` and `looking` are set only if an `asker` is given."""
     agents = dict(Agent.objects.filter(pk__in={one.agent for one in proposals}).values_list("pk", "name"))
     named = {one.session for one in proposals if one.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("pk", "name"))
@@ -107,7 +107,7 @@ def rows_of(proposals: Sequence[Proposal], asker: User | None = None) -> list[Ro
 
 
 def _looking(proposals: Sequence[Proposal], asker: User) -> Mapping[str, User]:
-    """Return {proposal: another person who is looking at it now}."""
+    """Return {proposal: another person who has it open now}."""
     now = timezone.now()
     claimed = {one.pk: one.claimed_by_id for one in proposals if one.is_claimed(now) and one.claimed_by_id != asker.pk}
     people = User.objects.in_bulk(set(claimed.values())) if claimed else {}

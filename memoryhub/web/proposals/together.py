@@ -1,6 +1,7 @@
-"""Deciding about several proposals of a memory store at once: the preview, and what each became.
+"""Deciding about several proposals of a memory store at once: the preview, and the outcome of each proposal.
 
-Each proposal is decided about by itself, with its own entry; the entries share a group, and are taken back together.
+Each proposal is decided in its own transaction with its own entry. The entries have a common group and are undone
+together.
 """
 
 import time
@@ -42,12 +43,13 @@ from memoryhub.web.undo.rows import in_diffs
 
 MERGE, REFUSE = "merge", "refuse"
 SECONDS = 4.0
-"""How long one press decides; proposals that it does not reach stay open."""
+"""The seconds for which one request decides. Proposals that it does not reach stay open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What one submitted form did: {number: its entry's seq}, and {number: why nothing was done} for the others."""
+    """The outcome of one submitted form: {number of a proposal: its entry's seq}, and for the others {number: why
+    nothing was done}."""
 
     entries: Mapping[int, int]
     left: Mapping[int, str]
@@ -56,7 +58,7 @@ class Done:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show what would become of the proposals `n`; with POST, merge or refuse them."""
+    """Show the preview of merging the proposals `n`; on POST, merge or refuse them."""
     if request.method != "POST":
         return _page(request, store, _numbers(request.GET.getlist(NUMBER)))
     role: Role = request.role
@@ -114,13 +116,13 @@ def _refuse_words(count: int) -> str:
 
 
 def _numbers(values: Sequence[str]) -> list[int]:
-    """Return the numbers among some values, in order, at most MOST."""
+    """Return the values that are numbers, as numbers in their order, at most MOST."""
     clean = {int(value) for value in values if value.isascii() and value.isdigit() and len(value) < 19}
     return sorted(clean)[:MOST]
 
 
 def _seen(values: Sequence[str]) -> dict[int, str]:
-    """Return {number: what the person saw of the proposal} of values `number:seen`."""
+    """Return {number: digest of the plan that the person saw} from values `number:seen`."""
     pairs = [value.partition(":") for value in values]
     known = {number: seen for number, _colon, seen in pairs}
     return {number: known[str(number)] for number in _numbers([*known]) if str(number) in known}
@@ -153,7 +155,8 @@ def _decided(store: MemoryStore, seen: Mapping[int, str], decision: str, doing: 
 
 
 def _add_message(request: Request, store: MemoryStore, decision: str, done: Done) -> None:
-    """Say what was done, with links that take all of it back, and to a path rule that would have allowed it."""
+    """Add a message on what was done. It has links that undo all of it, and a link to path rules that would have
+    allowed the changes."""
     count = {"count": len(done.entries)}
     if done.entries:
         merged = ngettext("Merged %(count)s proposal.", "Merged %(count)s proposals.", len(done.entries))
@@ -175,7 +178,8 @@ def _add_message(request: Request, store: MemoryStore, decision: str, done: Done
 
 
 def _trust(store: MemoryStore, numbers: Collection[int]) -> SafeString:
-    """Return a link for each agent to the form of path rules, filled with what would let it do the same."""
+    """Return a link for each agent to the form of path rules; the form is filled with rules that would allow the same
+    changes."""
     by_agent: dict[str, list[Row]] = {}
     for row in rows_of(list(Proposal.objects.of_store(store.pk).filter(number__in=numbers))):
         by_agent.setdefault(row.proposal.agent, []).append(row)

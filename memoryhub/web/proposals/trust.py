@@ -1,4 +1,4 @@
-"""The path rules by which the agent of a proposal would not have had to ask."""
+"""The path rules that would have allowed an agent to make the changes of a proposal without asking."""
 
 from collections.abc import Sequence
 from posixpath import commonpath, dirname
@@ -11,15 +11,16 @@ _VERBS = {
     "created": {Verb.CREATE}, "modified": {Verb.EDIT}, "deleted": {Verb.DELETE}, "moved": {Verb.RENAME, Verb.CREATE},
     "moved_modified": {Verb.RENAME, Verb.CREATE, Verb.EDIT},
 }  # fmt: skip
-"""{kind of a proposed change: what the rule has to allow}"""
+"""{kind of a proposed change: the verbs that a rule must allow for it}"""
 MOST_PLACES = 3
 
 
 def places_of(rows: Sequence[Row]) -> list[str]:
-    """Return the patterns for the memories of some proposals: for each directory of the root, the directory that all
-    its memories have in common; for a memory in the root, or a single one, its path.
+    """Return the patterns for the memories of some proposals. For each directory of the root, this is the deepest
+    directory that contains all its memories. For a memory in the root, or a single memory, it is the path of the
+    memory.
 
-    Return [] if these are more than MOST_PLACES.
+    Return [] if there are more than MOST_PLACES patterns.
     """
     paths = sorted({path for row in rows for outline in row.outlines for path in (outline.path, outline.to) if path})
     if len(paths) == 1:
@@ -33,10 +34,10 @@ def places_of(rows: Sequence[Row]) -> list[str]:
 
 
 def rules_of(*rows: Row) -> list[PathRule]:
-    """Return the rules that allow the agent of some proposals to make the same changes.
+    """Return rules that allow the agent of some proposals to make the same changes.
 
-    There are none if there are too many places, or if the hub does not know the agent. There are none, too, if a place
-    has a `*`: the agent chose that name, and as a pattern it would also match other paths.
+    Return none if there are too many places, or if the hub does not know the agent. Return none, too, if a place
+    contains `*`: the agent chose that name, and as a pattern it would also match other paths.
     """
     places = places_of(rows)
     if not rows[0].proposal.agent or any("*" in place for place in places):
@@ -46,8 +47,8 @@ def rules_of(*rows: Row) -> list[PathRule]:
 
 
 def query_of(rules: Sequence[PathRule]) -> str:
-    """Return the query with which the form for path rules opens with these rules, which allow the same verbs to the
-    same agent."""
+    """Return the query for the form of path rules that fills the form with these rules. All of them must allow the same
+    verbs to the same agent."""
     first = rules[0]
     verbs = [("verb", verb.value) for verb in Verb if verb in first.verbs]
     return urlencode([*(("allow", rule.pattern) for rule in rules), ("who", first.who), *verbs])

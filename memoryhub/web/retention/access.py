@@ -14,9 +14,9 @@ from memoryhub.web.common.request import Request
 
 
 def of_policy(view: View) -> View:
-    """Replace `policy_id` of the address by its policy.
+    """Decorate a view so that it receives the policy whose id is `policy_id` in the address.
 
-    Only admins of its store may pass; for a policy of the hub, only superusers.
+    Only admins of the policy's store may pass; for a policy of the hub, only superusers.
     """
 
     @login_required
@@ -33,9 +33,9 @@ def of_policy(view: View) -> View:
 
 
 def of_run(least: Role) -> Callable[[View], View]:
-    """Replace `run_id` of the address by its run.
+    """Decorate a view so that it receives the run whose id is `run_id` in the address.
 
-    Only people with at least the role `least` in its store may pass; for a run of the hub, only superusers.
+    Only people with at least the role `least` in the run's store may pass; for a run of the hub, only superusers.
     """
 
     def decorator(view: View) -> View:

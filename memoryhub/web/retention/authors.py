@@ -13,7 +13,8 @@ from memoryhub.models import HUB, AuditEntry, User
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A policy under its name then, and the entry that made it (`is_new`) or changed it last; `url` is its page."""
+    """A policy with the name that it had at that time, and the entry that created it (`is_new`) or changed it last.
+    `url` is the page of the entry."""
 
     name: str
     entry: AuditEntry
@@ -22,8 +23,8 @@ class Saved:
 
 
 def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:
-    """Return the policies of a memory store or the hub as they were at a moment, as far as the person may see it: only
-    superusers see the hub's audit."""
+    """Return these policies of a memory store or the hub as they were at a moment. Policies of the hub are returned
+    only to superusers, because only they see the hub's audit."""
     chains = [chain, HUB] if user.is_superuser else [chain]
     found = (policies.last_saved(policy, chains, at) for policy in dict.fromkeys(policy_ids) if policy)
     return [_saved(entry) for entry in found if entry]

@@ -1,4 +1,4 @@
-"""The certificate of retention, with the record of processing: what is kept, how long, and what is overdue."""
+"""The certificate of retention, with the record of processing: what is kept, for how long, and what is overdue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy in words, how many memories it applies to, their oldest moments, and what is overdue by it."""
+    """A policy in words, the number of memories to which it applies, their oldest moments, and the number of items that
+    are overdue."""
 
     name: str
     pattern: str
@@ -39,7 +40,7 @@ class Row:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show what a certificate would say now; on POST, sign it and send it."""
+    """Show the certificate as it would be now; on POST, sign and send it."""
     if request.method == "POST":
         text = certificate.certify(store.pk, act(request))
         return attachment([text.encode()], "retention-certificate.json", "application/json")

@@ -1,4 +1,5 @@
-"""Two charts of a rehearsal: the memories that policies would have expired in past weeks, and will in coming ones."""
+"""Two charts of a rehearsal: the memories that the policies would have expired in past weeks, and those that they will
+expire in coming weeks."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -51,8 +52,8 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
 
 
 def _picture(name: str, colour: int, title: str, says: str, empty: str, now: Weeks, before: Weeks | None) -> Picture:
-    """Build a chart with one bar per week; its table also has the counts of the saved policies, if given as
-    `before`."""
+    """Return a chart with one bar for each week. If `before` is given, the table also has these counts, which are those
+    of the saved policies."""
     counts, names = [week.count for week in now.weeks], [_week(week.start, week.end) for week in now.weeks]
     drawn = charts.stacked([[count] for count in counts])
     words = _("%(week)s: %(count)s")

@@ -1,4 +1,4 @@
-"""What will happen to one memory and when, by the retention policy that applies to it."""
+"""The future of one memory by the retention policy that applies to it: what will happen, and when."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What policies will do to a memory: the policy that applies to it, and its next rule that will be due.
+    """The effect of policies on a memory: the policy that applies to it, and its next rule that will be due.
 
-    `due` is None if no rule will be due. `why` is the reason in words, and `is_over` means that the rule is due
-    already. `is_approved` means that only a person's approval keeps the memory from the rules of the policy.
+    `due` is None if no rule will be due. `why` is the reason in words. `is_over` means that the rule is already due.
+    `is_approved` means that the memory stays only because a person has approved it.
     """
 
     policy: Policy | None
@@ -39,8 +39,8 @@ class Fate:
 class Kept:
     """The pins and holds on a memory, and its fate.
 
-    `fate` is None for a live memory if there are no policies. `held_until` is when the last of the pins and holds ends
-    by itself; None if one of them has no last day.
+    `fate` is None for a live memory if there are no policies. `held_until` is the end of the last of the pins and
+    holds, or None if one of them has no last day.
     """
 
     holds: Sequence[Hold]
@@ -53,8 +53,8 @@ class Kept:
 
     @property
     def until(self) -> datetime | None:
-        """Return when a policy will remove the memory; None if none will, or if a pin or a hold without a last day
-        keeps it."""
+        """Return when a policy will remove the memory. Return None if no policy will, or if a pin or a hold without a
+        last day keeps it."""
         if self.fate is None or self.fate.due is None or (self.holds and self.held_until is None):
             return None
         return max(filter(None, (self.fate.due.at, self.held_until)))
@@ -74,7 +74,7 @@ def facts_of(memory: Memory) -> Facts:
 
 
 def fate_of(memory: Memory, saved: Sequence[Policy], now: datetime) -> Fate:
-    """Return what the saved policies will do to a memory, regardless of pins and holds."""
+    """Return the effect of the saved policies on a memory, without regard to pins and holds."""
     policy, facts = retention_rules.chosen(saved, memory.path), facts_of(memory)
     if policy is not None and policy.keeps_approved and policy.expires and memory.is_live:
         facts = facts._replace(approved=memory.head.review_state in rehearsal.APPROVED)
@@ -89,15 +89,15 @@ def kept(memory: Memory, now: datetime) -> Kept:
 
 
 def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime) -> Kept:
-    """Return the holds and the fate of a memory by the policies and the holds of its store."""
+    """Return the holds and the fate of a memory, from the given policies and holds of its store."""
     fate = fate_of(memory, saved, now) if saved or not memory.is_live else None
     return Kept(_over(found, memory.pk, memory.path), fate, found.end(memory.pk, memory.path))
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return the legal hold on a memory or a path, then the pin; both may be missing.
+    """Return the legal hold on a memory or a path, then the pin. The list has no, one or two holds.
 
-    If several legal holds apply, one that freezes the text is preferred.
+    If several legal holds apply, one that freezes the text is returned.
     """
     return _over(holds.holds_of(store_id, now), memory_id, path)
 

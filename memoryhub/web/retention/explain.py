@@ -1,4 +1,4 @@
-"""Which policy applies to a path and why, when a rule is due, and what a pattern matches."""
+"""Which policy applies to a path and why, when a rule is due, and which memories a pattern matches."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ MOST_LOOKED_AT = 5_000
 
 MOST_EXAMPLES = 8
 MOST_THROWN = 10
-"""The most memories in the trash that an explanation of a path tells of: the newest ones."""
+"""The most memories in the trash that the explanation of a path lists: the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPolicy:
-    """A policy, whether it matches a path and applies to it, and the reason."""
+    """A policy, whether it matches a path, whether it applies to the path (`wins`), and the reason."""
 
     policy: Policy
     wins: bool
@@ -69,8 +69,8 @@ class Examples:
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Explain which policy applies to a path, whether or not a memory exists there, and what becomes of the memories
-    that were deleted there."""
+    """Explain which policy applies to a path, whether or not there is a memory, and what will happen to memories that
+    were deleted there."""
     path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
     problem = root_problem(path, [store.pk])
     if path and not path.startswith("/"):
@@ -82,9 +82,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
-    """Answer with the fragment of a form that explains a pattern and shows examples; with `brief` only their number.
+    """Answer with the fragment of a form that explains a pattern and shows examples; with `brief`, only their number.
 
-    A form of several patterns sends a field with a number, as `form-0-pattern`.
+    A form with several patterns sends a field whose name has a number, such as `form-0-pattern`.
     """
     typed = next((request.GET[name] for name in request.GET if name.endswith("pattern")), "")
     given = unicodedata.normalize("NFC", typed.strip().replace("\0", "")[:LONGEST])
@@ -93,7 +93,8 @@ def pattern(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> dict[str, object]:
-    """Return the template context for the fragment that explains a pattern. `most` paths are compared with it."""
+    """Return the template context for the fragment that explains a pattern. At most `most` paths are compared with the
+    pattern."""
     problem = root_problem(given, [store.pk]) or retention_words.pattern_problem(given)
     given = given if given != "/" else ""
     return {
@@ -105,14 +106,15 @@ def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) ->
 
 
 def about_patterns(store: MemoryStore, given: Sequence[str]) -> list[dict[str, object]]:
-    """Return the template contexts for the fragments of several patterns, which share the most paths compared."""
+    """Return the template contexts for the fragments of several patterns. The limit of compared paths is shared among
+    them."""
     return [about_pattern(store, one.strip(), MOST_LOOKED_AT // len(given)) for one in given]
 
 
 def examples(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> Examples:
-    """Return matches among the first `most` paths with the pattern's fixed prefix.
+    """Return examples of matches among the first `most` paths that begin with the pattern's fixed prefix.
 
-    An empty pattern means every memory: then only the count is returned. The count of a directory is exact.
+    An empty pattern means every memory; for it, only the count is returned. The count for a directory is exact.
     """
     if not given:
         return Examples((), store.memory_count, False)

@@ -90,7 +90,7 @@ class PolicyForm(forms.Form):
             )
 
     def clean_pattern(self) -> str:
-        """Return the pattern in its normalised form."""
+        """Return the pattern in its canonical form."""
         stores = [self.store.pk] if self.store else MemoryStore.objects.values_list("pk", flat=True)
         require_below_root(self.cleaned_data["pattern"], list(stores))
         try:
@@ -129,7 +129,7 @@ class PolicyForm(forms.Form):
         return PolicySettings(**self.cleaned_data)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each rule with its checkbox, its number field and the text around them."""
+        """Return each rule with its checkbox, its number field and the words before and after the field."""
         return [
             {
                 "use": self[f"use_{number}"],
@@ -151,7 +151,7 @@ class PolicyForm(forms.Form):
 
 
 def typed(settings: PolicySettings) -> dict[str, Any]:
-    """Return settings as form data, as a browser would submit them."""
+    """Return settings as the form data that a browser would submit."""
     set_ = {name: value for name, value in asdict(settings).items() if value is not None and value is not False}
     found = {name: "on" if value is True else value for name, value in set_.items()}
     return found | {f"use_{number}": "on" for number, _label, _suggested in RULES if number in found}
@@ -163,6 +163,6 @@ def query(settings: PolicySettings) -> str:
 
 
 def drafted(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the form data in query parameters as initial values; empty if there are none."""
+    """Return the form data in query parameters, as initial values of the form; empty if there are none."""
     names = PolicyForm(None).fields
     return {name: value.replace("\0", "") for name, value in parameters.items() if name in names}

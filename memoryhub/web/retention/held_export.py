@@ -1,4 +1,4 @@
-"""The page that exports what is on a legal hold, for the custodian who must keep it."""
+"""The page that exports everything under a legal hold, for the custodian who must keep it."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -17,7 +17,8 @@ from memoryhub.web.retention.holds import row_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
-    """Show what would be exported; on POST, audit the export and send it. `together` asks for all of the case."""
+    """Show what would be exported; on POST, audit the export and send it. With `together`, export everything under the
+    holds of the case."""
     hold = Hold.objects.of_store(store.pk).legal().filter(pk=hold_id).select_related("owner").first()
     if hold is None:
         raise Http404

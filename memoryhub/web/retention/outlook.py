@@ -16,15 +16,16 @@ from memoryhub.web.retention.charts import coming, past
 from memoryhub.web.retention.rows import Row, rows
 
 MOST = 100
-"""The most items listed by name; the download has all of them."""
+"""The most items that are listed by name. The download has all of them."""
 
 MOST_DIFFERENT = 25
 MOST_SPARED, MOST_SOON = 10, 10
-"""The most held memories that are named, and the most memories that will expire next."""
+"""The most held memories that are listed, and the most memories listed that will expire next."""
 
 MOST_STORES = 50
 AT_ONCE = 5_000
-"""In a store with more memories than this, the charts are loaded after the page."""
+"""The most memories of a store for which the page contains the charts. In a larger store, the charts are loaded after
+the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Some:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference from the saved policies: what would be removed in addition, and what would be kept instead."""
+    """The difference from the saved policies: items that would be removed in addition, and items that would be kept
+    instead."""
 
     going: Some
     staying: Some
@@ -54,7 +56,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A memory by its path and the address of its page; `day` is when it expires."""
+    """A memory by its path and the URL of its page; `day` is when it will expire."""
 
     path: str
     url: str
@@ -63,7 +65,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Soon:
-    """The memories that expire next. `is_of_one`: by one policy, not by all. `is_cut`: there may be more."""
+    """The memories that expire next. `is_of_one`: by one policy, not by all policies. `is_cut`: there may be more."""
 
     rows: Sequence[Named]
     is_of_one: bool
@@ -75,9 +77,9 @@ class Soon:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What policies would remove from a store at a moment, and in the weeks before and after it.
+    """The items that policies would remove from a store at a moment, and in the weeks before and after it.
 
-    `held` is the number of memories that a hold or a pin keeps from this, and `spared` the first of them by path.
+    `held` is the number of memories that stay because of a hold or a pin, and `spared` are the first of them by path.
     `approved` is the number of those that stay because a person wrote or approved them.
     """
 
@@ -93,8 +95,8 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """What the hub's policies would remove from one store; `url` is its rehearsal. `store` None means the hub's
-    own audit, which has no such page."""
+    """The items that the hub's policies would remove from one store; `url` is its rehearsal. If `store` is None, the
+    items are of the hub's own audit, which has no rehearsal."""
 
     store: MemoryStore | None
     totals: Totals
@@ -105,8 +107,8 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class OfHub:
-    """What the hub's policies would remove from each store, archived or not, and from the hub's own audit; `is_cut`
-    says that there are more stores."""
+    """The items that the hub's policies would remove from each store, archived or not, and from the hub's own audit.
+    `is_cut` means that there are more stores."""
 
     at: datetime
     stores: Sequence[InStore]
@@ -118,11 +120,11 @@ def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True,
     policy: str | None = None, since: datetime | None = None,
 ) -> Outlook:  # fmt: skip
-    """Return what a run at `at` would remove with the policies `tried`; None means the saved ones. With `since`, return
-    what all runs from then until `at` would remove.
+    """Return the items that a run at `at` would remove by the policies `tried`, or by the saved policies if it is None.
+    With `since`, return the items that all runs from then until `at` would remove.
 
-    `against_saved` adds the difference from the saved policies. `weeks` adds the charts and what expires next; if
-    `policy` is an id, only what expires by that policy.
+    `against_saved` adds the difference from the saved policies. `weeks` adds the charts and the memories that expire
+    next; if `policy` is an id, only those that expire by this policy.
     """
     held: set[str] = set()
     approved: set[str] = set()
@@ -158,12 +160,12 @@ def _named(store_id: str, path: str, memory: str, day: str = "") -> Named:
 
 
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:
-    """Return the charts of the weeks before and after a moment; they take several times as long as the lists."""
+    """Return the charts of the weeks before and after a moment. They take several times as long as the lists."""
     return past(store_id, at, tried, against_saved), coming(store_id, at, tried, against_saved)
 
 
 def outlook_of_hub(at: datetime, tried: Sequence[Policy]) -> OfHub:
-    """Return the outlook of the hub's policies `tried`; in each store, its own policies take precedence."""
+    """Return the outlook of the hub's policies `tried`. In each store, the store's own policies take precedence."""
     stores = list(MemoryStore.objects.by_name()[: MOST_STORES + 1])
     found = [_in_store(store, at, tried) for store in (*stores[:MOST_STORES], None)]
     sums = Totals(*(sum(column) for column in zip(*(one.totals for one in found), strict=True)))

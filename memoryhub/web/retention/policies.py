@@ -61,7 +61,8 @@ def edit(request: Request, policy: RetentionPolicy) -> HttpResponse:
 @require_http_methods(METHODS)
 @of_policy
 def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
-    """Show what would then be kept and what another policy would remove, and delete the policy on POST."""
+    """Show what would be kept without the policy and what another policy would then remove; on POST, delete the
+    policy."""
     store = policy.store
     if request.method == "POST":
         before = PolicySettings.of(policy)
@@ -135,7 +136,8 @@ def _save(
 def _second(
     request: Request, store: MemoryStore | None, settings: PolicySettings, what: str, more: Words
 ) -> HttpResponse | None:
-    """Return the page that asks for a second person, if the hub wants one: a policy removes permanently, too."""
+    """Return the page that asks for a second person, or None if the hub requires none. It is required because a policy
+    removes permanently."""
     does = sentences.sentences(settings.as_policy(store.pk if store else None, ""))
     paused = [(_("State"), _("Paused"))] if settings.paused else []
     words = [
@@ -147,14 +149,14 @@ def _second(
 
 
 def _before(policy: RetentionPolicy) -> Words:
-    """Return what a policy does until it is changed."""
+    """Return the words for the current effect of a policy that is to be changed."""
     paused = [_("Paused")] if policy.paused else []
     does = [sentences.pattern_words(policy.pattern), *sentences.sentences(policies.rules_of(policy)), *paused]
     return [(_("Until now"), one) for one in does]
 
 
 def _what_is_left() -> Words:
-    """Return what becomes of the memories that a deleted policy has put into the trash."""
+    """Return the words for what will happen to memories that a deleted policy has moved to the trash."""
     said = _(
         "What this policy has put into the trash is removed permanently when the policy that then matches says so, or, "
         "if no policy matches, %(days)s after it was put there."
@@ -196,19 +198,20 @@ def _outlook(store: MemoryStore | None, tried: Sequence[Policy], policy: str | N
 
 
 def _tried(store: MemoryStore | None, policy: RetentionPolicy | None, settings: PolicySettings) -> list[Policy]:
-    """Return the saved policies with the draft as the last one; it replaces the policy being edited."""
+    """Return the saved policies, with the draft as the last of them. If a policy is being edited, the draft replaces
+    it."""
     store_id = store.pk if store else None
     return policies.instead_of(policies.concerning(store_id), settings.as_policy(store_id, policy.pk if policy else ""))
 
 
 def _digest(settings: PolicySettings, policy: RetentionPolicy | None) -> str:
-    """Return a digest of a draft and of the current state of the policy that it replaces."""
+    """Return a digest of a draft and of the current state of the policy that the draft replaces."""
     before = asdict(PolicySettings.of(policy)) if policy else None
     return hashlib.sha256(to_json([asdict(settings), before]).encode()).hexdigest()[:32]
 
 
 def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolicy | None) -> None:
-    """Add a success message with a link that undoes the change: to the form with the old values, or to the deletion of
+    """Add a success message with a link for undoing the change: to the form with the old values, or to the deletion of
     a new policy."""
     said = _("The policy “%(name)s” was saved. It takes effect with the next run.") % {"name": saved.name}
     if before is None:

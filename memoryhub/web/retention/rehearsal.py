@@ -64,7 +64,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def weeks(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show only the charts, for the saved policies or a draft in the query; htmx gets a fragment."""
+    """Show only the charts, for the saved policies or for a draft in the query. htmx gets a fragment."""
     draft = drafted(request.GET.dict())
     form = PolicyForm(store, draft)
     tried = tried_with(store, form, request.GET.get("policy", "")) if draft and form.is_valid() else None
@@ -84,9 +84,9 @@ def weeks_url(store: MemoryStore, draft: str = "") -> str:
 @require_POST
 @in_store(Role.ADMIN)
 def export(request: Request, store: MemoryStore) -> HttpResponse:
-    """Download all items of a rehearsal, after the download was audited.
+    """Download all items of a rehearsal. The download is audited first.
 
-    The rehearsal is of the saved policies, or of these with a draft in place of `policy`.
+    The rehearsal is of the saved policies; if the query has a draft, it replaces the policy `policy`.
     """
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
@@ -107,8 +107,8 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
-    """Return the policies as they would be if a valid form were saved: its policy replaces the one with the id
-    `policy_id`, or is added."""
+    """Return the policies as they would be if a valid form were saved. Its policy replaces the one whose id is
+    `policy_id`; without an id, it is added."""
     draft = form.settings().as_policy(store.pk, policy_id)
     return policies.instead_of(policies.concerning(store.pk), draft)
 

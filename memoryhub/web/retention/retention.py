@@ -28,7 +28,8 @@ EVERY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A policy in words; `did` is what the last run did because of it, `url` is empty if the person may not edit it."""
+    """A policy in words. `did` says what the last run did because of the policy; `url` is empty if the person may not
+    edit it."""
 
     policy: RetentionPolicy
     pattern: str
@@ -49,7 +50,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the policies are checked next (None before the first check), the last run, and one that awaits approval."""
+    """When the policies are applied next (None before the first time), the last run, and a run that awaits approval."""
 
     next: datetime | None
     last: runs_rows.Summary | None
@@ -136,7 +137,7 @@ def _times(store_id: str | None) -> Times:
 
 
 def _did(run: Run) -> dict[str, list[str]]:
-    """Return what a run did because of each policy, in words, by policy id."""
+    """Return {policy id: what a run did because of this policy, in words}."""
     items = RunItem.objects.filter(run=run, skipped="").order_by("policy", "removal")
     found: dict[str, list[str]] = {}
     for policy, removal, count in items.values_list("policy", "removal").annotate(Sum("count")):

@@ -1,4 +1,4 @@
-"""The items of a rehearsal as rows of a list: what happens to which memory, why, when, and who read it last."""
+"""The items of a rehearsal as rows of a list: what will happen to which memory, why and when."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item in words: `what` happens and `why`; `url` is the memory's page, empty for audit entries."""
+    """An item in words: `what` will happen and `why`. `url` is the memory's page; it is empty for audit entries."""
 
     item: Item
     what: str
@@ -48,7 +48,7 @@ def rows(store_id: str, at: datetime, items: Iterable[Item]) -> Sequence[Row]:
 
 
 def why(item: Item, at: datetime) -> str:
-    """Return the reason in words as of a moment."""
+    """Return the reason, as of the moment `at`, in words."""
     is_read = item.last_read_at is not None
     return sentences.reason(item.rule, item.since, at, item.days, is_read=is_read)
 
@@ -59,7 +59,7 @@ def names_of(policies: Iterable[str | None]) -> dict[str, str]:
 
 
 def what(removal: str, count: int) -> str:
-    """Return what happens to an item, in words."""
+    """Return words for what will happen to an item."""
     if removal == Removal.EXPIRE:
         return _("to the trash")
     if removal == Removal.PURGE:
@@ -71,7 +71,7 @@ def what(removal: str, count: int) -> str:
 
 
 def counted(removal: str, count: int) -> str:
-    """Return how many items of a kind a run removed, in words."""
+    """Return words for how many items of a kind a run removed."""
     details = {"count": f"{count:,}"}
     if removal == Removal.EXPIRE:
         return ngettext("%(count)s memory to the trash", "%(count)s memories to the trash", count) % details

@@ -14,7 +14,7 @@ def days(count: int) -> str:
 
 
 def pattern_words(pattern: str) -> str:
-    """Return in words which memories a pattern matches."""
+    """Return words for the memories that a pattern matches."""
     if not pattern:
         return _("every memory")
     if pattern.endswith("/") and "*" not in pattern:
@@ -25,7 +25,7 @@ def pattern_words(pattern: str) -> str:
 
 
 def sentences(policy: Policy) -> list[str]:
-    """Return what a policy does, one sentence for each effect; a policy without effect has one too."""
+    """Return sentences on what a policy does, one for each effect. A policy without effect has a sentence too."""
     found = [*_expiring(policy), *_keeping(policy)]
     found = found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
     return found if _expires(policy) else [*found, _trash(policy)]
@@ -37,7 +37,8 @@ def _expires(policy: Policy) -> bool:
 
 
 def _trash(policy: Policy) -> str:
-    """Return what a policy that expires nothing does with what others have put into the trash."""
+    """Return a sentence for a policy that expires nothing: what it does with memories that other policies have moved to
+    the trash."""
     said = _(
         "What another policy, or this one earlier, has put into the trash is removed permanently after %(days)s there."
     )
@@ -106,7 +107,7 @@ def day(moment: datetime) -> str:
 
 
 def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *, is_read: bool = True) -> str:
-    """Return why an item is due at a moment: the date from which its rule counts, and the days since then."""
+    """Return words for why an item is due at a moment: the date from which its rule counts, and the days since then."""
     if since is None:
         return rule_words(rule)
     details = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}
@@ -124,7 +125,7 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
 
 
 def rule_words(rule: str) -> str:
-    """Return in words why a rule removes something."""
+    """Return words for why a rule removes something."""
     words = {
         retention_rules.UNREAD: _("not read for a long time"),
         retention_rules.UNCHANGED: _("not changed for a long time"),
@@ -138,7 +139,7 @@ def rule_words(rule: str) -> str:
 
 
 def why(candidate: Candidate) -> str:
-    """Return why a policy applies to a path, or why it does not."""
+    """Return words for why a policy applies to a path, or why it does not."""
     if candidate.why == "wins" and candidate.policy.store is None:
         return _(
             "It applies. No policy of this memory store matches the path, and this "
@@ -157,7 +158,7 @@ def why(candidate: Candidate) -> str:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return what is wrong with a pattern; empty if it is valid."""
+    """Return a sentence on what is wrong with a pattern; "" if it is valid."""
     try:
         retention_rules.cleaned(pattern)
     except BadPattern as bad:

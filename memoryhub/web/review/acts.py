@@ -1,4 +1,5 @@
-"""The action for each decision of a review, on one version and on several of one memory store."""
+"""The actions for each decision of a review: one for a single version, and one for several versions of a memory
+store."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,11 +15,13 @@ ONE: dict[str, Callable[[MemoryVersion, Act, int], Done | None]] = {
     "flag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act),
     "unflag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act, flagged=False),
 }
-"""The last argument is the number of earlier versions that the page announced as included."""
+"""{decision: its action on one version}. The last argument is the number of earlier versions that the page announced as
+included."""
 
 MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, int]]] = {
     "approve": lambda store, versions, act: (decisions.approve_many(store, versions, act), 0),
     "revert": revert_many,
     "flag": lambda store, versions, act: (decisions.flag(store, versions, act), 0),
 }
-"""Each action returns what was done, and the number of versions skipped because a person must resolve a conflict."""
+"""{decision: its action on several versions}. It returns what was done, and the number of versions that were skipped
+because a person must resolve a conflict."""

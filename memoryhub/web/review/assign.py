@@ -1,4 +1,4 @@
-"""Assigning the review of a memory, or of a proposal: to oneself, to a colleague, or to no one."""
+"""Assigning the review of a memory or of a proposal to oneself, to a colleague, or to no one."""
 
 import json
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ from memoryhub.web.review.parts import Part
 @require_POST
 @in_store(WHO)
 def assign(request: Request, store: MemoryStore) -> HttpResponse:
-    """Assign the review of a version's memory (`who`: me, nobody, or other with the person `to`); show the item."""
+    """Assign the review of a version's memory (`who` is `me`, `nobody`, or `other` with the person `to`), and show the
+    item."""
     version = version_of(store, request.POST.get("version", ""))
     said = _("This version no longer awaits review.")
     if version.awaits_review:
@@ -48,7 +49,7 @@ def assign(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(WHO)
 def assign_proposal(request: Request, store: MemoryStore, number: int) -> HttpResponse:
-    """Assign a proposal, by the same form as a version."""
+    """Assign a proposal, with the same form as for a version."""
     proposal, problem = get_object_or_404(Proposal, store=store, number=number), ""
     try:
         assignments.assign_proposal(store.pk, number, _to(request), act(request))
@@ -66,7 +67,8 @@ def assign_proposal(request: Request, store: MemoryStore, number: int) -> HttpRe
 
 
 def assign_several(request: Request, parts: Sequence[Part]) -> HttpResponse:
-    """Assign the reviews of several memories by the same form, and show the page from which they were selected."""
+    """Assign the reviews of several memories with the same form, and redirect to the page on which they were
+    selected."""
     doing, to = act(request, group=ids.new_id(ids.GROUP, timezone.now())), _to(request)
     done = 0
     for part in parts:
@@ -82,7 +84,7 @@ def assign_several(request: Request, parts: Sequence[Part]) -> HttpResponse:
 
 
 def _said_of_several(request: Request, to: User | None, count: int) -> str:
-    """Return a sentence on who is now to review how many memories."""
+    """Return a sentence that says who is now to review how many memories."""
     if to is None:
         said = ngettext(
             "The review of %(count)s memory is assigned to no one.",
@@ -102,7 +104,7 @@ def _said_of_several(request: Request, to: User | None, count: int) -> str:
 
 
 def _to(request: Request) -> str | None:
-    """Return the id of the person whom the form names."""
+    """Return the id of the person whom the form names, or None for no one."""
     who = {"me": person(request).pk, "nobody": None}
     return who.get(request.POST.get("who", ""), request.POST.get("to", "").replace("\0", ""))
 
@@ -112,7 +114,7 @@ def _no_reviewer() -> str:
 
 
 def _said(request: Request, to: User | None) -> str:
-    """Return a sentence on who is to review it now."""
+    """Return a sentence that says who is now to review the memory or the proposal."""
     if to is None:
         return _("The review is assigned to no one.")
     if to == person(request):

@@ -35,7 +35,7 @@ from memoryhub.web.review.parts import Part, claims_on, found_in, parts_of
 from memoryhub.web.review.queries import page
 
 WALK_ALL = 50_000
-"""The most versions scanned for a decision about all that match."""
+"""The most versions that are scanned for a decision about all versions that match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Chosen:
 @require_POST
 @signed_in
 def decide_many(request: Request) -> HttpResponse:
-    """Decide about several versions, with one audit entry per store; ask for confirmation first if necessary.
+    """Decide about several versions, with one audit entry for each store. If necessary, ask for confirmation first.
 
-    If the form names a person instead, assign the reviews of the selected ones.
+    If the form names a person to review instead, assign the reviews of the selected versions' memories.
     """
     if "who" in request.POST or "to" in request.POST:
         return assign_several(request, parts_of(_named(request).ids, VERBS["approve"], person(request)))
@@ -92,7 +92,7 @@ def _decide(request: Request, verb: Verb) -> HttpResponse:
 
 
 def _chosen(request: Request) -> Chosen:
-    """Return the versions that the checkboxes, the confirmed page or the filter name; at most MOST."""
+    """Return the versions that are ticked, or were listed on the confirmed page, or match the filter; at most MOST."""
     if request.POST.get("all"):
         user = person(request)
         stores = visible_stores(user)
@@ -147,7 +147,7 @@ def _page(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part], n
 
 
 def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> HttpResponse:
-    """Carry out the decision with one entry per store; several entries share a group id."""
+    """Do the decision, with one entry for each store. If there are several entries, they have a common group id."""
     now = timezone.now()
     doing = act(request, note, group=ids.new_id(ids.GROUP, now) if len(parts) > 1 else None)
     entries = []
@@ -166,7 +166,7 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
 
 
 def _offer_undo(request: Request, entries: Sequence[tuple[str, int]]) -> None:
-    """Offer to undo together what was decided in several stores."""
+    """Add a message with a button that undoes the decisions in several stores together."""
     undo = reverse("undo_decisions", query={"entries": written(entries), "next": next_of(request, "review")})
     link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
     said = _("What was decided in these stores can be undone together.")

@@ -89,7 +89,7 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
 
 
 def _words(request: Request, store: MemoryStore, hold: Hold, at: datetime) -> Words:
-    """Return what is released: the hold, or each one of its case."""
+    """Return the words for what is released: the hold, or each hold of its case."""
     case = [(_("Case"), hold.case_number)] if hold.case_number else []
     found = [hold]
     if "together" in request.POST and case:
@@ -102,7 +102,7 @@ def _words(request: Request, store: MemoryStore, hold: Hold, at: datetime) -> Wo
 
 
 def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
-    """Release a hold, or all holds of its case, and say what was done."""
+    """Release a hold, or all holds of its case, and add a message about it."""
     by, is_legal = act(request, request.POST.get("note", "")[:1000]), hold.kind == HoldKind.HOLD
     if "together" in request.POST and hold.case_number:
         count = holds.release_case(store.pk, HoldKind(hold.kind), hold.case_number, by)
@@ -122,7 +122,8 @@ def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
 
 
 def list_url(store: MemoryStore) -> str:
-    """Return the address of the list, from its top: else the browser keeps the fragment of a form."""
+    """Return the URL of the list with the fragment of its beginning. Without a fragment, the browser would keep that of
+    a form."""
     return reverse("holds", args=[store.pk]) + "#main"
 
 

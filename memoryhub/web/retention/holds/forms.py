@@ -19,7 +19,8 @@ WHOLE_STORE = "/"
 
 
 class TermsForm(forms.Form):
-    """Why, how and until when something is held; `kinds` are the kinds of hold that the person may place."""
+    """The terms of a hold: its reason, its kind and its last day. `kinds` are the kinds of hold that the person may
+    place."""
 
     kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
@@ -80,7 +81,7 @@ class TermsForm(forms.Form):
 
 
 class HoldForm(TermsForm):
-    """What to hold, and its terms."""
+    """The memory, directory or store to hold, and the terms."""
 
     place = forms.CharField(
         label=_("What must stay"), max_length=2000, strip=False,
@@ -97,7 +98,7 @@ class HoldForm(TermsForm):
         self.path: str | None = None
 
     def clean_place(self) -> str:
-        """Look up the memory or the directory at the path; a directory that does not exist needs a trailing slash."""
+        """Return the memory or directory at the typed path. A directory that does not exist needs a trailing slash."""
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))

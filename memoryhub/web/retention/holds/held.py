@@ -1,4 +1,4 @@
-"""What legal holds keep, for the pages that ask before an act: each hold once, with the paths that it keeps."""
+"""What legal holds keep, for pages that ask before an act: each hold once, with the paths that it keeps."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from memoryhub.actions.core.rules import holds
 from memoryhub.models import Hold, Memory, MemoryStore
 
 MOST = 20
-"""The most paths named for one hold."""
+"""The most paths that are listed for one hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
 
 
 def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: datetime) -> list[Kept]:
-    """Return the legal holds on single memories that move, each as (id, path) or with the directory that it is in."""
+    """Return the legal holds on single memories that would be moved. `moving` has (id, path) of the memories and
+    directories to move."""
     on_memories = holds.holds_of(store.pk, now).legal_memories
     if not on_memories:
         return []
@@ -42,7 +43,8 @@ def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: date
 
 
 def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
-    """Return the legal hold with which a memory or a directory keeps its path, and where it is; None without one."""
+    """Return the legal hold that keeps a memory or a directory at its path, with the path that is held; None if there
+    is none."""
     in_force = holds.holds_of(store.pk, now)
     hold = in_force.fixes(memory, path)
     if hold is None and not memory and (found := holds.frozen_under(store.pk, in_force, path)):

@@ -49,7 +49,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(Role.ADMIN)
 def start(request: Request, store: MemoryStore) -> HttpResponse:
-    """Start a run now; a background thread carries it out."""
+    """Request a run, which a background thread then carries out."""
     try:
         run = runs.start(store.pk, act(request), timezone.now())
     except runs.NothingDue:
@@ -64,7 +64,7 @@ def start(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @of_run(Role.VIEWER)
 def page(request: Request, run: Run) -> HttpResponse:
-    """Show a run; htmx polls its state as a fragment until the run ends, and then reloads the page."""
+    """Show a run. htmx polls its state as a fragment until the run ends, and then reloads the page."""
     after = request.GET.get("after", "")
     summary = rows.summary(run)
     shown = {"run": run, "summary": summary, "now": timezone.now()}

@@ -1,4 +1,4 @@
-"""Data for the pages of runs: the progress, what happened to each memory and why, and what can be undone."""
+"""Data for the pages of runs: the progress, what the run did to each memory and why, and what can be undone."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a run did to one memory, or to audit entries.
+    """The effect of a run on one memory, or on audit entries.
 
     `path` is None if the memory was deleted permanently, and empty for audit entries. `entry` is the URL of the audit
     entry.
@@ -81,8 +81,8 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """`count` memories of a run are still in the trash. `taken` are the paths of those whose path another memory has
-    now, `gone` is how many have no text any more, and `held` how many a legal hold freezes.
+    """The memories of a run that are still in the trash (`count`). `taken` are the paths of those whose path another
+    memory has now, `gone` counts those that have no text any more, and `held` counts those that a legal hold freezes.
 
     `is_cut` means that not all memories were checked.
     """
@@ -95,7 +95,7 @@ class WayBack:
 
     @property
     def coming(self) -> int:
-        """Return how many memories an undo brings back."""
+        """Return the number of memories that an undo would bring back."""
         return self.count - len(self.taken) - self.gone - self.held
 
 
@@ -118,7 +118,8 @@ def _figures(run: Run) -> list[tuple[int, str]]:
 
 
 def undone(run: Run) -> Undone | None:
-    """Return what undid a run, in whole or in part; None if nothing came back, or if it was taken back since.
+    """Return the undo of a run, in whole or in part. Return None if no memory came back, or if the undo has itself been
+    undone.
 
     Entries that undo runs are few, so the scan of their inputs is short.
     """
@@ -161,7 +162,8 @@ def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, st
 
 
 def _state(item: RunItem, memory: Memory | None) -> str:
-    """Return in words where a memory that the run moved to the trash is now; empty if the run did not move it."""
+    """Return words for where a memory is now that the run moved to the trash. Return "" if the run did not move the
+    memory there."""
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:
@@ -170,7 +172,7 @@ def _state(item: RunItem, memory: Memory | None) -> str:
 
 
 def skipped_words(code: str) -> str:
-    """Return the reason why a run skipped an item, in words."""
+    """Return words for the reason why a run skipped an item."""
     words = {
         "held": _("pinned or on hold"),
         "approved": _("a person wrote or approved its newest version"),
@@ -185,7 +187,7 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Return how many memories that the run moved to the trash are still in it, and what keeps some of them there.
+    """Return how many memories that the run moved to the trash are still there, and why some of them cannot come back.
 
     At most MOST_BACK memories are checked.
     """
