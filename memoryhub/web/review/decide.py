@@ -39,9 +39,9 @@ from memoryhub.web.review.queries import Row
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why nothing was done.
+    """The reason why a decision was refused.
 
-    `again` is the decision that the person may send again to carry it out anyway; None if that is not possible.
+    `again` is the decision that the person may send again to do it anyway, or None if that is not possible.
     """
 
     sentence: str = ""
@@ -50,7 +50,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The form data of a decision. `tell` is the id of the agent that is to read the note, too."""
+    """The form data of a decision. `tell` is the id of the agent that should also read the note."""
 
     verb: Verb
     note: str
@@ -60,7 +60,7 @@ class Given:
 
     @classmethod
     def of(cls, request: Request) -> "Given | None":
-        """Parse the form; return None if there is no such decision."""
+        """Parse the form. Return None if it names no existing decision."""
         if (decision := request.POST.get("decision", "")) not in acts.ONE:
             return None
         earlier = request.POST.get("earlier", "0")
@@ -73,7 +73,7 @@ class Given:
 @require_POST
 @in_store(WHO)
 def decide(request: Request, store: MemoryStore) -> HttpResponse:
-    """Carry out a decision and show the result in place of the item; if refused, show the item with the reason."""
+    """Do a decision, and show the result in place of the item. If it is refused, show the item with the reason."""
     given = Given.of(request)
     if given is None:
         return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))
@@ -96,7 +96,7 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
     """Record that the person is looking at a version's memory, and show who else is looking at it.
 
-    If the version was decided in the meantime, show the decision. With `refresh`, record nothing and only return the
+    If the version has been decided by now, show the decision. With `refresh`, record nothing and only return the
     current item, because another version of its memory was decided.
     """
     version = version_of(store, request.POST.get("version", ""))
@@ -127,7 +127,8 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Undo a decision: the versions that it approved or reverted await review again; with `only`, just this version."""
+    """Undo a decision: the versions that it approved or reverted await review again. With `only`, undo it for this
+    version only."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":
@@ -157,7 +158,7 @@ def item_of(request: Request, version: MemoryVersion) -> Item:
 
 
 def answer_of(request: Request, item: Item, **more: Any) -> HttpResponse:
-    """Return what replaces an item on the page: the current item, or a line with the decision."""
+    """Return HTML that replaces an item on the page: the current item, or a line with the decision."""
     if item.is_open:
         shows_of_stores(request, in_diffs([item]))
     shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request, "review"), **more}
@@ -168,7 +169,7 @@ def answer_of(request: Request, item: Item, **more: Any) -> HttpResponse:
 
 
 def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal | None:
-    """Return the reason to refuse a decision before it is carried out, or None."""
+    """Return the reason to refuse a decision before it is carried out, or None if there is no reason."""
     if len(given.note) > LONGEST_NOTE:
         return Refusal(_("The note is too long. Use at most 1,000 characters."))
     if problem := telling.problem(given.note, given.tell):
@@ -197,7 +198,7 @@ def _doubt_of(found: int) -> str:
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
-    """Carry out the decision and release the claim; errors of the action propagate."""
+    """Do the decision and release the claim. Errors of the action are raised."""
     done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
     if given.verb.is_answer:
         decisions.release(version.store_id, [version.memory_id], person(request))
@@ -205,7 +206,8 @@ def _decided(request: Request, version: MemoryVersion, given: Given) -> decision
 
 
 def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
-    """Return whether the same person has already made this decision, on another page or with a later version."""
+    """Return whether the same person has already made this decision, on another page or together with a later
+    version."""
     done = error.review if isinstance(error, decisions.Decided) else None
     return done is not None and done.by_id == person(request).pk and done.decision == given.verb.decision
 
@@ -268,13 +270,13 @@ def _tell_agent(request: Request, version: MemoryVersion, given: Given) -> str:
 
 
 def _untold(item: Item) -> Agent | None:
-    """Return the agent that can still be told the note of a decision; None if it would never read it."""
+    """Return the agent to which the note of a decision can still be sent, or None if no agent would read it."""
     can_read = item.memory.is_live and not item.store.is_archived
     return addressee.agent_of(item.memory, item.version.number, None) if can_read else None
 
 
 def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) -> str:
-    """Return a sentence on what was done."""
+    """Return a sentence on what the decision did."""
     named: dict[str, Any] = {"number": version.number, "path": version.path or ""}
     if done is None:
         return _("%(path)s has no flag.") % named
@@ -293,8 +295,8 @@ def with_links(
 ) -> str:
     """Return a message with links to the audit entry and, if possible, to undo the decision.
 
-    After a flag, and after a decision about a memory that is still flagged, there is a link to the flag of `memory_id`,
-    or if it is empty, to what is flagged in the store.
+    If the decision set a flag, or if the memory is still flagged, there is a link to the flag of `memory_id`. If
+    `memory_id` is empty, the link leads to all flagged memories of the store.
     """
     flag = flag_link(store_id, memory_id) if verb == FLAG or is_flagged else ""
     url = reverse("entry", args=[store_id, seq])
@@ -306,7 +308,8 @@ def with_links(
 
 
 def _choose(request: Request, store: MemoryStore, version: MemoryVersion, given: Given) -> HttpResponse:
-    """Redirect to the page on which the person resolves conflicts with later edits, with what is filled in."""
+    """Redirect to the page on which the person resolves conflicts with later edits. The page is filled with the values
+    of the form."""
     messages.warning(request, _("Nothing was done, because later edits overlap this one. Choose what to keep."))
     filled_in = {"note": given.note, "tell": given.tell, "next": pages.came_from(request)}
     query = {name: value for name, value in filled_in.items() if value}
@@ -317,7 +320,7 @@ def _choose(request: Request, store: MemoryStore, version: MemoryVersion, given:
 
 
 def _refused(request: Request, version: MemoryVersion, given: Given, refusal: Refusal) -> HttpResponse:
-    """Show the item again with the submitted form; without script as a page of its own."""
+    """Show the item again with the submitted form. Without script, it is shown as a page of its own."""
     item = item_of(request, version)
     shows_of_stores(request, in_diffs([item]))
     shown = {"item": item, "refusal": refusal, "note": given.note, "given": given, "here": next_of(request, "review")}

@@ -1,5 +1,5 @@
-"""The decisions that a person made about versions and proposals, newest first, and undoing them: all decisions of one
-submitted form at once."""
+"""The decisions that a person made about versions and proposals, newest first. All decisions of one submitted form can
+be undone at once."""
 
 import re
 import time
@@ -41,26 +41,26 @@ from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.progress import group_in, number_in, progress, signed_group
 
 OF_PROPOSALS = {decide.MERGE: "git-merge", decide.EDIT_AND_MERGE: "git-merge", decide.REFUSE: "circle-x"}
-"""The commands that decide about a proposal, with their icons."""
+"""{command that decides about a proposal: its icon}"""
 
 SIZE = 20
 PART, PARTS = 50, 5
-"""The entries of a person that are scanned at once for a page, and the most such parts."""
+"""The number of a person's entries that are scanned together for a page, and the most such scans."""
 MOST_REOPENED = 500
-"""The most entries of a store that are checked for decisions that were undone."""
+"""The most entries of a store that are searched for undone decisions."""
 MOST_ENTRIES = 200
-"""The most entries that one press makes, and that are undone together."""
+"""The most entries that one submitted form makes, and that are undone together."""
 
 SECONDS = 4.0
-"""How long one request undoes decisions; the page then asks for the rest."""
+"""The seconds for which one request undoes decisions. The page then requests the rest."""
 
 _ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The audit entries, one for each store or proposal, that one submitted form made. `is_undone` means that all of
-    them have been undone. `verb` is None for decisions about proposals."""
+    """The audit entries of one submitted form: one for each store or proposal. `is_undone` means that all of them have
+    been undone. `verb` is None for decisions about proposals."""
 
     verb: Verb | None
     rows: Sequence[Row]
@@ -81,13 +81,13 @@ class Decided:
 
     @property
     def words(self) -> str:
-        """Return what was decided, for the label of the button that undoes it."""
+        """Return words for the decision, for the label of the button that undoes it."""
         what = self.first.path or self.rows[0].words or ""
         return f"{self.verb.badge}, {what}" if self.verb else what
 
     @property
     def entries(self) -> str:
-        """Return the entries as the form names them."""
+        """Return the entries as a form field contains them."""
         return written((row.entry.chain, row.entry.seq) for row in self.rows)
 
 
@@ -106,7 +106,7 @@ def page(request: Request) -> HttpResponse:
 
 
 def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[AuditEntry], str | None]:
-    """Return the entries of the next decisions, and the place where the page after them begins."""
+    """Return the entries of the next decisions, and the place where the next page begins (None if there is none)."""
     names = {*OF_PROPOSALS, *(verb.name for verb in ANSWERS)}
     entries: list[AuditEntry] = []
     found = Page([], None, before)
@@ -119,7 +119,7 @@ def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[
 
 
 def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
-    """Return the decisions, with the entries of one submitted form together."""
+    """Return the decisions; the entries of one submitted form are together in one of them."""
     undone = _undone(entries)
     found = [list(rows) for _group, rows in groupby(rows_of(entries, NO_FILTER), key=_press)]
     return [
@@ -133,7 +133,7 @@ def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
 
 
 def _press(row: Row) -> str:
-    """Return the key that the entries of one submitted form share."""
+    """Return a key that is the same for all entries of one submitted form."""
     return row.entry.group or f"{row.entry.chain}:{row.entry.seq}"
 
 
@@ -152,7 +152,7 @@ def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
 
 
 def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[AuditEntry]) -> set[object]:
-    """Return the seqs of the entries of a store whose decisions were undone: at once, or one after the other."""
+    """Return the seqs of the entries of a store that are completely undone, at once or version by version."""
     parts: Counter[object] = Counter()
     for details in reopened:
         if details.get("part"):
@@ -163,7 +163,7 @@ def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[Audi
 
 
 def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[object]:
-    """Return the seqs of those decisions about proposals that are no longer in force."""
+    """Return the seqs of the decisions about proposals that are no longer in force."""
     merged = [entry.seq for entry in entries if entry.command in (decide.MERGE, decide.EDIT_AND_MERGE)]
     refused = {entry.seq for entry in entries if entry.command == decide.REFUSE}
     standing = Proposal.objects.of_store(store).filter(seq__in=refused).values_list("seq", flat=True) if refused else ()
@@ -172,14 +172,14 @@ def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[objec
 
 
 def written(entries: Iterable[tuple[str, int]]) -> str:
-    """Return entries as a form or an address names them."""
+    """Return entries as the text in which a form or a URL contains them."""
     return ",".join(f"{store}:{seq}" for store, seq in entries)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def undo(request: Request) -> HttpResponse:
-    """Undo the decisions of several entries, except where someone has decided again. A GET shows a confirmation
+    """Undo the decisions of several entries, except those that were decided again since. A GET shows a confirmation
     page."""
     named = request.POST.get("entries") or request.GET.get("entries", "")
     if not _ENTRIES.fullmatch(named):
@@ -203,7 +203,7 @@ def _stores(user: User, named: Sequence[str]) -> dict[str, MemoryStore]:
 
 
 def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpResponse:
-    """Undo the decisions of entries. After SECONDS show how far it is; the page asks for the rest."""
+    """Undo the decisions of the entries. After SECONDS, show the progress; the page then requests the rest."""
     form, until = request.POST, time.monotonic() + SECONDS
     doing, left = act(request, group=group_in(form)), list(entries)
     count, total = number_in(form, "undone"), max(number_in(form, "total"), len(left))
@@ -222,7 +222,8 @@ def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpR
 
 
 def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bool:
-    """Undo the decisions of an entry. If it is not possible, say why and return False."""
+    """Undo the decisions of an entry, and return whether anything was undone. If it is not possible, add a message that
+    says why."""
     try:
         undone = revert.take_back(store.pk, seq, doing)
         return (decide.take_back(store.pk, seq, doing) if undone is None else undone) is not None

@@ -1,4 +1,4 @@
-"""The filter of the review inbox, from words `key:value` or query parameters to conditions on versions."""
+"""The filter of the review inbox. Words `key:value` or query parameters become conditions on versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,10 +63,10 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on versions; None means any. `path` includes everything under it; `words` are parts of the path.
+    """Conditions on versions; None means any. `path` includes everything under it. `words` must occur in the path.
 
-    What `excluded` covers, the memories in `other_memories` and the ids in `without` are left out. `stores` are those
-    of versions, `stores_of_proposals` those whose proposals match too.
+    Versions that match `excluded`, memories in `other_memories` and the ids in `without` are left out. `stores` are
+    searched for versions, `stores_of_proposals` also for proposals.
     """
 
     stores: Sequence[str]
@@ -85,20 +85,20 @@ class Wanted:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Return whether versions must be checked one by one to find those that match."""
+        """Return whether the matching versions can only be determined by checking each one."""
         excludes = self.excluded or self.other_memories
         return any((self.author, self.path, self.start, self.end, self.words, not self.marks.is_empty, excludes))
 
     @property
     def needs_entries(self) -> bool:
-        """Return whether a condition that is checked one by one concerns the versions' audit entries."""
+        """Return whether a condition that is checked for each version needs the version's audit entry."""
         return self.author is not None or any(each.author or each.session for each in self.excluded)
 
 
 def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo, user: str) -> Wanted:
-    """Look up the names and compute the times of a filter, in the stores that a person may see.
+    """Look up the names and compute the times of a filter. Only stores that the person may see count.
 
-    `user` is the id of the person. Raise Malformed.
+    `user` is the id of the person. Raise Malformed if the filter is invalid.
     """
     values = wanted.values
     known = {
@@ -127,7 +127,8 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
 
 
 def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
-    """Return the store of a memory if it is one of `stores`; an unknown memory matches nothing."""
+    """Return the store of a memory, if it is one of `stores`. For an unknown memory, return none, so that nothing
+    matches."""
     return list(Memory.objects.filter(pk=memory, store_id__in=stores).values_list("store_id", flat=True))
 
 

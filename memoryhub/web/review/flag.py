@@ -1,4 +1,4 @@
-"""Setting and removing the flag of a memory, with a list of all decisions about the memory."""
+"""Setting and removing the flag of a memory, on a page that lists all decisions about the memory."""
 
 from typing import cast
 
@@ -38,7 +38,8 @@ class FlagForm(forms.Form):
     )  # fmt: skip
 
     def __init__(self, store_id: str, *, may_assign: bool, data: QueryDict | None) -> None:
-        """`may_assign`: a version of the memory awaits review, so that a colleague can be asked."""
+        """Make the form. `may_assign` means that a version of the memory awaits review, so that its review can be
+        assigned."""
         super().__init__(data)
         if may_assign:
             people = [(user.pk, isolated(str(user))) for user in assignments.reviewers(store_id)]
@@ -50,7 +51,7 @@ class FlagForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Set the flag, which needs a note, or remove it."""
+    """Set the flag, which requires a note, or remove it."""
     memory = memory_of(store, memory_id)
     waits = MemoryVersion.objects.filter(store_id=store.pk, memory_id=memory.pk).unreviewed().exists()
     form = FlagForm(store.pk, may_assign=waits, data=request.POST if request.method == "POST" else None)

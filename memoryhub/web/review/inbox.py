@@ -1,4 +1,4 @@
-"""The review inbox: what waits for a person: versions by agents that no one has reviewed, and open proposals."""
+"""The review inbox: versions by agents that no one has reviewed, and open proposals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from memoryhub.web.review.worst import MOST as MOST_FIRST, worst
 
 NOTHING = Page([], None, False)
 MOST_NEW = 50
-"""The most versions that are counted as new."""
+"""The most new versions that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Group:
 @require_safe
 @signed_in
 def review(request: Request) -> HttpResponse:
-    """Show a page of the inbox; a malformed filter finds nothing and shows an error.
+    """Show a page of the inbox. A malformed filter finds nothing and shows an error.
 
-    A script asks for a further page, and puts it in place of the link to it.
+    A script loads the next page and inserts it in place of the link to it.
     """
     user, loaded_at = person(request), timezone.now()
     stores = visible_stores(user)
@@ -90,10 +90,10 @@ def review(request: Request) -> HttpResponse:
 @require_GET
 @signed_in
 def news(request: Request) -> HttpResponse:
-    """Answer with a link that says how many versions came since the page was loaded; 204 if none came.
+    """Answer with a link that says how many matching versions were written after the page was loaded; 204 if there are
+    none.
 
-    `since` is the time at which the page was loaded, in milliseconds. Only the newest versions are scanned for those
-    that match the filter.
+    `since` is the time at which the page was loaded, in milliseconds. Only the newest versions are checked.
     """
     user, now = person(request), timezone.now()
     stores = visible_stores(user)
@@ -120,9 +120,9 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page of rows, and the ids of the rows that the first page has at its top because they are the worst.
+    """Return a page of rows, and the ids of the worst rows, which the first page shows at its top.
 
-    Later pages leave out these rows. The ids are empty if another order is wanted.
+    Later pages leave out these rows. The ids are empty if the order is not the worst first.
     """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
@@ -144,7 +144,8 @@ def _with_place(found: Page, waiting: Proposals) -> Page:
 
 
 def _of_others(wanted: Filter, stores: Sequence[str]) -> list[tuple[User, int]] | None:
-    """Return who has something to review, and how much, for a person who asked for their own; else None."""
+    """Return (person, number of their assigned reviews) for each reviewer, if the filter shows only the person's own
+    reviews; else None."""
     return assignments.of_each(stores) if wanted.values == {"is": MINE} else None
 
 
@@ -161,7 +162,8 @@ def _switches(wanted: Filter) -> dict[str, Any]:
 
 
 def _whose(wanted: Filter) -> list[dict[str, Any]]:
-    """Return the options that limit the inbox by reviewer: their words, their query strings, and which one is on."""
+    """Return the options that limit the inbox by reviewer: their words, their query strings, and which option is
+    chosen."""
     values = set(wanted.values_of("is"))
     rest, on = sorted(values - {MINE, UNASSIGNED}), values & {MINE, UNASSIGNED}
     anyone = wanted.without("assigned")
@@ -177,8 +179,8 @@ def _whose(wanted: Filter) -> list[dict[str, Any]]:
 
 
 def groups(rows: Iterable[Row], items: Iterable[Item], proposals: Mapping[str, Heading], by: str) -> list[Group]:
-    """Return the groups of a page in the order of its rows: a proposal alone, and versions of one memory or of one
-    session (of one author without a session)."""
+    """Return the groups of a page in the order of its rows: each proposal alone, and the versions of each memory or
+    session. Without a session, versions are grouped by author."""
     known = {item.version.pk: item for item in items}
     together: dict[tuple[str, str], list[Item]] = {}
     alone: dict[tuple[str, str], Heading] = {}

@@ -1,4 +1,5 @@
-"""The items of the inbox: what changed, who wrote it, what the agent had read before, and who is looking at it."""
+"""The items of the inbox: the change, its author, what the agent had read before, and who else is looking at the
+item."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ from memoryhub.web.review.queries import Row
 from memoryhub.web.sessions.read_before import Read, Reads
 
 MOST_ROWS = 60
-"""The most lines of a diff shown in place."""
+"""The most lines of a diff that an item shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Item:
     `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
     `claim` is the claim of another person. `flagged` is the review that set the memory's flag, and `frozen` the legal
     hold that freezes its text. `since_approved` joins the changes of the memory that the person has not approved.
-    `assigned` is who is to review the memory, and `reviewers` are the others who can be asked to.
+    `assigned` is the person who is to review the memory, and `reviewers` are the others to whom the review can be
+    assigned.
     """
 
     longest_note: ClassVar = LONGEST_NOTE
@@ -95,7 +97,7 @@ class Item:
 
     @property
     def together(self) -> int:
-        """Return how many versions an approval would approve."""
+        """Return the number of versions that an approval would approve."""
         return self.earlier + 1
 
     @property
@@ -111,7 +113,8 @@ class Item:
 
     @property
     def agent(self) -> Agent | None:
-        """Return the agent that wrote the version, with its name as it was then, if it can be told a note."""
+        """Return the agent that wrote the version, with its name at that time, if a note can be sent to it; else
+        None."""
         entry = self.entry
         if entry is None or entry.actor_kind != ActorKind.KEY or not entry.author_id or self.store.is_archived:
             return None
@@ -123,10 +126,10 @@ class Item:
 
     @property
     def joined(self) -> Since | None:
-        """Return `since_approved` if it joins changes of several versions.
+        """Return `since_approved` if it joins changes of several versions, else None.
 
-        Return None if all changes after this version were undone and the base is the version before it: this version's
-        own diff shows the same.
+        Return None also if all later changes were undone and the joined changes begin at the version before this one,
+        because this version's own diff then shows the same.
         """
         found, before = self.since_approved, self.before.pk if self.before else None
         if found is None or found.count < 2:
@@ -135,15 +138,14 @@ class Item:
 
     @property
     def since(self) -> int:
-        """Return the number of versions that the memory got after this one; 0 if it has the path and the text of this
-        one again."""
+        """Return the number of later versions of the memory; 0 if the memory has this version's path and text again."""
         now, then = self.memory, self.version
         is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
         return 0 if is_again else now.version_count - then.number
 
 
 def in_diffs(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
-    """Yield (store, memory, version) of the versions whose texts the diffs of items show."""
+    """Yield (store, memory, version) of the versions whose texts are shown in the diffs of the items."""
     for item in items:
         if item.diff is not None and item.diff.parts:
             for version in filter(None, (item.before, item.version)):
@@ -151,7 +153,8 @@ def in_diffs(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
-    """Return the items of some versions in the same order, with a few queries per store and one per session."""
+    """Return the items of some versions in the same order, with a few queries for each store and one for each
+    session."""
     found: dict[str, Item] = {}
     work = Work(REQUEST_WORK)
     by_store: dict[str, list[str]] = defaultdict(list)
@@ -230,7 +233,7 @@ def _marks(memory: Memory, findings: Mapping[str, str], held: Holds) -> Marks:
 def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:
     """Annotate versions with `earlier`: how many earlier versions of the memory an approval includes.
 
-    These are the unreviewed ones among the last LOOK_BACK versions before it.
+    These are the unreviewed versions among the last LOOK_BACK versions before the annotated one.
     """
     number = OuterRef("number")
     before = MemoryVersion.objects.filter(

@@ -1,4 +1,5 @@
-"""The versions that a decision about several covers, by store, and what a person should know before it."""
+"""The versions that a decision about several versions covers, by store, and the facts that the person should know
+before the decision."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.queries import Row
 
 MOST_PATHS = 10
-"""The most memories of a store that are named before a decision about several."""
+"""The most memories of a store that are listed before a decision about several versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Part:
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths of its first memories."""
+        """Return the paths of the part's first memories."""
         found = Memory.objects.among(self.store.pk, self.memories[:MOST_PATHS]).order_by("path")
         return list(found.values_list("path", flat=True))
 
@@ -50,7 +51,7 @@ class Part:
 def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
     """Return the versions that the person may decide about, by store.
 
-    For a flag, these are versions in any state; for another decision, only versions that still await review. Raise
+    A flag covers versions in any state; any other decision covers only versions that still await review. Raise
     PermissionDenied if the person may decide in none of the stores.
     """
     found = MemoryVersion.objects.filter(pk__in=chosen)
@@ -70,7 +71,8 @@ def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
 
 
 def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
-    """Return the selected versions of one store; for an approval, also the number of earlier ones that it includes."""
+    """Return the part with the selected versions of one store. For an approval, it counts the earlier versions that are
+    included."""
     earlier = 0
     if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)
@@ -78,7 +80,7 @@ def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
 
 
 def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> list[Part]:
-    """Return versions by store without a query; those in other stores are left out."""
+    """Return versions by store without a query. Versions in other stores are left out."""
     by_store: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_store[row.store].append(row)
@@ -104,9 +106,9 @@ def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
 
 
 def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
-    """Return how many unreviewed versions an approval of the part includes that are not in the part itself.
+    """Return how many unreviewed versions outside the part an approval of the part includes.
 
-    They are earlier versions of these memories. `seq` is that of the newest version of the part.
+    These are earlier versions of the memories. `seq` is that of the newest version of the part.
     """
     waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
@@ -128,7 +130,8 @@ def stores_to_decide(user: User) -> list[str]:
 
 
 def found_in(verb: Verb, parts: Iterable[Part]) -> int:
-    """Return the number of open findings in the memories whose text the decision approves; 0 if it approves none."""
+    """Return the number of open findings in the memories whose text the decision approves; 0 if it is not an
+    approval."""
     if not verb.state or verb.changes_text:
         return 0
     findings = Finding.objects.open()
@@ -137,7 +140,8 @@ def found_in(verb: Verb, parts: Iterable[Part]) -> int:
 
 
 def claims_on(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
-    """Return the other people who are looking at the memories (`by`) and at how many of them (`count`)."""
+    """Return the other people who are looking at the memories, each as a dictionary: the person (`by`) and the number
+    of memories (`count`)."""
     people: Counter[User] = Counter()
     for part in parts:
         claims = Claim.objects.open(timezone.now()).filter(store=part.store).exclude(by=user).select_related("by")

@@ -1,7 +1,8 @@
-"""Approving more versions than one act takes: each request approves one piece, and the page asks for the next one.
+"""Approving more versions than one act can cover: each request approves one piece, and the page then requests the next
+one.
 
-The form that goes from request to request has everything that is known, so that the hub stores nothing. The entries of
-all pieces share a group, and are undone together, again in bounded pieces.
+The form that is passed from request to request contains the whole state, so that the hub stores nothing. The entries of
+all pieces have a common group, and are undone together, again in bounded pieces.
 """
 
 import re
@@ -40,10 +41,10 @@ from memoryhub.web.review.queries import Page, page
 
 PIECE = MOST
 COUNTED = 10_000
-"""The most versions that are counted before the decision; more are decided, too."""
+"""The most versions that are counted before the decision. Further versions are decided too."""
 
 WALK, WALK_ALL = 5_000, 50_000
-"""The most versions scanned for one piece, and for counting them."""
+"""The most versions that are scanned for one piece, and the most that are scanned to count them."""
 
 _NEVER = 10**15
 
@@ -52,10 +53,11 @@ _ENTRY = re.compile(r"\w{1,64}:\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A decision about all versions that match a filter, and how far it is.
+    """A decision about all versions that match a filter, with its progress.
 
-    `until` is in milliseconds: what agents write after that moment is left out. The next piece begins at `place`.
-    `done` of `total` versions are decided, by `entries`. `total` is 0 if there are more versions than were counted.
+    `until` is in milliseconds: versions that agents write after it are left out. The next piece begins at `place`.
+    `done` of `total` versions are decided, with the entries `entries`. `total` is 0 if there are more versions than
+    were counted.
     """
 
     verb: Verb
@@ -70,7 +72,7 @@ class Work:
 
     @classmethod
     def of(cls, request: Request, verb: Verb) -> "Work":
-        """Parse the form; what is missing or not valid has its value at the beginning."""
+        """Parse the form. A missing or invalid value becomes the value that it has before the first piece."""
         form, now = request.POST, timezone.now()
         return cls(
             verb,
@@ -86,7 +88,7 @@ class Work:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """Return {name: value} of the form fields that go on to the next request."""
+        """Return {name: value} of the form fields for the next request."""
         return {
             "all": self.verb.name, "confirmed": "1", "q": self.words, "group": signed_group(self.group),
             "until": self.until, "total": self.total, "from": self.place, "done": self.done,
@@ -94,7 +96,7 @@ class Work:
         }  # fmt: skip
 
     def target(self, stores: Sequence[str], user: str) -> Wanted:
-        """Return the conditions on the versions. Raise Malformed."""
+        """Return the conditions on the versions. Raise Malformed if the filter is invalid."""
         now, end = timezone.now(), datetime.fromtimestamp(self.until / 1000, UTC)
         zone = timezone.get_current_timezone()
         found = resolved(Filter.of({"q": self.words}), stores, now=now, zone=zone, user=user)
@@ -102,7 +104,7 @@ class Work:
 
 
 def _entries_in(written: str) -> tuple[tuple[str, int], ...]:
-    """Return the entries that a form names, at most MOST_ENTRIES; none if what it has is no list of entries."""
+    """Return the entries that a form names, at most MOST_ENTRIES. Return none if the text is not a list of entries."""
     entries = written.split(",", MOST_ENTRIES)[:MOST_ENTRIES] if written else []
     if not all(map(_ENTRY.fullmatch, entries)):
         return ()
@@ -110,7 +112,7 @@ def _entries_in(written: str) -> tuple[tuple[str, int], ...]:
 
 
 def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
-    """Show how many versions match, with open findings and claims among them, before the first piece."""
+    """Show how many versions match before the first piece, and how many open findings and claims are among them."""
     stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
     if not stores:
         raise PermissionDenied
@@ -131,7 +133,8 @@ def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
 
 
 def go_on(request: Request, verb: Verb) -> HttpResponse:
-    """Decide about the next piece. Show how far the work is, or at its end return to where it began."""
+    """Decide about the next piece. Then show the progress or, after the last piece, redirect to the page where the work
+    began."""
     stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
     if not stores:
         raise PermissionDenied
@@ -157,7 +160,7 @@ def go_on(request: Request, verb: Verb) -> HttpResponse:
 
 
 def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, MemoryStore]) -> tuple[Work, str]:
-    """Decide about a piece; return the work as it is then, and why it cannot go on ("" if it can)."""
+    """Decide about a piece. Return the updated work, and a sentence on why it cannot go on ("" if it can)."""
     doing = act(request, work.note, group=work.group)
     for part in parts_of_rows(piece.rows, stores):
         try:
@@ -175,7 +178,7 @@ def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, Mem
 
 
 def _ended(request: Request, work: Work, why: str = "") -> HttpResponse:
-    """Return to where the work began, with what was done and a link that undoes all of it."""
+    """Redirect to the page where the work began, with a message on what was done and a link that undoes all of it."""
     back = next_of(request, "review")
     if work.entries:
         said = work.verb.did(work.done) if work.verb.did else ""

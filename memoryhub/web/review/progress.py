@@ -1,4 +1,4 @@
-"""The page of a decision that takes several requests: it says how far it is, and asks for the next one by itself."""
+"""The page of a decision that takes several requests. It shows the progress, and sends the next request by itself."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def number_in(form: QueryDict, name: str) -> int:
 
 
 def group_in(form: QueryDict) -> str:
-    """Return the group of the entries of all requests: the one that the form passes on, or a new one."""
+    """Return the group of the entries of all requests: the group that the form passes on, or a new one."""
     try:
         return signing.Signer(salt=_SALT).unsign(form.get("group", ""))
     except signing.BadSignature:
@@ -30,14 +30,16 @@ def group_in(form: QueryDict) -> str:
 
 
 def signed_group(group: str) -> str:
-    """Return what a form passes on as its group, so that nobody adds entries to a group of someone else."""
+    """Return a signed group for a form to pass on. The signature prevents a person from adding entries to another
+    person's group."""
     return signing.Signer(salt=_SALT).sign(group)
 
 
 def progress(request: Request, address: str, fields: Mapping[str, Any], said: str, share: int | None) -> HttpResponse:
-    """Show `said` and the `share` in per cent (None: not known). The form sends `fields` to `address` to go on.
+    """Show the page with the sentence `said` and the progress `share` in per cent (None: not known). Its form sends
+    `fields` to `address`.
 
-    A script sends it as soon as it is there; without scripts it has a button.
+    A script sends the form immediately. Without scripts, the person presses its button.
     """
     shown = {"address": address, "fields": fields, "said": said, "share": share, "next": next_of(request, "review")}
     return render(request, "review/_progress.html" if request.htmx else "review/progress.html", shown)

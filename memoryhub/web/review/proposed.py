@@ -24,18 +24,18 @@ WALK = 200
 
 _PLACE = re.compile(r"\w{26}", re.ASCII)
 _SEPARATOR = "~"
-"""What separates the place of versions from that of proposals."""
+"""The separator between the place of versions and the id of the last proposal."""
 
 
 class Place(NamedTuple):
-    """The places of a page: that of its versions, and the id of the last proposal."""
+    """The place of a page: that of its versions, and the id of the last proposal."""
 
     versions: str
     proposal: str
 
     @classmethod
     def of(cls, written: str) -> "Place":
-        """Return the places in the parameter of a page. Raise BadPlace."""
+        """Return the place in the parameter of a page. Raise BadPlace if it is invalid."""
         versions, _separator, proposal = written.partition(_SEPARATOR)
         if proposal and not _PLACE.fullmatch(proposal):
             raise BadPlace(written)
@@ -54,7 +54,7 @@ def where_decided(user: User) -> QuerySet[MemoryStore]:
 class Proposals:
     """The open proposals that match a filter, by the time at which they were opened.
 
-    `passed` is the last one that was taken or did not match.
+    `passed` is the last proposal that was taken or did not match.
     """
 
     def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool = False) -> None:
@@ -83,8 +83,8 @@ class Proposals:
         return row
 
     def about(self, store: str, memories: Collection[str]) -> list[tuple[Row, set[str]]]:
-        """Return the oldest matching proposals of a store about some memories, at most CHUNK, each with its
-        memories."""
+        """Return the oldest matching proposals of a store that change one of these memories, at most CHUNK, each with
+        those memories that it changes."""
         if store not in self.stores or not memories:
             return []
         changes = ProposedChange.objects.filter(store_id=store, memory__in=memories)
@@ -106,7 +106,7 @@ class Proposals:
             self.passed = self.read
 
     def _asked(self) -> ProposalQuerySet:
-        """Return the proposals that match, as far as their own columns say."""
+        """Return the proposals that match by their own columns. Their changes are checked later."""
         wanted = self.wanted
         found = Proposal.objects.filter(store_id__in=self.stores).of_state(ProposalState.OPEN)
         for name, value in (("agent", wanted.author), ("session", wanted.session)):
@@ -143,7 +143,7 @@ def _changes(proposals: Iterable[Proposal]) -> Mapping[str, list[Change]]:
 
 
 def _matches(wanted: Wanted, proposal: Proposal, memory: str | None, path: str, new_path: str | None) -> bool:
-    """Return whether one change of a proposal is about what the filter asks for."""
+    """Return whether one change of a proposal matches the filter."""
     paths = [path, *([new_path] if new_path else [])]
     if wanted.memory not in (None, memory) or memory in wanted.other_memories:
         return False

@@ -26,13 +26,13 @@ from memoryhub.web.review.filters import Wanted
 PAGE = 20
 CHUNK = 100
 WALK = 800
-"""The most versions scanned for a page whose filter must check each one."""
+"""The most versions that are scanned for one page if the filter has to check each version."""
 
 FEW = 5_000
-"""With at most this many versions at a path and under it, the index of paths finds them all at once."""
+"""The most versions at a path and under it that are found at once by the index of paths."""
 
 RARE = 1_000
-"""With at most this many entries of an author, only the versions that they made are scanned."""
+"""The most entries of an author for which only the versions made by these entries are scanned."""
 
 _PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
 _AFTER_ALL = "~"
@@ -40,14 +40,14 @@ _AFTER_ALL = "~"
 
 
 class Place(NamedTuple):
-    """The last version passed in a store, by its entry's seq and its id."""
+    """The last version that was passed in a store, as its entry's seq and its own id."""
 
     seq: int
     id: str
 
 
 class Row(NamedTuple):
-    """The columns of a version that are needed to find and order it. A proposal has its number as `seq`."""
+    """The columns of a version that are needed to filter and order it. For a proposal, `seq` is its number."""
 
     store: str
     seq: int
@@ -59,9 +59,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Versions in order; `next` is the place where the next page begins (None at the end).
+    """Versions in order. `next` is the place where the next page begins, or None at the end.
 
-    `stopped` means that the page ended early because enough versions had been scanned.
+    `stopped` means that the page ended early because the limit of scanned versions was reached.
     """
 
     rows: Sequence[Row]
@@ -70,14 +70,15 @@ class Page:
 
 
 class Beside(Protocol):
-    """Rows that a page shows among its versions, such as proposals. They are in the same order, and the page remembers
-    separately how far it has shown them."""
+    """Rows that a page shows among its versions, such as proposals. They have the same order as the versions, but a
+    place of their own."""
 
     def first(self) -> Row | None:
-        """Return the next row without taking it; None if there is no other, or if enough has been scanned."""
+        """Return the next row without taking it. Return None if there are no more rows, or if the limit of scanned rows
+        was reached."""
 
     def take(self) -> Row:
-        """Return the next row, and go on to the one after it."""
+        """Return the next row and remove it."""
 
     @property
     def has_more(self) -> bool: ...
@@ -95,10 +96,10 @@ def page(
     walk: int = WALK,
     beside: Beside | None = None,
 ) -> Page:
-    """Return the versions after a place, or the first ones if it is empty, in one order with the rows of `beside`.
+    """Return the versions after a place, merged in order with the rows of `beside`. An empty place means the beginning.
 
-    `next` is the place of the versions alone; it is empty if the next page has only rows of `beside`, and none of the
-    versions were passed. Raise BadPlace if the place is invalid.
+    `next` is the place of the versions only. It is empty if the next page has only rows of `beside` and no version was
+    passed. Raise BadPlace if the place is invalid.
     """
     merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
     rows: list[Row] = []
@@ -147,7 +148,7 @@ class _Walk:
 
 
 class _Merged:
-    """The merged streams of all stores; a stream is opened once its first version may come next."""
+    """The merged streams of all stores. A stream is opened when its first version may be the next one."""
 
     def __init__(self, wanted: Wanted, places: dict[str, Place], newest: bool, walk: int) -> None:
         self.newest, self.walk, self.stopped = newest, _Walk(walk), False
@@ -162,10 +163,11 @@ class _Merged:
         self.streams.append(_Stream(self.wanted, store, self.places.get(store), self.newest))
 
     def first(self) -> "_Stream | None":
-        """Return the stream with the next version, or None at the end or when enough has been scanned.
+        """Return the stream with the next version. Return None at the end, or when the limit of scanned versions was
+        reached.
 
-        When the scan stops, versions already found are still returned, so that every page makes progress. Versions of
-        stores that were not scanned far enough then come later than their order requires.
+        When the scan stops, versions that were already found are still returned, so that every page makes progress.
+        Versions of stores that were not scanned far enough then follow later than their order requires.
         """
         while True:
             filled = [stream.fill(self.walk) for stream in self.streams]
@@ -181,7 +183,7 @@ class _Merged:
         return self._key(one) < self._key(other)
 
     def _comes_first(self, row: Row) -> bool:
-        """Return whether the next store that is not open may begin before this version."""
+        """Return whether the first version of the next unopened store may come before this version."""
         at = self.waiting[0][1]
         return at > row.at if self.newest else at < row.at
 
@@ -197,7 +199,7 @@ class _Merged:
 
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
-    """Return the stores with something to review and the time of their first version, in that order."""
+    """Return (store, time of its first version) for the stores with versions to review, in the order of these times."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
@@ -209,14 +211,14 @@ def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
 
 
 def _stores_of_session(wanted: Wanted) -> list[str]:
-    """Return the stores in which the session has an entry, so that others need not be opened."""
+    """Return the stores in which the session has an entry. Other stores need not be opened."""
     entry = AuditEntry.objects.filter(chain=OuterRef("pk"), session=wanted.session).values("seq")[:1]
     found = MemoryStore.objects.filter(pk__in=wanted.stores).annotate(one=Subquery(entry))
     return [store for store, seq in found.values_list("pk", "one") if seq is not None]
 
 
 class _Stream:
-    """The matching versions of one store, read in chunks.
+    """The matching versions of one store, loaded in chunks.
 
     `passed` is the last version that was returned or did not match.
     """
@@ -231,7 +233,8 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries; None if there are many, or if another index finds the versions."""
+        """Return the seqs of the author's entries. Return None if there are too many, or if another index finds the
+        versions."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)
@@ -257,7 +260,8 @@ class _Stream:
         return row
 
     def fill(self, walk: _Walk) -> bool:
-        """Read until a version matches or none is left. Return False if enough has been scanned before that."""
+        """Read until a version matches or no version is left. Return False if the limit of scanned versions was reached
+        before that."""
         while not self.rows and not self.is_done:
             if walk.left <= 0:
                 return False
@@ -276,7 +280,7 @@ class _Stream:
         return True
 
     def _from_here(self) -> MemoryVersionQuerySet:
-        """Return the versions after the last one read.
+        """Return the versions after the last version that was read.
 
         For one memory or few paths, `seq + 0` keeps the database from using the index of seq, so that it uses the index
         of the memory or the path.
@@ -294,7 +298,7 @@ class _Stream:
         return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
 
     def _beyond(self, found: MemoryVersionQuerySet, place: str) -> MemoryVersionQuerySet:
-        """Return the versions after the last one read; `place` is the name of their seq column."""
+        """Return the versions after the last version that was read; `place` is the name of their seq column."""
         if self.read is None:
             return found
         seq, id = self.read
@@ -320,7 +324,7 @@ class _Stream:
     def _of_session(self, size: int) -> tuple[list[Row], int]:
         """Return the versions of the session's next entries, and the number of these entries.
 
-        A scan of all versions that await review could take long, so the entries are read first.
+        The entries are read first, because a scan of all versions that await review could take long.
         """
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)

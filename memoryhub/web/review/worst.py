@@ -1,4 +1,4 @@
-"""What comes first in the inbox: the newest versions of memories with open findings, and the open proposals about such
+"""The first rows of the inbox: the newest versions of memories with open findings, and the open proposals about such
 memories, the worst kinds first."""
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,13 +12,13 @@ from memoryhub.web.review.proposed import Proposals
 from memoryhub.web.review.queries import Row, matching
 
 MOST = 10
-"""The most versions and proposals that come first."""
+"""The most versions and proposals at the top of the inbox."""
 MOST_STORES, MOST_FINDINGS = 10, 100
-"""The most stores that are considered, those with the newest findings, and the most findings of each."""
+"""The most stores that are considered (those with the newest findings), and the most findings of each."""
 
 
 def worst(wanted: Wanted, proposals: Proposals) -> list[Row]:
-    """Return the versions and proposals that come first, in a number of queries that depends only on the stores."""
+    """Return the versions and proposals that come first. The number of queries depends only on the number of stores."""
     if wanted.memory is not None:
         return []
     stores = _stores(sorted({*wanted.stores, *proposals.stores}))
@@ -33,8 +33,8 @@ def _stores(stores: Sequence[str]) -> list[str]:
 
 
 def _of_store(wanted: Wanted, store: str, proposals: Proposals) -> Iterator[tuple[int, Row]]:
-    """Yield (severity, row) of the proposals about memories with open findings, and of the newest versions of these
-    memories that await review."""
+    """Yield (severity, row) of the proposals about memories with open findings, and of the newest version that awaits
+    review in each of these memories."""
     findings = Finding.objects.of_store(store).open().newest().values_list("memory_id", "kind")[:MOST_FINDINGS]
     severity: dict[str, int] = {}
     for memory, kind in findings:

@@ -1,7 +1,7 @@
 """The versions that a search scans, in an order in which it can stop anywhere and continue from there.
 
 Store by store: live memories by path, then old versions by memory, then the trash, newest deletion first. Each read
-takes some rows after a key from an index in this order, so its cost does not depend on the size of the store.
+loads some rows after a key by an index with this order, so its cost does not depend on the size of the store.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,13 +17,16 @@ from memoryhub.models.memories import MemoryQuerySet, MemoryVersionQuerySet
 LIVE, OLD, TRASH = "live", "old", "trash"
 
 Key = tuple[str | int, ...]
-"""The position of a row among those of its kind; empty before the first."""
+"""The position of a row among the rows of its kind; empty for the position before the first row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A version that a search may find: the current one of a live memory, an old one, or the last one of a deleted
-    memory."""
+    memory.
+
+    `is_candidate` is False for a row that is only passed.
+    """
 
     kind: str
     key: Key
@@ -55,9 +58,9 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return versions in order of memory and number; `is_candidate` is true only for old versions.
+    """Return versions in the order of memory and number; `is_candidate` is True only for old versions.
 
-    `prefix` is not used: the index is by memory.
+    `prefix` is not used, because the index has no paths.
     """
     versions = MemoryVersion.objects.filter(store_id=store)
     if not after:
@@ -163,7 +166,7 @@ KEYS: dict[str, tuple[type, ...]] = {LIVE: (str,), OLD: (str, int), TRASH: (str,
 
 
 def is_key(kind: str, key: Sequence[Any]) -> bool:
-    """Return whether untrusted data is a valid key of this kind."""
+    """Return whether untrusted data is a valid key of rows of this kind."""
     types = KEYS[kind]
     if not key:
         return True

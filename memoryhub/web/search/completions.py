@@ -1,4 +1,4 @@
-"""Completes a filter while a person types it: keys, values, phrases, and names of what the person may see."""
+"""Completes a filter while a person types it: keys, values, phrases, and names that the person may see."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.search import names
 
 MOST = 16
-"""The most completions that are listed; where there are more, their number is said."""
+"""The most completions that are listed. If there are more, their number is shown."""
 
 MOST_NAMES = 10
 MOST_STORES = 10
-"""The most stores whose directories complete a path."""
+"""The most stores whose directories are offered to complete a path."""
 
 LAST = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A completion: the text that takes the place of the word that is being typed, its label and a hint."""
+    """A completion: the text that replaces the word that is being typed, its label and a hint."""
 
     text: str
     label: str
@@ -39,7 +39,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """The word before the cursor: where it starts, its sign, its key, and what is typed of its value; and the word
+    """The word before the cursor: its start, its sign, its key, and the typed part of its value. `before` is the word
     before it."""
 
     start: int
@@ -64,7 +64,7 @@ class Typing:
 @require_safe
 @signed_in
 def completions(request: Request) -> HttpResponse:
-    """Answer with the completions at the end of `q`, for a page that offers the filters `keys`."""
+    """Answer with completions for the end of `q`. The page of the filter has the keys `keys`."""
     typing = Typing.of(request.GET.get("q", "")[:LONGEST])
     keys = [key for key in request.GET.get("keys", "").split() if key in KEYS]
     options = list(_options(person(request), typing, keys, request.GET.get("store", "")))
@@ -124,7 +124,7 @@ def _authors(user: User, typed: str, keys: Sequence[str]) -> Iterator[Option]:
 
 
 def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[str, str]]:
-    """Return values of a key and their labels that have what is typed in them."""
+    """Return (value, label) for the values of a key that contain the typed text."""
     words = words_of(typed)
     choices = KEYS[key].choices
     if choices is not None:
@@ -141,7 +141,8 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
 
 
 def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the names of stores, or the ids of those that share a name; for administrators of the hub, the hub too."""
+    """Return the names of stores, or the ids of stores that share a name. For administrators of the hub, the hub is
+    among them."""
     found = names.stores(user, words, MOST_NAMES)
     alike = [name for _id, name in found]
     hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []
@@ -149,7 +150,8 @@ def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _directories(user: User, typed: str, store_id: str) -> list[str]:
-    """Return the first directories whose path begins with what is typed, of a store or of several visible ones."""
+    """Return the first directories whose path begins with the typed text, in the given store or in several visible
+    stores."""
     stores = MemoryStore.objects.visible_to(user).by_name()
     chosen = stores.filter(pk=store_id) if store_id else stores
     found: set[str] = set()

@@ -1,6 +1,6 @@
-"""The results of a search as a table of lines, bounded.
+"""The results of a search as a table of lines, with a limited size.
 
-Before the download, each memory store with results gets an entry.
+Each memory store with results gets an audit entry before the download.
 """
 
 import time
@@ -45,7 +45,7 @@ ExportRow = dict[str, Any]
 @require_POST
 @signed_in
 def export_search(request: Request) -> HttpResponse:
-    """Search with the filters of the page, and download the lines that were found; `format` is csv or json."""
+    """Search with the filters of the page, and download the matching lines; `format` is csv or json."""
     user, form = person(request), request.POST.get("format", "csv")
     try:
         query = Query.of(request.POST.dict(), user)
@@ -77,8 +77,8 @@ def _refused(sentence: str) -> HttpResponse:
 
 
 def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> Iterator[ExportRow]:
-    """Yield a row for each line that was found, or one for a version that was found by its path or a note. Values are
-    masked as on the page."""
+    """Yield a row for each matching line. A version that matches only by its path or a note has one row. Sensitive
+    values are masked as on the page."""
     for store in {hit.row.store for hit in hits}:
         here = [hit for hit in hits if hit.row.store == store]
         entries = pages.entries(stores[store], *(hit.row.seq for hit in here))

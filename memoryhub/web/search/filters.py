@@ -17,7 +17,7 @@ LONGEST = 500
 MOST_WORDS = 8
 KEYS = ("store", "path", "in", "agent", "person", "session", "is", "when", "from", "to", "versions", "trash")
 WIDENING = frozenset(("in", "store", NOT + "store", "versions", "trash"))
-"""The filters with which alone nothing is searched."""
+"""The filters that do not narrow a search. A search with only these finds nothing."""
 
 CONTENTS, PATHS, NOTES = "contents", "paths", "notes"
 
@@ -30,8 +30,8 @@ class Query(KeyValues):
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> "Query":
-        """Parse the search field (`q`), then the other parameters, which take precedence. Raise Malformed if that
-        fails."""
+        """Parse the search field (`q`), then the other parameters, which take precedence. Raise Malformed if the search
+        is invalid."""
         if len(parameters.get("q", "").strip()) > LONGEST:
             raise Malformed(_("The search text is too long. Use at most %(most)s characters.") % {"most": LONGEST})
         query = super(Query, cls).of(parameters, user)
@@ -41,7 +41,8 @@ class Query(KeyValues):
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return True: something that only resembles a filter (`http://…`) is a word."""
+        """Return True for every word, because a text that only resembles a filter (`http://…`) is a word to search
+        for."""
         return True
 
     @classmethod

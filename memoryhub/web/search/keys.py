@@ -1,4 +1,5 @@
-"""Keys of agents that a person pasted or typed: found by their last characters, so that no address contains a key."""
+"""Keys of agents that a person pasted or typed. They are searched by their last characters, so that no URL contains a
+key."""
 
 import re
 from collections.abc import Iterator
@@ -15,25 +16,26 @@ FEW = 6
 
 
 def without_keys(text: str) -> str:
-    """Return a text with each key cut to the form in which lists show it, as `mh_…a1b2`."""
+    """Return a text in which each key is cut to the form that lists show, such as `mh_…a1b2`."""
     return WHOLE.sub(lambda key: f"mh_…{key[0][-4:]}", text)
 
 
 def hint_in(text: str) -> str:
-    """Return the last characters of the first key in a text, whole or cut; "" if there is none."""
+    """Return the last characters of the first key in a text; the key may be complete or cut. Return "" if there is no
+    key."""
     found = _SHORT.search(without_keys(text))
     return found[1] if found else ""
 
 
 def ending_of(text: str) -> str:
-    """Return the last characters of a key if a text is nothing else, in any form in which people write them: `a1b2`,
-    `…a1b2`, `mh_a1b2` or `mh_…a1b2`; else "". Any word of four letters may be one."""
+    """Return the last characters of a key if the text is nothing but a key or its end: `a1b2`, `…a1b2`, `mh_a1b2` or
+    `mh_…a1b2`. Otherwise return "". Any word of four letters may be the end of a key."""
     found = _ENDING.fullmatch(text.strip())
     return found[1] if found else ""
 
 
 def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, words) of what a person may do about a key that they pasted."""
+    """Yield (URL, words) of the pages on which a person can act on a key that they pasted."""
     found = list(keys_ending(user, hint))
     yield from found
     if MemoryStore.objects.administered_by(user).exists():
@@ -43,7 +45,8 @@ def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
 
 
 def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, words) of what a person may do about the keys that they may see and that end with `hint`."""
+    """Yield (URL, words) of the pages on which a person can act on the keys that end with `hint` and that the person
+    may see."""
     found = list(Key.objects.visible_to(user).filter(hint=hint).newest()[:FEW])
     governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in found]).values_list("pk", flat=True))
     for key in found:

@@ -8,7 +8,7 @@ from memoryhub.web.common.filters.names import people_visible_to
 
 MOST_NAMES = 1000
 MOST_SESSIONS = 1000
-"""The most sessions, the newest ones of the hub, whose names are compared."""
+"""The most sessions whose names are compared: the newest of the hub."""
 
 Named = tuple[str, str]
 """An id and a name."""
@@ -23,7 +23,7 @@ def agents(user: User, words: Sequence[str], limit: int) -> list[Named]:
 
 
 def people(user: User, words: Sequence[str], limit: int) -> list[Named]:
-    """Return the e-mail addresses and names of people; the words may be in either."""
+    """Return (e-mail address, name) of people; the words may be in either of them."""
     rows = people_visible_to(user).values_list("email", "name")[:MOST_NAMES]
     names = dict(rows)
     chosen = best(((email, f"{name} {email}") for email, name in names.items()), words, limit)
@@ -31,7 +31,7 @@ def people(user: User, words: Sequence[str], limit: int) -> list[Named]:
 
 
 def sessions(user: User, words: Sequence[str], limit: int) -> list[Named]:
-    """Return the newest sessions in visible stores. The agent's name follows each session's name."""
+    """Return the newest sessions in visible stores. Each session's name is followed by the agent's name."""
     newest = Session.objects.filter(pk__in=Session.objects.newest().values("pk")[:MOST_SESSIONS]).newest()
     visible = newest.filter(agent__in=Agent.objects.visible_to(user))
     rows = visible.values_list("id", "name", "agent__name")
@@ -43,7 +43,7 @@ def sessions(user: User, words: Sequence[str], limit: int) -> list[Named]:
 
 
 def best(rows: Iterable[Named], words: Sequence[str], limit: int) -> list[Named]:
-    """Return the rows whose names contain all folded words; names that begin with the first word come first."""
+    """Return the rows whose names contain all folded words. Names that begin with the first word are first."""
     found = [(fold(name), id, name) for id, name in rows if has_words(name, words)]
     if words:
         found.sort(key=lambda row: (not row[0].startswith(words[0]), row))

@@ -1,4 +1,4 @@
-"""What a search that found nothing can say: which words occur nowhere, and what to search for instead."""
+"""Hints for a search that found nothing: which of its words occur nowhere, and other searches."""
 
 import time
 from collections import Counter
@@ -12,7 +12,7 @@ from memoryhub.web.search.filters import Query
 from memoryhub.web.search.scan import Place, Wanted, scan
 
 SECONDS = 0.2
-"""The most seconds that near spellings are searched for."""
+"""The most seconds for which near spellings are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,10 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """The words of a search that found nothing, and those of them that occur nowhere.
+    """The words of a search that found nothing, and which of them occur nowhere.
 
-    `fewer` searches without some words and finds something; `near` has near spellings for words that occur nowhere.
+    `fewer` is a search that leaves out some words and finds something. `near` is a search with near spellings in place
+    of words that occur nowhere.
     """
 
     words: Sequence[str]
@@ -37,7 +38,7 @@ class NotFound:
 
 
 def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> NotFound:
-    """Return the hints for a search that has ended at a place without a result."""
+    """Return the hints for a search that ended at `place` without a result."""
     plain = [term for term in query.typed if not term.key]
     nowhere = [term for at, term in enumerate(plain) if not place.seen >> at & 1]
     most = [term for at, term in enumerate(plain) if place.most >> at & 1]
@@ -48,7 +49,8 @@ def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> Not
 def _near(
     query: Query, wanted: Wanted, stores: Sequence[str], plain: Sequence[Term], nowhere: Sequence[Term]
 ) -> Other | None:
-    """Return the search with near spellings in place of the words that occur nowhere, if each of these has one."""
+    """Return the search with near spellings in place of the words that occur nowhere, or None if one of these has no
+    near spelling."""
     until = time.perf_counter() + SECONDS
     spelt = {term: _most_frequent(term.value, wanted, stores, until) for term in nowhere}
     if not spelt or not all(spelt.values()):
@@ -57,9 +59,9 @@ def _near(
 
 
 def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: float) -> str:
-    """Return the near spelling of a word that is in most texts, "" if there is none in the time.
+    """Return the near spelling of a word that occurs most often. Return "" if none is found until the time `until`.
 
-    A text that has one is found by a half of the word.
+    A text with a near spelling contains one half of the word unchanged, so texts are searched for the halves.
     """
     nearly, counts = NearSpellings([word]), Counter[str]()
     if " " in word or not nearly.halves:
@@ -75,7 +77,8 @@ def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: floa
 
 
 def _other(query: Query, written: dict[Term, str]) -> Other:
-    """Return the search with other words (`written`) in place of these; its filters stay."""
+    """Return a search with only the words in `written`, which gives their new spellings. The filters of the query
+    stay."""
     words = [term.written if term.key else written[term] for term in query.typed if term.key or term in written]
     said = " ".join(written[term] for term in query.typed if term in written)
     return Other(said, urlencode({**query.parameters, "q": " ".join(words)}))

@@ -1,5 +1,5 @@
 """The one search box: pages, settings, stores, agents, sessions and paths by parts of their names, then a search in
-memories. The page adds its own actions."""
+memories. A script adds the actions of the current page."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -28,16 +28,16 @@ from memoryhub.web.search.finder import MOST, cache, rows_of, typed
 from memoryhub.web.search.highlight import marked_names
 
 FEW = 6
-"""The most names of a kind listed; with fewer paths than this in the store, other stores are searched too."""
+"""The most listed names of a kind. If fewer paths than this are found in the store, other stores are searched too."""
 
 MOST_PATHS = MOST_PAGES = 12
 OTHERS, OTHERS_SECONDS = 20, 0.03
-"""The limits on the number of other stores and on the time for them."""
+"""The most other stores that are searched for paths, and the seconds for this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The matches of one kind, as list items."""
+    """The matches of one kind, as list items with a label."""
 
     label: str
     rows: SafeString
@@ -46,7 +46,7 @@ class Group:
 @require_safe
 @signed_in
 def palette(request: Request) -> HttpResponse:
-    """Show the groups on a page, or as a fragment to a script; `only=paths` shows only paths."""
+    """Show the groups on a page; a script gets them as a fragment. `only=paths` shows only paths."""
     user, query, store_id = person(request), typed(request), request.GET.get("store", "")
     if hint := keys.hint_in(query):
         found = [Group(_("Keys"), _rows(keys.pasted_key(user, hint), ()))]
@@ -79,9 +79,10 @@ def _shown(request: Request, shown: dict[str, Any]) -> HttpResponse:
 
 
 def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dict[str, Any]:
-    """Return the template's context for the way to erase: what is typed, or only the page if that names the act.
+    """Return the template's context for the link to the page that erases. The link contains the typed text. If the
+    query names the act of erasing, only the words after the name are the text to erase.
 
-    Words after such a name are the text to erase. Who may not erase learns whom to ask, if the act is named.
+    For a person who may not erase, return who may, but only if the query names the act.
     """
     is_named = names.has_words(_("Erase a person everywhere"), words) or words[0] in _erasing_words()
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
@@ -97,17 +98,17 @@ def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dic
 
 
 def _can_be_personal(text: str) -> bool:
-    """Return whether a text looks like a name, an address or a number, and not like a word that names a page."""
+    """Return whether a text resembles a name, an address or a number, and is not a word that names a page."""
     return not (text.isascii() and text.isalpha() and text.islower())
 
 
 def _erasing_words() -> Sequence[str]:
-    """Return words with which people ask for an erasure."""
+    """Return the words that people type when they want to erase something."""
     return words_of(_("erase erasing erasure forget redact purge gdpr dsar"))
 
 
 def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:
-    """Return (address, words) of the searches for what is typed: in the memory store of the page, and in all."""
+    """Return (URL, words) of the searches for the typed text: in the memory store of the page, and in all stores."""
     search = reverse("search")
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     of_all = (f"{search}?{urlencode({'q': query})}", _("Search memories for “%(text)s”") % {"text": query})
@@ -118,15 +119,15 @@ def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:
 
 
 def _keys(user: User, query: str) -> Iterable[Group]:
-    """Yield the keys that end with what is typed, if there are any."""
+    """Yield a group of the keys that end with the typed text, if there are any."""
     ending = keys.ending_of(query)
     if ending and (found := list(keys.keys_ending(user, ending))):
         yield Group(_("Keys"), _rows(found, ()))
 
 
 def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
-    """Yield groups of the pages, the pages of settings and the documents of the guide whose names contain all words;
-    other words for a page count if they begin as typed. Those named by what is typed come first."""
+    """Yield groups of the pages, the pages of settings and the documents of the guide. The name of a page, or another
+    word for it, must match each word of the query; another word must begin with it. Exact names are first."""
     if not words:
         return
     kinds = {
@@ -142,13 +143,13 @@ def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
 
 
 def _is_meant(name: str, also: str, words: Sequence[str]) -> bool:
-    """Return whether each word is in the name of a page, or begins another word for it."""
+    """Return whether each typed word is in the name of a page, or is the beginning of another word for the page."""
     others = [other for one in also.split() for other in words_of(one)]
     return all(names.has_words(name, [word]) or any(other.startswith(word) for other in others) for word in words)
 
 
 def _names(user: User, words: Sequence[str]) -> Iterable[Group]:
-    """Yield groups of stores, agents and sessions; without words, only of stores."""
+    """Yield groups of stores, agents and sessions. Without words, yield only stores."""
     kinds = [(_("Memory stores"), "store", names.stores)]
     if words:
         kinds += [(_("Agents"), "agent", names.agents), (_("Sessions"), "session", names.sessions)]
@@ -158,7 +159,7 @@ def _names(user: User, words: Sequence[str]) -> Iterable[Group]:
 
 
 def _by_id(user: User, query: str) -> Iterable[Group]:
-    """Yield a group with the memory, the version of one, or the call whose id was typed."""
+    """Yield a group with the memory, the version or the call whose id was typed."""
     if query.startswith((CALL, ids.REQUEST)):
         yield Group(_("Calls"), _rows(_of_call(user, query), ()))
     if not query.startswith((ids.MEMORY, ids.MEMORY_VERSION)):
@@ -174,8 +175,8 @@ def _by_id(user: User, query: str) -> Iterable[Group]:
 
 
 def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
-    """Yield the entries of the first calls with an id, as long as the hub keeps them apart, and a search of the audit
-    for it."""
+    """Yield the entries of the first calls with an id, while the hub still stores the ids of these calls, and a search
+    of the audit for the id."""
     stores = dict(MemoryStore.objects.visible_to(user).values_list("pk", "name"))
     keys = Key.objects.visible_to(user).values("pk")
     calls = IdempotentCall.objects.filter(store_id__in=stores, key__in=keys, token=query).order_by("-at")
@@ -186,7 +187,7 @@ def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
 
 
 def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
-    """Return (address, name) pairs as list items."""
+    """Return list items for pairs (URL, name)."""
     rows = (
         f'<li class="found" data-list-item><a class="found-name row-link" href="{url}">{html}</a></li>'
         for url, html in ((url, marked_names(name, words)) for url, name in links)
@@ -195,7 +196,8 @@ def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
-    """Yield groups with the paths of the store; if few paths match, also with the paths of other stores."""
+    """Yield groups with the paths of the store. If few paths match, yield also groups with the paths of other
+    stores."""
     found = 0
     seq = cache.last_seq(user, store_id) if store_id else None
     if seq is not None:

@@ -1,4 +1,5 @@
-"""The pages and the pages of settings that a person may open, for the palette: of the hub and of a memory store."""
+"""The pages, including those of settings, that the palette lists: of the hub and of a memory store, if the person may
+open them."""
 
 from collections.abc import Iterator
 
@@ -45,7 +46,7 @@ GUIDE: dict[str, tuple[str | Promise, str | Promise]] = {
     ),
     "operations": (gettext_lazy("Running the hub"), gettext_lazy("backup restore doctor alarms upgrade disk")),
 }  # fmt: skip
-"""The documents of the guide: their names, and other words for them."""
+"""{document of the guide: (its name, other words for it)}"""
 SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
     "hub_limits": gettext_lazy("Limits"), "hub_rules": gettext_lazy("Sensitive text"),
     "hub_retention": gettext_lazy("Retention"), "webhooks": gettext_lazy("Webhooks"),
@@ -98,17 +99,17 @@ ALSO: dict[str, str | Promise] = {
     "try_call": gettext_lazy("test tool by hand dry run"),
     "account": gettext_lazy("password theme zone sign out authenticator passkey 2fa mfa"),
 }  # fmt: skip
-"""Other words with which people look for a page; its name does not contain them."""
+"""{page: other words with which people search for it, which are not in its name}"""
 
 _PROOF = gettext_lazy("Proof for an auditor")
 _PROVES = gettext_lazy("signed signature audit export evidence verify public key")
 
 Place = tuple[str, str, str]
-"""The address of a page, its name, and other words for it."""
+"""The URL of a page, its name, and other words for it."""
 
 
 def pages(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages. The pages of the memory store come first."""
+    """Yield the pages. The pages of the memory store are first."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
         role = user.role_in(store)
@@ -135,8 +136,7 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
 
 
 def settings(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages of settings. If the person is an admin of the memory store, its pages come
-    first."""
+    """Yield the pages of settings. If the person is an admin of the memory store, its pages are first."""
     store = MemoryStore.objects.filter(pk=store_id).first() if store_id else None
     if store is not None and user.role_in(store) == Role.ADMIN:
         for route, name in SETTINGS_OF_A_STORE.items():

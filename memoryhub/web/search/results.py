@@ -1,4 +1,5 @@
-"""The results of a search as a page shows them: by memory, with the matching lines and their context."""
+"""The results of a search as a page shows them: grouped by memory, with the matching lines and the lines around
+them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from memoryhub.web.search.highlight import marked, marked_path, with_marks
 from memoryhub.web.search.scan import Hit
 
 MOST_LINES = 4
-"""The most matching lines shown of a text, each with a line before and after it."""
+"""The most matching lines that are shown of a text; each is shown with the line before and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt. `id` is that of the
-    first."""
+    """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt. `id` is the id of the
+    first of them."""
 
     id: str
     first: int
@@ -51,7 +52,7 @@ class Version:
 
 
 def in_excerpts(found: Iterable["Result"]) -> Iterator[tuple[str, str, str]]:
-    """Yield (store, memory, version) of the texts whose lines the results show."""
+    """Yield (store, memory, version) of the texts whose lines are shown in the results."""
     for result in found:
         yield from ((result.store.pk, result.memory, one.id) for one in result.versions if one.excerpt.html)
 
@@ -136,9 +137,10 @@ def _joined(one: Version, other: Version) -> Version:
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
-    """Return the first lines that match the folded words, at first one line for each word, with a link to each line.
+    """Return the first lines that match the folded words, each with a link to the line. One line for each word has
+    precedence.
 
-    `masked` is the text with sensitive values masked, which is shown instead; it has the same lines.
+    `masked` is the same text with sensitive values masked, line by line; it is shown instead.
     """
     numbers, over = found_lines(text, words)
     text = text if masked is None else masked
@@ -159,7 +161,7 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
 
 
 def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
-    """Return a line as HTML; a long line is cut around the first mark."""
+    """Return a line as HTML. A long line is cut around the first mark."""
     found = spans(line, words)
     start, end = window(line, found)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]

@@ -34,9 +34,10 @@ _SALT = "memoryhub.search"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The criteria of a search: the forms of its words, where to look for them, conditions on a version and its entry.
+    """The criteria of a search: the forms of its words, where to search for them, and conditions on a version and its
+    entry.
 
-    In the stores of `masked`, masked values are not searched: a person could guess a value digit by digit.
+    In the stores of `masked`, masked values are not searched; otherwise, a person could guess a value digit by digit.
     """
 
     words: Sequence[Forms]
@@ -64,7 +65,7 @@ class Wanted:
 
     @property
     def is_by_author(self) -> bool:
-        """Return whether a condition concerns who wrote a version."""
+        """Return whether a condition concerns the author or the session of a version."""
         return self.author is not None or self.session is not None or bool(self.excluded)
 
     def allows(self, row: Row) -> bool:
@@ -79,9 +80,10 @@ class Wanted:
 class Place:
     """Where a search continues, and its progress: scanned memories and old versions, of `total` memories.
 
-    `found` counts the found memories, `found_old` those of them that were found by old versions. `shown` and
-    `versions` count the matches on the current page, `spent` the seconds of work. `seen` has the words that occur
-    anywhere, `most` the largest set of words that occur in one version; each is a set of positions of words, as bits.
+    `found` counts the memories with matches; `found_old` counts those that match only in old versions. `shown` and
+    `versions` count the matches on the current page, and `spent` the seconds of work. `seen` is the set of words that
+    occur anywhere, and `most` the largest set of words that occur in one version. In both, a bit stands for the
+    position of a word.
     """
 
     store: str = ""
@@ -131,7 +133,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A matching version, with its text (None: not loaded, or redacted) and the note of its entry."""
+    """A matching version, with its text (None if it was not loaded or was redacted) and the note of its entry."""
 
     row: Row
     text: str | None
@@ -140,7 +142,8 @@ class Hit:
 
 @dataclass(slots=True)
 class Part:
-    """The matches of one step, and where to continue; `ended` means that the search is complete."""
+    """The matches of one step, and the place at which the search continues; `ended` means that the search is
+    complete."""
 
     place: Place
     hits: list[Hit] = field(default_factory=list)
@@ -148,9 +151,9 @@ class Part:
 
 
 def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, most: int = MOST_VERSIONS) -> Part:
-    """Scan stores in the order of their ids, and return the matches with the place at which to continue.
+    """Scan stores in the order of their ids. Return the matches, and the place at which the search continues.
 
-    The scan ends when the time is over, when `most` matches are found, or when the page is full.
+    The scan ends after `seconds`, after `most` matches, or when the page is full.
     """
     clock = time.perf_counter
     began = clock()
@@ -211,7 +214,7 @@ def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple
 def _index(kinds: Sequence[str], kind: str) -> int:
     """Return the position of a kind in `kinds`.
 
-    If the search does not scan that kind, it is the position of the next kind after it.
+    If the search does not scan that kind, return the position of the next kind that it scans.
     """
     order = (LIVE, OLD, TRASH)
     return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
@@ -241,7 +244,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} of the first rows, as many texts as one batch may load."""
+    """Return {text id: text} of the first rows: as many texts as one batch may load."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:
@@ -272,7 +275,8 @@ def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
 
 
 def _words_of(wanted: Wanted, hit: Hit) -> int:
-    """Return the words that occur in the path, the note or the text, by their positions, as bits."""
+    """Return the words that occur in the path, the note or the text: a number with a bit for the position of each
+    word."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)

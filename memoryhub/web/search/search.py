@@ -1,4 +1,4 @@
-"""The search page: the first matches immediately, and the position at which the search continues."""
+"""The search page: the first matches immediately, and the place at which the search continues."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -37,19 +37,20 @@ FIRST_SECONDS, FIRST_HITS = 0.0015, 3
 """The time limit in seconds and the number of matches of the first answer, which must be immediate."""
 
 SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
-"""The time limits in seconds of each further answer, requested by htmx or by a button without script."""
+"""The time limits in seconds of each later answer: one that htmx requests, and one that a button without script
+requests."""
 
 MOST_NEAR = 5
-"""How many memory stores are named in which the results could be held."""
+"""The most memory stores that are named as stores in which the results could be held."""
 
 AUDITED = frozenset(("agent", "person", "session", "path", "when", "from", "to"))
-"""The filters that mean the same as on the pages of the audit."""
+"""The filters that have the same meaning on the pages of the audit."""
 
 
 @require_safe
 @signed_in
 def search(request: Request) -> HttpResponse:
-    """Show the search page with its first matches; htmx continues a search and gets only the further matches."""
+    """Show the search page with its first matches. htmx continues the search and gets only further matches."""
     user, parameters = person(request), request.GET.dict()
     context: dict[str, Any] = {"query": Query.as_typed(parameters), "problem": ""}
     try:
@@ -73,7 +74,7 @@ def search(request: Request) -> HttpResponse:
 
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
-    """Run a step of the search and return its template context; with `stop`, return only the progress."""
+    """Do a step of the search and return its template context. With `stop`, return only the progress."""
     stores = stores_of(user, query)
     wanted = replace(wanted_of(query, list(stores), user.pk), masked=not_curated(user, stores))
     written = parameters.get("at")
@@ -111,7 +112,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 
 def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
-    """Return the author that a filter names and who does not exist, with the query of a similar name."""
+    """Return the author that a filter names but that does not exist, with the query for a similar name; else None."""
     found = unknown_author(query.values, stores)
     return found and replace(found, query=query.query(**{found.key: found.near}))
 
@@ -122,9 +123,9 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the memory store in which the results can be held.
+    """Return the template context for holding the results: the memory store in which they can be held.
 
-    If several stores were searched, return for each of them the same search in that store alone, from which they can be
+    If several stores were searched, the context has links that repeat the search in one store, where its results can be
     held.
     """
     mine = [store for id, store in stores.items() if id not in not_mine]
@@ -135,13 +136,13 @@ def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], quer
 
 
 def _is_by_last_author(query: Query) -> bool:
-    """Return whether a query names an author, but does not look at the versions before the last change."""
+    """Return whether a query names an author but does not search old versions."""
     return bool(query.values.keys() & {"agent", "person", "session"}) and "versions" not in query.values
 
 
 def _erasable(user: User, query: Query, stores: Sequence[str]) -> dict[str, str]:
-    """Return the words of a query as one text to erase; for a person who may not erase it, the names of those who
-    may."""
+    """Return the template context for erasing the words of a query, joined to one text. For a person who may not erase,
+    it has the names of people who may."""
     text = " ".join(query.plain_words)
     if MemoryStore.objects.administered_by(user).exists():
         return {"erasable": text} if is_long_enough(text) else {}
@@ -149,7 +150,7 @@ def _erasable(user: User, query: Query, stores: Sequence[str]) -> dict[str, str]
 
 
 def wanted_of(query: Query, stores: Sequence[str], user: str) -> Wanted:
-    """Return the criteria of a query of a person. Raise Malformed if a filter is invalid."""
+    """Return the criteria of a person's query. Raise Malformed if a filter is invalid."""
     values = {key: _rooted(value) if base(key) == "path" else value for key, value in query.values.items()}
     known = {key: value for key, value in values.items() if base(key) in AUDITED}
     target = resolved(Filter(known), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
@@ -171,14 +172,14 @@ def wanted_of(query: Query, stores: Sequence[str], user: str) -> Wanted:
 
 
 def _rooted(path: str) -> str:
-    """Return a path as typed with one slash before it and none after it."""
+    """Return a typed path with one slash at its beginning and none at its end."""
     return "/" + path.strip("/")
 
 
 def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
-    """Return the stores to search, by id.
+    """Return {id: store} of the stores to search.
 
-    Raise Malformed if the filter names no store that the person may see, or if several have the name.
+    Raise Malformed if the filter names no store that the person may see, or if several stores have the name.
     """
     visible = {store.id: store for store in MemoryStore.objects.visible_to(user)}
     known = {key: value for key, value in query.values.items() if base(key) == "store"}
@@ -187,7 +188,7 @@ def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
-    """Return the number of live memories to scan, from counters."""
+    """Return the number of live memories to scan, from stored counters."""
     if path is None:
         return sum(store.memory_count for store in stores.values())
     found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))

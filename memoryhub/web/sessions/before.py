@@ -1,4 +1,5 @@
-"""The session of an agent before another one, and what changed in a store from its end to the end of the other."""
+"""The session of an agent before another session, and the changes in a store from the end of the first to the end of
+the second."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ MOST_STORES = 3
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The session before in a store, and the URL of the changes since its end."""
+    """The earlier session in a store: its name, and the URL of the changes since its end."""
 
     store: MemoryStore
     name: str
@@ -22,7 +23,8 @@ class Before:
 
 
 def sessions_before(session: Session, stores: Sequence[MemoryStore]) -> Iterator[Before]:
-    """Return what a session is compared with in its first stores; nothing where the agent had no earlier session."""
+    """Yield, for the first of these stores, the agent's session before this one. A store without an earlier session is
+    left out."""
     earlier = Session.objects.filter(agent=session.agent_id, pk__lt=session.pk).newest().values("pk")[:LOOKED_AT]
     for store in stores[:MOST_STORES]:
         acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk")).order_by("-seq").values("seq")[:1]

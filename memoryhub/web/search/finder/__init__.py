@@ -24,7 +24,7 @@ MOST = 30
 @require_safe
 @signed_in
 def find(request: Request, store_id: str) -> HttpResponse:
-    """Show the page; a script that asks on each keystroke gets only the rows.
+    """Show the page of the finder. A script, which asks after each keystroke, gets only the rows.
 
     For speed, a single query checks the person's access.
     """
@@ -50,7 +50,7 @@ def rows(store_id: str, seq: int, query: str, limit: int = MOST) -> SafeString:
 
 
 def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> SafeString:
-    """Return list items with links, built without a template for speed, since every keystroke needs them."""
+    """Return list items with links. They are built without a template for speed, because every keystroke needs them."""
     flagged = Memory.objects.flagged_among([store_id], (entry.id for entry in entries))
     badge = " " + render_to_string("review/flag/_done.html", {"flagged": True}).strip() if flagged else ""
     start = reverse("memory", args=[store_id, "-"]).removesuffix("-")
@@ -66,5 +66,5 @@ def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> Sa
 
 
 def typed(request: Request) -> str:
-    """Return the query, cut at the longest one that is searched."""
+    """Return the typed query, cut to the greatest length that is searched."""
     return request.GET.get("q", "")[:LONGEST]

@@ -1,8 +1,8 @@
-"""The paths of stores, cached in each process for the path finder and updated with the changes since the last use.
+"""The paths of stores for the path finder, cached in each process and updated with the changes since the last use.
 
-Whatever creates, moves or deletes a memory makes a version with the seq of its entry; where versions are removed for
-good, rows with the seq of that entry take their place. So the cache is valid as of a seq, and a keystroke only needs
-queries for what came after it.
+Every act that creates, moves or deletes a memory makes a version with the seq of its entry. If versions are removed
+permanently, rows with the seq of the removing entry replace them. The cache is therefore valid as of a seq, and a
+keystroke only needs queries for later changes.
 """
 
 import threading
@@ -15,13 +15,13 @@ from memoryhub.pure.protocol.paths import ROOT
 from memoryhub.pure.text.path_index import Entry, Found, PathIndex, words_of
 
 MOST_PATHS = 500_000
-"""The most paths cached in total, for the most recently used stores; one store is always cached as a whole."""
+"""The most paths that are cached in total, for the most recently used stores. One store is always cached completely."""
 
 MOST_CHANGES = 5_000
-"""After more changes than this, all paths are read again."""
+"""The most changes that are applied to the cache. After more changes, all paths are read again."""
 
 FEW = 8
-"""With fewer matches than this, paths that contain the letters of the words in order are added."""
+"""If there are fewer matches than this, paths that contain the letters of the words in order are added."""
 
 _CHUNK = 500
 
@@ -37,8 +37,8 @@ class Paths:
     places: Mapping[str, int]
 
     def find(self, query: str, limit: int) -> list[Entry]:
-        """Return the entries that match the words of a query, best first. A path is also found as agents write it, with
-        the root of the tool before it."""
+        """Return the entries that match the words of a query, best first. The query may begin with the root of the
+        memory tool, as in the paths that agents write."""
         found = self._find(query, limit)
         shorter = query.strip().removeprefix(f"{ROOT}/")
         return found if found or shorter == query.strip() else self._find(shorter, limit)
@@ -68,7 +68,7 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """The ids of memories that an index no longer holds."""
+    """The set of ids of the memories that the index with this number no longer holds."""
 
     places: Mapping[str, int]
     number: int
@@ -79,7 +79,8 @@ class _Gone:
 
 @dataclass(slots=True)
 class _Store:
-    """The cache of one store, used only under its lock: the live paths by id, and the number of the next index."""
+    """The cache of one store, used only under its lock: the live paths by id, their indexes, and the number of the next
+    index."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     seq: int = -1
@@ -88,7 +89,7 @@ class _Store:
     next: int = 1
 
     def renew(self, store_id: str, seq: int) -> Paths:
-        """Return the paths as they are after the entry `seq` or a later one; the cache is updated if it is older."""
+        """Return the paths as they are after the entry `seq` or a later one. If the cache is older, update it first."""
         if seq <= self.seq:
             return self.shown
         changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
@@ -106,7 +107,7 @@ class _Store:
         self.shown = Paths({0: PathIndex(Entry.of(id, path) for id, path in self.all.items())}, {})
 
     def _apply(self, ids: Iterable[str], live: Mapping[str, str]) -> None:
-        """Update the paths of some memories; those that are not in `live` are removed."""
+        """Update the paths of some memories. Memories that are not in `live` are removed."""
         moved = {id: path for id, path in live.items() if self.all.get(id) != path}
         gone = [id for id in ids if id not in live and id in self.all]
         if not moved and not gone:
@@ -121,7 +122,8 @@ class _Store:
             self._add(places, moved)
 
     def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
-        """Add an index for the moved memories, merged with small previous indexes, so that their number stays low."""
+        """Add an index for the moved memories. It is merged with small previous indexes, so that the number of indexes
+        stays low."""
         indexes = dict(self.shown.indexes)
         while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
             old = indexes.pop(last)
@@ -138,7 +140,7 @@ _stores_lock = threading.Lock()
 
 
 def last_seq(user: User, store_id: str) -> int | None:
-    """Return the seq of a store's last entry; None if the person has no role in such a store."""
+    """Return the seq of a store's last entry, or None if the store does not exist or the person has no role in it."""
     if not user.is_superuser and not Member.objects.filter(user=user, store_id=store_id).values_list("role")[:1]:
         return None
     chains = AuditChain.objects.filter(pk=store_id, closed_at=None).exclude(pk=HUB)
@@ -146,7 +148,7 @@ def last_seq(user: User, store_id: str) -> int | None:
 
 
 def paths_of(store_id: str, seq: int) -> Paths:
-    """Return the live paths of a store as they are after the existing entry `seq` or a later one."""
+    """Return the live paths of a store as they are after the entry `seq`, which must exist, or after a later one."""
     with _stores_lock:
         kept = _stores.setdefault(store_id, _Store())
         _stores.move_to_end(store_id)
@@ -166,10 +168,10 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """Return the memories that have, or had, versions after a seq.
+    """Return the ids of the memories that have or had versions after a seq.
 
-    Return None if there are too many versions, or if the audit now begins after that seq: versions that were removed
-    together with their entries leave no trace.
+    Return None if there are too many such versions, or if the audit now begins after that seq: versions that were
+    removed together with their entries leave no trace.
     """
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
@@ -189,6 +191,6 @@ def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
 
 
 def forget_all() -> None:
-    """Empty the cache, for a process whose database was replaced."""
+    """Empty the cache; needed in a process whose database was replaced."""
     with _stores_lock:
         _stores.clear()

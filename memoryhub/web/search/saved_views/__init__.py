@@ -1,4 +1,4 @@
-"""Saved views: the filter of a page under a name, private or shared with the members of a store."""
+"""Saved views: a name for a filter of a page, private or shared with the members of a store."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.search.saved_views.pages import LONGEST_QUERY, PAGES, address, address_of, kept_query
 
 MOST = 500
-"""The most views listed."""
+"""The most views that are listed."""
 _METHODS = ["GET", "HEAD", "POST"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A view in a list; `url` is None if its page or store is no longer accessible."""
+    """A view in a list. `url` is None if its page or store is no longer accessible."""
 
     view: SavedView
     label: str
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def filter(self) -> str:
-        """Return the filter in a readable form."""
+        """Return the filter as people read it."""
         pairs = parse_qsl(self.view.query)
         return "  ".join(f"{name}:{value}" if name != "q" else value for name, value in pairs)
 
@@ -72,7 +72,7 @@ class SaveForm(NameForm):
 @require_safe
 @signed_in
 def listing(request: Request) -> HttpResponse:
-    """List the person's views and those that others share with them."""
+    """List the person's own views and the views that others share with the person."""
     rows = rows_of(person(request), SavedView.objects.visible_to(person(request)))
     return render(
         request,
@@ -87,7 +87,7 @@ def listing(request: Request) -> HttpResponse:
 @require_http_methods(_METHODS)
 @signed_in
 def save(request: Request) -> HttpResponse:
-    """Save the filter `query` of the page `page`, in the memory store `store` if that page belongs to one."""
+    """Save the filter `query` of the page `page`. `store` is the memory store of the page, if it has one."""
     given = request.POST if request.method == "POST" else request.GET
     page, query = PAGES.get(given.get("page", "")), kept_query(given.get("query", ""))
     if page is None:
@@ -153,7 +153,8 @@ def delete(request: Request, view_id: str) -> HttpResponse:
 
 
 def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
-    """Return views by name, with the person's permissions; views of pages that no longer exist are left out."""
+    """Return rows for the views, sorted by name, with the person's permissions. Views of pages that no longer exist are
+    left out."""
     found = list(views.select_related("store", "owner").by_name()[:MOST])  # type: ignore[attr-defined]
     ids = {view.store_id for view in found if view.store_id}
     visible = {store.pk: store for store in MemoryStore.objects.visible_to(user).filter(pk__in=ids)}
@@ -178,15 +179,15 @@ def _row(user: User, view: SavedView, store: MemoryStore | None, role: Role | No
 
 
 def _may_rename(user: User, view: SavedView, role: Role | None) -> bool:
-    """Return whether a person with this role may rename a view: their own, if they could share it now; as an admin of
-    its store, also the view of another."""
+    """Return whether a person with this role may rename a view. The owner may, unless the view is shared and the role
+    no longer allows sharing. An admin of the view's store may also rename the view of another person."""
     if view.owner_id == user.pk:
         return not view.is_shared or bool(role and role.includes(Role.CURATOR))
     return role == Role.ADMIN
 
 
 def _looks_after(user: User, store: MemoryStore | None) -> bool:
-    """Return whether the person is an admin of the view's store, who may rename and delete shared views."""
+    """Return whether the person is an admin of the view's store. Such admins may rename and delete shared views."""
     role = user.role_in(store) if store else None
     return role == Role.ADMIN
 
@@ -194,7 +195,7 @@ def _looks_after(user: User, store: MemoryStore | None) -> bool:
 def _changeable(request: Request, view_id: str) -> SavedView:
     """Return a view that the person may delete.
 
-    Raise Http404 if they cannot see the view, PermissionDenied if they may not change it.
+    Raise Http404 if the person cannot see the view, PermissionDenied if the person may not delete it.
     """
     user = person(request)
     view = SavedView.objects.visible_to(user).filter(pk=view_id).select_related("store", "owner").first()
@@ -213,7 +214,8 @@ def _store(user: User, store_id: str) -> MemoryStore:
 
 
 def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
-    """Return the stores with whose members the person may share a view; for a page of a store, at most that store."""
+    """Return the stores with whose members the person may share a view. For a page of a store, this is at most that
+    store."""
     if store is not None:
         role = user.role_in(store)
         return [store] if role and role.includes(Role.CURATOR) else []
@@ -224,7 +226,8 @@ def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
 
 
 def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: str, query: str) -> bool:
-    """Save the view and return True; if its name is taken or there are too many, add the error and return False."""
+    """Save the view and return True. If its name is taken or there are too many views, add the error and return
+    False."""
     share = form.cleaned_data["share"]
     at = store or (MemoryStore.objects.filter(pk=share).first() if share else None)
     try:

@@ -1,4 +1,4 @@
-"""The pages whose filters can be saved: their routes and labels, and the URL of a saved filter."""
+"""The pages whose filters can be saved: their routes and labels, and the URLs of saved filters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ PAGES: Mapping[str, FilterPage] = {
         FilterPage("trash", _("Trash"), True),
     )
 }
-"""Only these pages can be saved, so that a saved view never leads to an arbitrary URL."""
+"""The only pages whose filters can be saved, so that a saved view never leads to an arbitrary URL."""
 
 
 def address(page: str, store_id: str | None, query: str) -> str | None:
-    """Return the URL of a view; None if its page or store no longer exists."""
+    """Return the URL of a view, or None if its page or store no longer exists."""
     found = PAGES.get(page)
     if found is None or (found.of_store and not store_id):
         return None
@@ -54,7 +54,7 @@ def address_of(view: SavedView) -> str | None:
 
 
 def kept_query(query: str) -> str:
-    """Return the filter in a page's query, normalised and without the position in the list."""
+    """Return the filter in a page's query in canonical form, without the position in the list."""
     given, kept = QueryDict(query[: LONGEST_QUERY * 4]), QueryDict(mutable=True)
     for name in sorted(given):
         if name not in _PAGING and any(given.getlist(name)):
