@@ -1,4 +1,4 @@
-"""The calls of a session in order, each with what it changed or the passage that it read."""
+"""The calls of a session in order, each with its change or the passage that it read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,24 +29,24 @@ MOST_STORES = 50
 COUNTED = 500
 """The most calls of a session that are counted in each store."""
 MOST_ROWS = 24
-"""The most rows of a diff shown in place."""
+"""The most rows of a diff that are shown in the list of calls."""
 MOST_RAW = 2_000
-"""The most characters of a raw call shown in place."""
+"""The most characters of a raw call that are shown in the list of calls."""
 
 
 BEGINNING = Substr("message", 1, len(PROPOSED) + 1)
-"""The beginning of an answer's JSON: enough to see whether the change became a part of a proposal."""
+"""The beginning of an answer's JSON. It is long enough to determine whether the change became a part of a proposal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of a session.
 
-    `version` is the version that the call read or made; None if it concerned no version, or several. For a version that
-    was read, `lines` is the range of lines in the answer, and `passage` its text (None: not available, or no room). For
-    a version that was made, `change` has its diff, without `hidden_rows` of its rows, and `decided` is the last
-    decision about it. `raw` is the input as it was sent, if it was asked for; `is_raw_cut` means that only its
-    beginning is here.
+    `version` is the version that the call read or made; None if it concerned no version, or several. If the call read
+    the version, `lines` is the range of lines in the answer, and `passage` is their text (None: not available, or no
+    room). If the call made the version, `change` has its diff, of which `hidden_rows` rows are left out, and `decided`
+    is the last decision about it. `raw` is the input as it was sent, if requested; `is_raw_cut` means that it is only
+    the beginning.
     """
 
     entry: AuditEntry
@@ -70,12 +70,13 @@ class Call:
 
     @property
     def proposal(self) -> int | None:
-        """Return the number of the proposal that the change became a part of, or None."""
+        """Return the number of the proposal of which the change became a part, or None."""
         return proposal_in(self.error)
 
     @property
     def why(self) -> str:
-        """Return why the call was refused, in words for people; the entry has the answer as the agent received it."""
+        """Return why the call was refused, in words for people. The call's entry has the answer that the agent
+        received."""
         return self.error if self.proposal else of_call(self.error)
 
     @property
@@ -89,7 +90,7 @@ class Call:
 
     @property
     def added(self) -> int | None:
-        """Return the number of lines that the call added, as its diff shows them; None if there is no diff here."""
+        """Return the number of lines that the call added, from its diff; None if the diff is not on the page."""
         return self.change.diff.added if self.change and self.change.diff else None
 
     @property
@@ -99,7 +100,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """A page of calls in order, and the places of the previous and next page (None if there is none)."""
+    """A page of calls in order, with the places of the previous and next page (None if there is no such page)."""
 
     rows: Sequence[Call]
     earlier: str | None
@@ -108,8 +109,8 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The totals of a session; `more` means that only its first COUNTED calls in a store were counted, and `cut` that
-    there may have been earlier ones, whose entries were removed."""
+    """The totals of a session. `more` means that only its first COUNTED calls in a store were counted. `cut` means that
+    entries of earlier calls may have been removed."""
 
     calls: int
     reads: int
@@ -124,7 +125,7 @@ class Figures:
 
 
 def stores_of(session: Session, user: User) -> list[MemoryStore]:
-    """Return the stores in which the session has entries and that the person may see, by name."""
+    """Return the stores that have entries of the session and that the person may see, by name."""
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"), session=session.pk)
     return list(MemoryStore.objects.visible_to(user).filter(Exists(acts)).by_name()[:MOST_STORES])
 
@@ -137,7 +138,8 @@ def calls_of(
     *,
     raw: bool = False,
 ) -> Calls:
-    """Return the first calls, or those after or before a place; with `raw`, also as they were sent.
+    """Return the first calls, or those after or before a place. With `raw`, the calls have their inputs as they were
+    sent.
 
     Raise BadPlace if the place is invalid.
     """
@@ -225,14 +227,14 @@ def _shortened(change: Change | None) -> tuple[Change | None, int]:
 
 
 def _with_passages(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls. A call that read a text gets the passage that it read."""
+    """Return the calls; each call that read a text has the passage that it read."""
     reads = [(call.key, call.version, call.lines) for call in calls if call.is_read and call.version and call.lines]
     shown = passages(reads)
     return [replace(call, passage=shown.get(call.key)) for call in calls]
 
 
 def _with_raw(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls with their inputs, masked as everywhere."""
+    """Return the calls with their inputs. Sensitive values in the inputs are masked."""
     by_place: dict[tuple[str, int], AuditEntry] = {}
     for chain in {call.entry.chain for call in calls}:
         seqs = [call.entry.seq for call in calls if call.entry.chain == chain]
@@ -251,7 +253,7 @@ def _one_with_raw(call: Call, entry: AuditEntry | None, masked: Entries) -> Call
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
     """Return the range of lines that an answer showed, or None if it showed no lines.
 
-    A full view also shows an empty line after the last one, which is not in the range.
+    A full view also shows an empty line after the last line; the range does not include it.
     """
     if first is None or last is None:
         return None
@@ -259,13 +261,13 @@ def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple
 
 
 def _wrote(entry: AuditEntry) -> bool:
-    """Return whether a call made versions. The entry of a call that changed nothing names the newest version, which
-    another call made."""
+    """Return whether a call made versions. If a call changed nothing, its entry names the newest version, which another
+    call made."""
     return entry.ok and entry.command in WRITES and entry.digest is not None
 
 
 def is_proposal(beginning: str | None) -> bool:
-    """Return whether a change became a part of a proposal, by the beginning of its answer's JSON."""
+    """Return whether a change became a part of a proposal. `beginning` is the beginning of its answer's JSON."""
     return (beginning or "").removeprefix('"') == PROPOSED
 
 
@@ -277,7 +279,7 @@ def _version_url(entry: AuditEntry, version: MemoryVersion | None, lines: tuple[
 
 
 def figures_of(session: Session, stores: Sequence[MemoryStore]) -> Figures:
-    """Return the totals of a session over these stores, and the keys that it used there."""
+    """Return the totals of a session in these stores, and the keys that the session used there."""
     looked: list[tuple[datetime, str | None, bool, str | None, str, str | None, str | None]] = []
     last: list[datetime] = []
     more = False

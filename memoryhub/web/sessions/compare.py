@@ -1,4 +1,4 @@
-"""Two sessions that a person ticked in a list: they lead to what changed from the end of the one to the end of the
+"""The comparison of two sessions that a person ticked in a list: the changes from the end of one to the end of the
 other."""
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from memoryhub.web.sessions.calls import stores_of
 @signed_in
 @require_safe
 def compare_sessions(request: Request) -> HttpResponse:
-    """Lead to the changes between the ends of the two sessions `session`, in the memory store `store`.
+    """Redirect to the changes between the ends of the two sessions `session`, in the memory store `store`.
 
-    Without `store`, it is the only store in which both have entries. Where they have several, the page names them; if
-    there is none, or not exactly two sessions were ticked, it says so.
+    Without `store`, the only store in which both sessions have entries is used. If there are several such stores, the
+    page lists them. If there is none, or if not exactly two sessions were ticked, the page says so.
     """
     user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
     sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []
@@ -41,7 +41,7 @@ def compare_sessions(request: Request) -> HttpResponse:
 
 
 def _shared(of_sessions: Sequence[Sequence[MemoryStore]], wanted: str) -> list[MemoryStore]:
-    """Return the stores of both sessions, or only the wanted one among them."""
+    """Return the stores of both sessions; if `wanted` is given, only that one of them."""
     one, other = of_sessions
     shared = [store for store in one if store in other]
     return [store for store in shared if store.pk == wanted] or shared
@@ -55,7 +55,8 @@ def _changes(store: MemoryStore, sessions: Sequence[Session]) -> str:
 
 
 def _problem(ticked: int, seen: int) -> str:
-    """Return why there is no comparison, by the numbers of ticked sessions and of those that the person may see."""
+    """Return a sentence on why there is no comparison. `ticked` is the number of ticked sessions, `seen` the number of
+    those that the person may see."""
     if seen == 2:
         return _("These two sessions worked in no memory store in common that you may see.")
     if ticked in (0, 2):

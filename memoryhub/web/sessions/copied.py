@@ -1,4 +1,5 @@
-"""Whether Claude may have read a version on a copy of its memory store, whose calls are in no chain of the store."""
+"""Whether Claude may have read a version on a copy of its memory store. The calls on a copy are not in the store's
+chain."""
 
 from collections.abc import Iterable
 
@@ -9,14 +10,14 @@ from memoryhub.web.audit.sentences import told_of
 
 COMMANDS = ("start_claude_run", "start_evaluation")
 MOST = 200
-"""The most runs and evaluations that are looked at; with more, Claude may have read anything."""
+"""The most runs and evaluations that are checked. If there are more, Claude may have read any version."""
 
 
 def was_copied(store_id: str, rows: Iterable[Row]) -> bool:
     """Return whether Claude may have read one of these versions on a throw-away copy.
 
-    It may have if a Claude run or an evaluation began on a copy with one of them, or if a dream was given the calls of
-    sessions.
+    This is possible if a Claude run or an evaluation began on a copy with one of these versions, or if a dream got the
+    calls of sessions.
     """
     rows = [row for row in rows if not row.is_deletion]
     if not rows:

@@ -1,4 +1,4 @@
-"""What a session knew: the versions that it had read or written up to a moment."""
+"""The knowledge of a session: the versions that it had read or written up to a moment."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
 from memoryhub.web.sessions.calls import shown_lines
 
 LOOK = 500
-"""The most calls before the moment that are scanned in each store."""
+"""The most calls up to the moment that are scanned in each store."""
 
 MOST = 100
 _PLACE = re.compile(r"(\w{1,64}):(\d{1,18})", re.ASCII)
@@ -31,7 +31,7 @@ _Call = tuple[int, datetime, int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment: just after the entry `seq` of `chain`, or the time `at`; without both, it is now.
+    """A moment: just after the entry `seq` of `chain`, or the time `at`. If both are None, it is the current moment.
 
     `typed` is the person's input, and `problem` is a sentence if the input was invalid.
     """
@@ -52,7 +52,7 @@ class Piece:
     """A version that a session knew because it read a part of it or wrote it (`own`).
 
     `spans` are the ranges of lines that the session was shown, with adjacent ones merged. They are empty for a text
-    that the session only wrote, and for one that it only `searched`: found in a search, which shows some lines.
+    that the session only wrote, and for a text that it only found in a search (`searched`), which shows some lines.
     """
 
     store: MemoryStore
@@ -70,8 +70,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a session knew, most recently seen first; `more` means that the list is not complete. `gone` is how many
-    versions that it had seen or written were removed permanently since."""
+    """The versions that a session knew, most recently seen first. `more` means that the list is not complete. `gone` is
+    the number of versions that the session had read or written and that have been removed permanently since."""
 
     pieces: Sequence[Piece]
     more: bool
@@ -83,8 +83,8 @@ class Known:
 
 
 def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[MemoryStore]) -> Moment:
-    """Parse a moment: `until` is an entry (`chain:seq`), `at` a date with a time or a time on the session's first
-    day."""
+    """Parse a moment in the query: `until` is an entry (`chain:seq`); `at` is a date with a time, or only a time, on
+    the session's first day."""
     if until := query.get("until"):
         place = _PLACE.fullmatch(until)
         if place and place[1] in {store.pk for store in stores}:
@@ -105,8 +105,8 @@ def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[Memor
 
 
 def _moment(typed: str, session: Session) -> datetime:
-    """Parse a time in the current time zone; without seconds, the whole minute counts. Raise ValueError if it is
-    invalid."""
+    """Parse a time in the current time zone. Without seconds, it is the end of that minute. Raise ValueError if the
+    text is invalid."""
     moment = parse_datetime(typed)
     if moment is None:
         time = parse_time(typed)
@@ -126,8 +126,8 @@ def known(session: Session, stores: Sequence[MemoryStore], moment: Moment) -> Kn
 def known_before(
     session: Session, stores: Sequence[MemoryStore], entries: Sequence[AuditEntry]
 ) -> dict[tuple[str, int], Known]:
-    """Return {(chain, seq): what the session knew just before this entry} of its entries, from one scan up to the last
-    entry."""
+    """Return {(chain, seq): what the session knew just before the entry} for these entries of the session. All come
+    from one scan of its calls."""
     if not entries:
         return {}
     latest = Moment(max(entry.at for entry in entries))
@@ -143,8 +143,8 @@ def _is_before(entry: AuditEntry, chain: str, seq: int, at: datetime) -> bool:
 class _Seen:
     """The calls of a session in a store that showed or made versions, newest first, by version.
 
-    Only the versions `looked` are looked for, of which `versions` are there, with their line counts; `cut` means that
-    there may be more.
+    Only the versions with the ids `looked` are considered. Those of them that still exist are in `versions`, with their
+    line counts in `totals`. `cut` means that there may be more.
     """
 
     store: MemoryStore
@@ -178,7 +178,7 @@ def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
 
 
 def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) -> Known:
-    """Return what a session knew from the calls for which `counts(chain, seq, time)` is true."""
+    """Return the versions that a session knew from the calls for which `counts(chain, seq, time)` is True."""
     pieces: list[Piece] = []
     more, gone = False, 0
     for of_store in seen:
@@ -194,7 +194,7 @@ def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) 
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:
-    """Return what a session knew of a version; `calls` are sorted newest first."""
+    """Return the session's knowledge of a version; `calls` are sorted newest first."""
     shown = (shown_lines(first, last, total) for *_rest, first, last in calls)
     spans = joined([lines for lines in shown if lines])
     url = reverse("version", args=[store.pk, version.pk])

@@ -1,4 +1,4 @@
-"""The passages that calls read: a few lines of each, masked, with signs of poisoning marked."""
+"""The passages that calls read: a few lines of each, with sensitive values masked and signs of poisoning marked."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -14,7 +14,7 @@ from memoryhub.web.common.texts.highlights import by_line, marked
 
 MOST_LINES = 8
 LONGEST = 300
-"""The most characters shown of a line."""
+"""The most characters of a line that are shown."""
 MOST_BYTES = 500_000
 """The most bytes of text that are read for the passages of one page."""
 
@@ -24,7 +24,8 @@ Read = tuple[Hashable, MemoryVersion, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Some lines of a text as HTML: their first number, and how many lines that were read are not shown."""
+    """Some lines of a text as HTML, with the number of the first line. `hidden` is the number of lines that were read
+    but are not shown."""
 
     first: int
     lines: Sequence[SafeString]
@@ -32,13 +33,14 @@ class Passage:
 
 
 def passages(reads: Sequence[Read]) -> dict[Hashable, Passage]:
-    """Return {key: passage}. A text that was removed, or for which the page has no room, has no passage."""
+    """Return {key: passage}. A text that was removed has no passage, and neither has a text for which the page has no
+    room."""
     texts = _texts([version for _key, version, _lines in reads])
     return {key: _passage(texts[version.pk], lines) for key, version, lines in reads if version.pk in texts}
 
 
 def _texts(versions: Sequence[MemoryVersion]) -> dict[str, masking.Shown]:
-    """Return {version id: masked text}, as many texts as the page has room for."""
+    """Return {version id: masked text} for as many of these texts as the page has room for."""
     chosen: dict[str, dict[str, MemoryVersion]] = defaultdict(dict)
     left = MOST_BYTES
     for version in versions:
@@ -68,7 +70,8 @@ def _passage(shown: masking.Shown, lines: tuple[int, int]) -> Passage:
 
 
 def _beginning(signs: Mapping[int, Sequence[Span]], first: int, last: int) -> int:
-    """Return the first line to show: the first one read, unless a sign of poisoning is further down."""
+    """Return the first line to show: the first line that was read, or a later line if only later ones have a sign of
+    poisoning."""
     sign = min((number for number in signs if first <= number <= last), default=first)
     return first if sign < first + MOST_LINES else max(first, min(sign - 2, last - MOST_LINES + 1))
 

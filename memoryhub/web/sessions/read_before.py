@@ -1,4 +1,4 @@
-"""What an agent had read in its session just before it wrote or proposed something."""
+"""The texts that an agent had read in its session just before it wrote or proposed something."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from memoryhub.web.sessions.calls import shown_lines
 
 LOOKED_AT = 12
 MOST_READS = 4
-"""The most reads shown, from the session's last LOOKED_AT entries before the write."""
+"""The most reads that are shown, from the session's last LOOKED_AT entries before the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Read:
 
 @dataclass(slots=True)
 class Reads:
-    """The reads of sessions in one store before they wrote; each version is loaded once."""
+    """The reads of sessions in one store before their writes. Each version is loaded only once."""
 
     store: str
     versions: dict[str, MemoryVersion] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Reads:
         return () if entry is None else self.before_call(entry.session, entry.seq)
 
     def before_call(self, session: str | None, seq: int) -> tuple[Read, ...]:
-        """Return the same for the call with the entry `seq`."""
+        """Return the same as `before`, for the call with the entry `seq`."""
         if session is None:
             return ()
         of_session = AuditEntry.objects.of_chain(self.store).of_session(session).filter(seq__lt=seq)

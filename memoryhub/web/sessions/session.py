@@ -1,4 +1,4 @@
-"""The sessions of a store, and one session with its calls in order and what it knew."""
+"""The sessions of a store, and one session with its calls in order and with what it knew."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, in_cal
 from memoryhub.web.sessions.story import story_of
 
 PAGE, LOOKED_AT = 30, 500
-"""The sessions of a page, and the newest entries among which calls without a session are counted."""
+"""The number of sessions on a page, and the number of newest entries in which calls without a session are counted."""
 COUNTED = 100
 """The most calls of a session that its row counts."""
 MOST_FINDINGS = 500
@@ -36,7 +36,7 @@ MOST_FINDINGS = 500
 FOUND = str(FindingState.OPEN)
 
 LIVE = timedelta(hours=1)
-"""The page of a session waits for new calls until this long after the last one."""
+"""The time after the last call for which the page of a session waits for new calls."""
 
 _FIRST = "sesn_"
 _LAST = "sesn_~"
@@ -46,8 +46,9 @@ _LAST = "sesn_~"
 class Row:
     """A session in a store's list.
 
-    Only its first COUNTED calls in the store are counted; `more` means that it has other calls, and `cut` that there
-    may have been earlier ones, whose entries were removed. `marks` say whether an open finding is in what it wrote.
+    Only its first COUNTED calls in the store are counted; `more` means that it has further calls. `cut` means that
+    entries of earlier calls may have been removed. `marks` say whether there is an open finding in a version that it
+    wrote.
     """
 
     session: Session
@@ -66,7 +67,7 @@ class Row:
 @require_GET
 @in_store(Role.VIEWER)
 def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
-    """List a store's sessions, the most recently begun first; `before` and `after` are ids of sessions."""
+    """List a store's sessions, those that began last first; `before` and `after` are ids of sessions."""
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     forward = bool(after) and not before
     found = _walk(store, after or _FIRST, newest=False) if forward else _walk(store, before or _LAST, newest=True)
@@ -116,7 +117,7 @@ def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
 
 
 def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list[Row]:
-    """Return sessions as rows. `left` is the moment of the oldest entry that is left; None if none was removed."""
+    """Return sessions as rows. `left` is the time of the oldest remaining entry, or None if no entry was removed."""
     acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk"))
     found = (
         Session.objects.filter(pk__in=ids)
@@ -132,7 +133,7 @@ def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list
 
 
 def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
-    """Return the sessions, among some, that wrote one of the newest open findings of a store."""
+    """Return the ids of those sessions that wrote one of the newest open findings of a store."""
     newest = Finding.objects.of_store(store.pk).open().newest().values_list("version_id", flat=True)[:MOST_FINDINGS]
     seqs = MemoryVersion.objects.among(store.pk, set(newest)).values_list("seq", flat=True)
     entries = AuditEntry.objects.of_chain(store.pk).of_seqs(set(seqs)).filter(session__in=sessions)

@@ -1,4 +1,5 @@
-"""How the text of a finding has spread since it was written: which sessions have read it, and what they wrote then."""
+"""How the text of a finding has spread since it was written: which sessions have read it, and what they wrote
+afterwards."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from memoryhub.web.sessions.readers.query import Entry, Wanted, older_page
 MOST_VERSIONS = 50
 MOST_READS = 50
 MOST_SESSIONS = 3
-"""The most sessions whose writes are read, those that read the text last: Today asks this for each of its findings."""
+"""The most sessions whose writes are loaded: those that read the text last. There is a limit because the home page
+needs the spread of each finding."""
 NAMED = 2
 
 
@@ -26,9 +28,9 @@ class Spread:
     session.
 
     `written` has one write for each path, oldest first, and `proposed` the proposals to which these sessions added
-    afterwards. `more` means that others may have read it too, and `more_written` that there may be other writes.
-    `writers` and `proposers` are how many of the sessions did so, as far as they were examined; `more_did` means that
-    there may be others among them.
+    afterwards. `more` means that others may have read the text too, and `more_written` that there may be other writes.
+    `writers` and `proposers` are the numbers of sessions that wrote or proposed, as far as they were examined;
+    `more_did` means that further sessions may have.
     """
 
     sessions: int
@@ -43,7 +45,7 @@ class Spread:
 
     @property
     def all_did(self) -> bool:
-        """Return whether each of the sessions did all that is said: it wrote, proposed, or both."""
+        """Return whether every session did the same: all of them wrote, or all proposed, or all did both."""
         return {self.writers, self.proposers} - {0} == {self.sessions}
 
     @property
@@ -56,7 +58,7 @@ class Spread:
 
     @property
     def plus(self) -> str:
-        """Return the sign that follows the number of the other writes: `+` if there may be more, else nothing."""
+        """Return `+` if there may be more other writes than their number says, else ""."""
         return "+" if self.more_written else ""
 
     @property
@@ -70,10 +72,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """A version and the later ones (`ahead`), and which of them have a value: `lines` is {version number: lines with
-    the value}.
+    """A version and the later versions (`ahead`), and which of them contain a value: `lines` is {version number: lines
+    with the value}.
 
-    The lines are None if the text was redacted, so that it may have had the value.
+    The lines are None if the text was redacted, because it may have contained the value.
     """
 
     ahead: History
@@ -84,9 +86,9 @@ class Carriers:
 
 
 def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) -> Carriers | None:
-    """Return where the value of a finding is, in its own version and in those after it.
+    """Return which versions contain the value of a finding: its own version and those after it.
 
-    None if the finding is in a path, or if its text no longer exists.
+    Return None if the finding is in a path, or if its text no longer exists.
     """
     if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
         return None
@@ -110,7 +112,7 @@ def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) ->
 
 
 def lines_with(text: str, value: str) -> list[int]:
-    """Return the numbers of the lines, from 1, on which the occurrences of a value begin or go on."""
+    """Return the numbers of the lines, from 1, that contain an occurrence of a value or a part of one."""
     found: list[int] = []
     line, counted, at = 1, 0, text.find(value)
     while at >= 0:
@@ -159,7 +161,8 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
 
 
 def _is_writers(entry: Entry, writer: AuditEntry | None) -> bool:
-    """Return whether an entry is of the session of the writer's entry, or of its agent if both used no session."""
+    """Return whether an entry belongs to the session of the entry `writer`; or to its agent, if both have no
+    session."""
     if writer is None or entry.session != writer.session:
         return False
     return entry.session is not None or entry.author == writer.author_id

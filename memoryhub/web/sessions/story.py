@@ -1,4 +1,5 @@
-"""A session as a story: its calls in words, the gaps between them to scale, runs of calls together, and what arose."""
+"""A session as a story: its calls in words, gaps between them in proportion to time, folded runs of calls, and the
+findings that arose."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,23 +17,24 @@ from memoryhub.web.sessions.calls import Call, Calls
 from memoryhub.web.sessions.known import Known, Piece, known_before
 
 RUN = 4
-"""From this many in a row on, calls that read or that failed are one step."""
+"""The least number of consecutive reading or failed calls that are shown as one step."""
 NAMED = 3
-"""How many paths the words of a run name."""
+"""The most paths that the words of a run name."""
 GAP, LONGEST_GAP = 12, 96
-"""The mean height of the gaps between steps, and the greatest, in pixels."""
+"""The mean and the greatest height of the gaps between steps, in pixels."""
 WORTH_SAYING = timedelta(minutes=1)
 TALL = 40
-"""From this height on, a gap says seconds, too: without words it looks like something that was not loaded."""
+"""The height from which a gap has words even if they are only seconds. A high gap without words looks like a part of
+the page that was not loaded."""
 _ANY = datetime(2001, 1, 1, tzinfo=UTC)
 MOST_FINDINGS = 100
 FEW = 4
-"""How many of the versions that a session knew are named beside a finding."""
+"""The most versions that the session knew which are listed beside a finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arose:
-    """A finding that arose in the version that a call made, and the URL of its line."""
+    """A finding in the version that a call made, and the URL of its line."""
 
     finding: Finding
     url: str
@@ -56,7 +58,7 @@ class Arose:
 
 @dataclass(frozen=True, slots=True)
 class CallInWords:
-    """A call with what it did in words, the findings that arose in it, and what the session knew by then."""
+    """A call with words for what it did, the findings that arose in it, and what the session knew before it."""
 
     call: Call
     words: str
@@ -65,7 +67,7 @@ class CallInWords:
 
     @property
     def knew_last(self) -> Sequence[Piece]:
-        """Return what the session had seen last before the call."""
+        """Return what the session had seen most recently before the call."""
         return self.knew.pieces[:FEW] if self.knew else ()
 
     @property
@@ -76,8 +78,8 @@ class CallInWords:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time before a step: its height in pixels, and words if it is long. `is_cut`: the gap is drawn shorter than to
-    scale."""
+    """The time before a step: its height in pixels, with words if it is long. `is_cut` means that the height is less
+    than in proportion to the time."""
 
     height: int
     words: str
@@ -105,7 +107,7 @@ class Step:
 
     @property
     def words(self) -> str:
-        """Return what the calls of a run did."""
+        """Return words for what the calls of a run did."""
         count = {"count": len(self.calls)}
         if self.first.call.entry.ok and all(one.call.version for one in self.calls):
             return ngettext("read %(count)s time", "read %(count)s times", count["count"]) % count
@@ -135,9 +137,9 @@ def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> l
 
 
 def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
-    """Return {(chain, seq): findings that arose in the versions that this call made}, without dismissed ones.
+    """Return {(chain, seq): findings that arose in the versions that this call made}, without dismissed findings.
 
-    If there are too many, the worst are kept.
+    If there are too many findings, only the worst are returned.
     """
     made = {call.version.pk: call for call in writes if call.version}
     found: dict[tuple[str, int], list[Arose]] = defaultdict(list)
@@ -153,7 +155,7 @@ def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
 
 
 def _runs(calls: Sequence[CallInWords]) -> Iterator[list[CallInWords]]:
-    """Yield the calls of each step: a run of quiet calls of one kind together, every other call alone."""
+    """Yield the calls of each step: consecutive quiet calls of one kind together, every other call alone."""
     for is_quiet, some in groupby(calls, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
         run = list(some)
         if is_quiet and len(run) >= RUN:
@@ -185,7 +187,7 @@ def _gap(wait: timedelta, scale: float) -> Gap:
 
 
 def words_of(call: Call) -> str:
-    """Return what a call did, or tried to do, to what its path names."""
+    """Return words for what a call did or tried to do; the path of the call follows them."""
     entry = call.entry
     if call.proposal:
         return _proposed(entry)

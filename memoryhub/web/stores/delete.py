@@ -1,4 +1,4 @@
-"""Deleting a memory store permanently, after a page that shows what will be deleted and what stays."""
+"""Deleting a memory store permanently, after a page that lists what will be deleted and what will be kept."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,19 +38,20 @@ class Count:
 
     @classmethod
     def of(cls, rows: "QuerySet[Any]") -> "Count":
-        """Count rows up to MOST_COUNTED, since a large table takes too long."""
+        """Return the number of rows, counted up to MOST_COUNTED, because counting a large table would take too long."""
         found = rows[: MOST_COUNTED + 1].count()
         return cls(min(found, MOST_COUNTED), found > MOST_COUNTED)
 
 
 class DeleteStoreForm(NoteForm, NameTypedForm):
-    """A confirmation with the store's name, and an optional note."""
+    """A confirmation, for which the person types the store's name, and an optional note."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def delete(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show what will be deleted, and delete the store on POST; only for superusers, and not under a legal hold."""
+    """Show what will be deleted; on POST, delete the store. Only superusers may do this, and only if there is no legal
+    hold."""
     if not person(request).is_superuser:
         raise PermissionDenied
     form = DeleteStoreForm(store, request.POST if request.method == "POST" else None)
@@ -78,7 +79,7 @@ def _said(store: MemoryStore, seq: int) -> str:
 
 
 def _facts(store: MemoryStore) -> dict[str, object]:
-    """Return the facts about a store for the page, at a cost that does not grow with the store."""
+    """Return facts about a store for the page, at a cost that does not depend on the size of the store."""
     return {
         "versions": Count.of(MemoryVersion.objects.filter(store=store)),
         "trashed": Count.of(Memory.objects.in_trash().filter(store=store)),

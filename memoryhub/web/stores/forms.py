@@ -54,7 +54,7 @@ class StoreForm(forms.Form):
         return cls(initial=StoreSettings.of(store).as_json())
 
     def lead_to_reads(self, store: MemoryStore) -> None:
-        """Put a link to what people have read so far beside the checkbox, if the store records it."""
+        """If the store records what people read, put a link to these views beside the checkbox."""
         if store.records_views:
             field, url = self.fields["records_views"], reverse("store_audit", args=[store.pk], query={"q": "read"})
             link = '{} <a href="{}">{}</a>'

@@ -21,7 +21,7 @@ ACTIVE, ARCHIVED, ALL = "active", "archived", "all"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The filter that a person selected, and the position in the list."""
+    """The filter that a person selected, and the place in the list."""
 
     state: str = ACTIVE
     words: str = ""
@@ -34,7 +34,8 @@ class Filter:
         return cls(state if state in (ARCHIVED, ALL) else ACTIVE, words, query.get("after", ""))
 
     def query(self, **changes: str) -> str:
-        """Return the query string of this filter with some values changed; default values are left out."""
+        """Return the query string of this filter with some values changed. Values that are the defaults are left
+        out."""
         given = {"state": self.state if self.state != ACTIVE else "", "q": self.words} | changes
         made = QueryDict(mutable=True)
         made.update({name: value for name, value in given.items() if value and (name, value) != ("state", ACTIVE)})
@@ -43,10 +44,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with what happened in it lately, and its last change: its time, entry and author (None: none). `full` is
-    the meter nearest to its limit, for those who administer the store.
+    """A store with recent facts, and its last change: its time, entry and author (None if there is no change). `full`
+    is the meter nearest to its limit; it is set only for administrators of the store.
 
-    An import is a change of the time of the import, whatever the times of the imported versions are.
+    An import counts as a change at the time of the import, not at the times of the imported versions.
     """
 
     store: MemoryStore

@@ -1,1 +1,1 @@
-"""The home page: what is dangerous, what awaits review, and what changed by itself."""
+"""The home page: dangers, versions and proposals that await review, and changes without a person."""

@@ -1,4 +1,5 @@
-"""What changed by itself: runs of policies, deletions by agents, and what failed or waits for an answer."""
+"""Events that happened without a person: runs of policies, deletions by agents, and work that failed or waits for an
+answer."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,11 +37,12 @@ from memoryhub.web.review.items import roles_in
 DAYS = 7
 SIZE = 8
 EACH = 20
-"""How many of the newest runs, imports and webhooks are read, and how many memories of a run are checked."""
+"""The most runs, imports and webhooks that are read (the newest), and the most memories of a run that are checked."""
 
 MOST_STORES = 10
 MOST_DELETIONS = 200
-"""The limits on deletions: stores, those with the newest deletions, and memories in each store."""
+"""MOST_STORES are the stores whose deletions are read, those with the newest ones; MOST_DELETIONS is the limit in each
+store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,7 @@ class Event:
     """Something that happened without a person: a sentence, and the URL of the page with the details.
 
     `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it (empty: none), and
-    `verb` what the link to it says (empty: undo).
-    `by_admin` means that only an admin can undo it.
+    `verb` is the label of the link to that page (empty: “Undo”). `by_admin` means that only an admin can undo it.
     """
 
     icon: str
@@ -87,14 +88,14 @@ class _Seen:
 
 
 def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
-    """Return the events, those that need an answer first, then the newest. SIZE of them are shown."""
+    """Return the events: those that need an answer first, then the newest. At most SIZE of them are shown."""
     seen = _Seen(user, stores, roles_in(user, stores), at)
     found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
     return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))
 
 
 def _work(seen: _Seen) -> Iterator[Event]:
-    """Yield failing background work, to administrators of the hub only."""
+    """Yield failing background work. Only administrators of the hub get it."""
     if not seen.user.is_superuser:
         return
     for row in background_rows(seen.at):
@@ -106,7 +107,7 @@ def _work(seen: _Seen) -> Iterator[Event]:
 def _runs(seen: _Seen) -> Iterator[Event]:
     """Yield recent runs that the hub started and that changed something, and all runs that wait for a decision.
 
-    Runs of the hub's own policies are only for superusers.
+    Only superusers get runs of the hub's own policies.
     """
     of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
     did = Q(expired__gt=0) | Q(purged__gt=0) | Q(versions__gt=0) | Q(entries__gt=0)
@@ -126,8 +127,9 @@ def _runs(seen: _Seen) -> Iterator[Event]:
 
 
 def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
-    """Return where a person takes back what a run put into the trash, and the words of the link: an admin undoes the
-    run, a curator restores memories from the trash."""
+    """Return the URL of the page on which a person can bring back the memories that a run expired, and the label of the
+    link to it. An admin undoes the run; a curator restores memories from the trash. For anyone else, both texts are
+    empty."""
     if seen.has(store.pk, Role.ADMIN):
         return url + "#undo", _("Undo")
     if seen.has(store.pk, Role.CURATOR) and not store.is_archived:
@@ -136,9 +138,9 @@ def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
 
 
 def _words_of_run(run: Run, path: str | None) -> str:
-    """Return a sentence about what a run did, memories first; empty if it did nothing.
+    """Return a sentence on what a run did, with memories first; empty if it did nothing.
 
-    `path` is of a memory in the trash, by which runs in several stores are told apart, or None.
+    `path` is None, or the path of a memory in the trash, which distinguishes runs in several stores.
     """
     if path is None:
         put = ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)
@@ -157,7 +159,8 @@ def _words_of_run(run: Run, path: str | None) -> str:
 
 
 def _one_in_trash(run: Run) -> str | None:
-    """Return the path of one of the first memories that a run expired and that is still in the trash, or None."""
+    """Return the path of a memory that the run expired and that is still in the trash; only the first such memories are
+    checked. Return None if there is none."""
     items = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
     first = list(items.values_list("memory", flat=True)[:EACH])
     return (
@@ -196,9 +199,9 @@ def _webhooks(seen: _Seen) -> Iterator[Event]:
 
 
 def _deletions(seen: _Seen) -> Iterator[Event]:
-    """Yield what agents deleted recently and is still in the trash.
+    """Yield recent deletions by agents of memories that are still in the trash.
 
-    Each session in a store has one event, and so has each agent that used no session.
+    There is one event for each session in a store, and one for each agent that used no session.
     """
     newest = _deleted_by_agents().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=seen.stores).annotate(newest=Subquery(newest))
@@ -209,7 +212,7 @@ def _deletions(seen: _Seen) -> Iterator[Event]:
 def _deleted_by_agents() -> MemoryQuerySet:
     """Return the memories in the trash that agents deleted.
 
-    Only versions by agents have a review state, and so do their deletions.
+    They are found by the review state of the deletion, because only versions by agents have a review state.
     """
     return Memory.objects.in_trash().filter(expired_by=None, head__review_state__isnull=False)
 
@@ -236,7 +239,7 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
 def _deletion(
     store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, is_cut: bool, may_undo: bool
 ) -> Event:
-    """Return one event for several deletions; it has an undo link if one call made them all.
+    """Return one event for several deletions. It has an undo link if one call made all of them.
 
     `is_cut` means that there may be more deletions.
     """

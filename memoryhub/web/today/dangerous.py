@@ -1,4 +1,4 @@
-"""What is dangerous: open findings, the worst first, one for each memory."""
+"""The dangers on the home page: open findings, the worst first, at most one for each memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -14,8 +14,8 @@ from memoryhub.models import Invitation, Key, Review, User
 class Step:
     """One step: what to do, why, and where (`act` is the text of the link to `url`).
 
-    `is_next` marks the first step that is not done. `is_waiting` says that the hub waits for something to happen
-    elsewhere, so that the page asks again by itself.
+    `is_next` marks the first step that is not done. `is_waiting` means that the step ends outside the hub's pages, so
+    that the page is updated by itself.
     """
 
     title: str
@@ -30,7 +30,7 @@ class Step:
 def first_steps(stores: Sequence[str], user: User, at: datetime, *, has_waiting: bool) -> Sequence[Step]:
     """Return the five steps for an administrator of the hub, or none if all are done.
 
-    `stores` are the ids of the stores that the person may see. `has_waiting` says whether versions await review.
+    `stores` are the ids of the stores that the person may see. `has_waiting` means that versions await review.
     """
     if not user.is_superuser:
         return ()
@@ -84,7 +84,7 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 
 
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
-    """Return the step to connect an agent: issue a key, then wait for the first call with one."""
+    """Return the step for connecting an agent: issue a key, then wait for the first call with a key."""
     title = _("Connect an agent")
     newest = Key.objects.usable(at).newest().first()
     if newest is None:

@@ -1,5 +1,5 @@
-"""What colleagues told a person: comments that name them, answers in conversations in which they take part, and what
-was decided about memories that they flagged."""
+"""Notices to a person: comments that name the person, answers in conversations in which the person takes part, and
+decisions about memories that the person flagged."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from memoryhub.pure import ids
 
 SIZE = 8
 LONGEST = 280
-"""How many comments and decisions are shown, and how many characters of each."""
+"""SIZE is the most comments and decisions that are shown; LONGEST is the most characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A comment that a person was notified of, on a memory or a proposal. `is_mention`: a comment of its conversation
-    names them.
+    """A comment of which a person was notified, on a memory or a proposal. `is_mention` means that a comment of its
+    conversation names the person.
 
-    `first` is the first comment of the conversation, which has its lines.
+    `first` is the first comment of the conversation; it has the lines that the conversation is about.
     """
 
     comment: Comment
@@ -40,7 +40,8 @@ class NoticeRow:
 
 @dataclass(frozen=True, slots=True)
 class AboutFlag:
-    """The newest decision about a memory that a person flagged. `flag` is the id of the review that is the flag."""
+    """The newest decision about a memory that a person flagged. `flag` is the id of the person's flag, which is a
+    review."""
 
     decision: Review
     flag: str
@@ -54,15 +55,15 @@ class AboutFlag:
 
     @property
     def by(self) -> str:
-        """Return the name of who decided."""
+        """Return the name of the person who made the decision."""
         return str(self.decision.by) if self.decision.by else str(_("unknown"))
 
 
 @dataclass(frozen=True, slots=True)
 class ForYou:
-    """The newest comments and decisions that a person was notified of, and how many there are in all.
+    """The newest comments and decisions of which a person was notified, and their number in total.
 
-    `assigned` is how many memories a person is to review.
+    `assigned` is the number of memories whose review is assigned to the person.
     """
 
     rows: Sequence[NoticeRow | AboutFlag]

@@ -1,4 +1,4 @@
-"""Today, the home page: three lists of what needs attention in the stores that the person may see."""
+"""The home page: three lists of work and events in the stores that the person may see."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ from memoryhub.web.today.first_steps import Step, first_steps
 HIDDEN = "first-steps-hidden"
 """The cookie of a person who has hidden the first steps."""
 ROLES = 6
-"""The most memory stores of which the empty page says the person's role."""
+"""The most memory stores for which the empty page shows the person's role."""
 _YEAR = 365 * 24 * 3600
 
 
@@ -70,7 +70,7 @@ def _first_steps(request: Request, stores: Sequence[str], at: datetime) -> Seque
 @superuser_only
 @require_POST
 def hide_first_steps(request: Request) -> HttpResponse:
-    """Hide the first steps from this browser."""
+    """Hide the first steps in this browser."""
     response = SeeOther(reverse("today"))
     response.set_cookie(
         HIDDEN, "1", max_age=_YEAR, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE, httponly=True

@@ -1,4 +1,4 @@
-"""What awaits review: versions, grouped by memory store and by session or author, and open proposals."""
+"""Versions that await review, grouped by memory store and by session or author, and open proposals."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ from memoryhub.web.review.proposed import oldest_open
 
 SIZE = 6
 LOOK = 300
-"""How many versions are read to form groups, the oldest first."""
+"""The most versions that are read to form groups: the oldest."""
 LOOK_BACK = 50
-"""How many versions are read to form the newest group, where it is not among the first ones."""
+"""The most versions that are read to form the newest group, if it is not among the first groups."""
 MOST_STORES = 20
-"""How many stores are read, those with the oldest versions first."""
+"""The most stores that are read: those with the oldest versions."""
 
 
 class _Row(NamedTuple):
@@ -38,8 +38,8 @@ class Group:
     """The versions of one session in a store, or of one author without a session, oldest first.
 
     `found` is the number of open findings in their memories; `review_url` is the inbox with these versions. `is_cut`
-    says that not all versions of the store were read, so that the group may have more. `is_newest` says that it is
-    shown because it is the newest one, although others have waited longer.
+    means that not all versions of the store were read, so that the group may have more. `is_newest` means that the
+    group is shown because it is the newest, although others have waited longer.
     """
 
     store: MemoryStore
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def plus(self) -> str:
-        """Return the sign that follows the group's numbers: `+` if the group may have more versions, else nothing."""
+        """Return `+` if the group may have more versions than its numbers say, else ""."""
         return "+" if self.is_cut else ""
 
     @property
@@ -82,7 +82,7 @@ class Group:
 class Waiting:
     """The groups and proposals to review first.
 
-    `more` says whether there may be others, and `oldest` is the time of the oldest version or proposal.
+    `more` means that there may be others. `oldest` is the time of the oldest version or proposal.
     """
 
     rows: Sequence[Group | Heading]
@@ -91,10 +91,10 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return the rows to show of stores in which a person decides: groups with open findings first, then the oldest
-    groups and proposals.
+    """Return the first rows, of stores in which the person decides: groups with open findings, then the oldest groups
+    and proposals.
 
-    If not all have room, the last row is the newest group: who looks for what has just happened finds it here.
+    If there is no room for all, the last row is the newest group, so that a person finds the most recent changes.
     """
     begins = _begins(stores)
     groups: list[Group] = []
@@ -119,7 +119,7 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
 
 
 def _newest(stores: Sequence[MemoryStore], groups: Sequence[Group]) -> Group | None:
-    """Return the group of the newest version in some stores: one of `groups`, or one of the newest versions."""
+    """Return the group with the newest version of these stores, or None. It may be one of `groups`."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("-seq")
     begun = MemoryStore.objects.filter(pk__in=[store.pk for store in stores])
     latest = begun.annotate(latest=Subquery(unreviewed.values("created_at")[:1])).order_by("-latest", "pk")
@@ -137,9 +137,9 @@ def _rank(row: Group | Heading) -> tuple[bool, datetime]:
 
 
 def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:
-    """Return the stores with unreviewed versions, each with the time of its oldest one.
+    """Return the stores with unreviewed versions, each with the time of its oldest such version.
 
-    The store with the oldest version comes first; at most MOST_STORES are returned.
+    The store with the oldest version is first. At most MOST_STORES are returned.
     """
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("seq")
     found = MemoryStore.objects.filter(pk__in=stores).annotate(since=Subquery(unreviewed.values("created_at")[:1]))
@@ -196,6 +196,6 @@ def _group(
 
 
 def _found(store_id: str, memories: Iterable[str]) -> dict[str, int]:
-    """Return {memory: number of its open findings} of the memories that have some."""
+    """Return {memory: number of its open findings}. Memories without open findings are left out."""
     found = Finding.objects.of_store(store_id).open().filter(memory_id__in=list(memories)).order_by()
     return dict(found.values_list("memory_id").annotate(count=Count("pk")))

@@ -1,4 +1,5 @@
-"""Copying a memory store within the hub: an export of one that is imported into a new one, in one act of a person."""
+"""Copying a memory store within the hub: in one act, a store is exported, and the export is imported into a new
+store."""
 
 import tempfile
 from contextlib import suppress
@@ -27,11 +28,11 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form, spend_form
 
 AT_ONCE = 8.0
-"""Seconds spent on the preview while the browser waits; in a larger store, the person starts the import."""
+"""Seconds that the preview may take while the browser waits. If it takes longer, the person starts the import later."""
 
 
 class CopyForm(forms.Form):
-    """The name of the copy, and whether it has the history."""
+    """The name of the copy, and whether the history is copied too."""
 
     name = forms.CharField(label=gettext_lazy("Name of the copy"), max_length=255)
     history = forms.BooleanField(
@@ -44,7 +45,7 @@ class CopyForm(forms.Form):
 @in_store(Role.ADMIN)
 @superuser_only
 def copy_store(request: Request, store: MemoryStore) -> HttpResponse:
-    """Ask for a name, and copy the memories of a store into a new one."""
+    """Ask for a name. On POST, copy the memories of a store into a new store."""
     initial = {"name": _("Copy of %(name)s") % {"name": store.name[:200]}}
     form = CopyForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
@@ -59,7 +60,7 @@ def copy_store(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
-    """Export the memories into a temporary file and read them; the export has its entry."""
+    """Export the memories into a temporary file and read that file. The export has its own audit entry."""
     export = exporting.begin(store.pk, Wanted("jsonl", history=history), act(request))
     with tempfile.TemporaryFile() as file:
         file.writelines(export.body())
@@ -71,7 +72,8 @@ def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
 
 
 def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -> HttpResponse:
-    """Create the copy with the settings of the store, and import what was read. If that fails, delete the copy."""
+    """Create the copy with the settings of the store, and start the import of the exported memories. If the import
+    cannot be prepared, delete the copy."""
     made = stores.create_store(replace(StoreSettings.of(store), name=name), admin=person(request), **by(request))
     try:
         job = importing.prepare(made.pk, brought, "", act(request))

@@ -69,7 +69,7 @@ FORMATS = (
 
 
 class ExportForm(forms.Form):
-    """The format of an export, and whether it includes the history, and what people decided and said."""
+    """The format of an export, and whether it includes the history and the people's decisions and comments."""
 
     history = forms.BooleanField(required=False)
     governance = forms.BooleanField(required=False)
@@ -114,25 +114,26 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def wanted_by(request: Request, form: str, **more: Any) -> Wanted:
-    """Return the export that a person requested; values are masked if the person may not reveal sensitive values."""
+    """Return the export that a person requested. Sensitive values are masked if the person may not reveal them."""
     return Wanted(form, masked=not request.role.includes(Role.CURATOR), **more)
 
 
 def answer(export: Export) -> HttpResponse:
-    """Return the download."""
+    """Return the response with the download."""
     body = export.body(masking.cover if export.wanted.masked else None)
     return attachment(body, export.name, export.content_type)
 
 
 def _signed(export: Export, act: Act) -> HttpResponse:
-    """Return the download of an export with the audit, with the hub's signature."""
+    """Return the download of an export that includes the audit, with the hub's signature."""
     entry = (export.scope.store, export.scope.seq)
     made = Signed(export.name, export.body(), export.entries, entry, act, reverse("public_key"))
     return attachment(made.archive(), f"{export.name.rpartition('.')[0]}.zip", TYPES["zip"])
 
 
 def _has_governance(store: MemoryStore, path: str) -> bool:
-    """Return whether there is anything that people decided or said, of the store or of a directory."""
+    """Return whether the store or the directory has anything that people decided or said, such as path rules, comments
+    or proposals."""
     of_memories = Comment.objects.of_store(store.pk).filter(memory__isnull=False)
     if path:
         return of_memories.exists()

@@ -1,4 +1,4 @@
-"""The page on which a person tries a call of the memory tool: without effect, or for real as an act of their own."""
+"""The page on which a person tries a call of the memory tool without effect, or does it as an act of their own."""
 
 import json
 from collections.abc import Mapping
@@ -31,13 +31,13 @@ from memoryhub.web.tried.outcome import Outcome
 
 DO = "do"
 MOST_KEYS = 200
-"""The most keys that the form offers."""
+"""The most keys that the form lists."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form. A POST tries the call without effect; with `act=do` it does it, as an act of the person."""
+    """Show the form. A POST tries the call without effect. With `act=do`, it does the call, as an act of the person."""
     keys = _keys(store)
     who = _choices(request, keys)
     if request.method != "POST":
@@ -77,7 +77,7 @@ def _result(request: Request, store: MemoryStore, form: CallForm, keys: Mapping[
 
 
 def _keys(store: MemoryStore) -> dict[str, Key]:
-    """Return {id: key} of the keys that work in a store now, by the names of their agents."""
+    """Return {id: key} of the keys that currently work in a store, sorted by the names of their agents."""
     found = Key.objects.for_store(store).usable(timezone.now()).select_related("agent")
     return {key.pk: key for key in found.order_by("agent__folded_name", "agent_id", "pk")[:MOST_KEYS]}
 
@@ -88,7 +88,7 @@ def _choices(request: Request, keys: Mapping[str, Key]) -> list[tuple[str, str]]
 
 
 def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dict[str, Any]:
-    """Return the values with which the form opens: those of the recorded call with the seq `call`, or of the link."""
+    """Return the initial values of the form: those of the recorded call with the seq `call`, or those in the link."""
     seq = request.GET.get("call", "")
     found = None
     if seq.isascii() and seq.isdigit() and len(seq) < 19:

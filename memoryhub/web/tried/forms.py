@@ -21,7 +21,7 @@ COMMANDS = (
     ("rename", _("Rename")),
     (JSON, "JSON"),
 )
-"""The commands of the memory tool, and the raw input, with their labels."""
+"""The commands of the memory tool, and the raw input, each with its label."""
 
 _PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 _MONO = _PLAIN | {"class": "input-mono"}
@@ -45,10 +45,10 @@ def _number(label: Any, help_text: Any = "") -> forms.IntegerField:
 
 
 class CallForm(ReasonForm):
-    """A call, and as whom it is tried: `who` is the id of a key, or "" for the person.
+    """A call, and who makes it: `who` is the id of a key, or "" for the person.
 
-    Each command uses some of the fields; the page shows those of the chosen one. Paths may lack the root of the tool,
-    and are checked by the tool alone: its refusals are what a person wants to see here.
+    Each command uses some of the fields; the page shows the fields of the chosen command. Paths may lack the root of
+    the tool. Only the tool checks them, because a person wants to see the tool's refusals here.
     """
 
     who = forms.ChoiceField(label=_("As"), required=False)
@@ -84,13 +84,13 @@ class CallForm(ReasonForm):
 
 
 def _of_tool(path: str) -> str:
-    """Return a path as the memory tool names it. A path of the hub, as pages show it, gets the root of the tool."""
+    """Return a path as the memory tool names it: the root of the tool is put before a path of the hub."""
     is_of_hub = path.startswith("/") and path != paths.ROOT and not path.startswith(f"{paths.ROOT}/")
     return paths.ROOT + path.removesuffix("/") if is_of_hub else path
 
 
 def _raw(text: str) -> dict[str, Any]:
-    """Return the object that a JSON text has. Raises ValueError with a sentence for people."""
+    """Return the object that a JSON text contains. Raises ValueError with a sentence for people."""
     try:
         value = strict_json.loads(text.encode())
     except strict_json.Malformed as error:
@@ -101,7 +101,7 @@ def _raw(text: str) -> dict[str, Any]:
 
 
 def _of_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input of the chosen command, with those of its parameters that were filled in."""
+    """Return the input of the chosen command, with the parameters that the person filled in."""
     command = given["command"]
     made: dict[str, Any] = {"command": command}
     for name in _FIELDS[command]:
@@ -126,7 +126,7 @@ _NAMES = {("rename", "path"): "old_path"}
 
 
 def begun_with(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the initial values of a form that a link fills in: `command`, `who`, and a `path` of the hub."""
+    """Return the initial values of the form that a link contains: `command`, `who`, and `path`, a path of the hub."""
     known = [command for command, _label in COMMANDS]
     path = given.get("path", "").replace("\0", "")
     return {
@@ -137,7 +137,8 @@ def begun_with(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def begun_with_call(input: Any, who: str) -> dict[str, Any]:
-    """Return the initial values of a form with a recorded input; what no field can hold is there as JSON."""
+    """Return the initial values of the form for a recorded input. An input that the fields cannot represent becomes
+    JSON."""
     made = {"who": who, "command": JSON, "path": paths.ROOT, "input": json.dumps(input, ensure_ascii=False, indent=2)}
     command = input.get("command") if isinstance(input, dict) else None
     if not isinstance(command, str) or command not in _FIELDS:
@@ -152,5 +153,5 @@ def begun_with_call(input: Any, who: str) -> dict[str, Any]:
 
 
 def _can_hold(name: str, value: object) -> bool:
-    """Return whether a field of the form can have a value of an input."""
+    """Return whether a field of the form can represent a value of an input."""
     return type(value) is (int if name in ("insert_line", "first", "last") else str)

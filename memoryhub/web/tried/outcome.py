@@ -1,4 +1,4 @@
-"""What a tried call did: its answer as a model sees it, its audit entry, and what it changed."""
+"""The outcome of a tried call: its answer as a model sees it, its audit entry, and its changes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ TOOL_USE = "toolu_"
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A change that would become a part of a proposal, with its diff (None: the text stays, or there was no room).
+    """A change that would become a part of a proposal, with its diff (None if the text stays, or if there was no room).
 
-    `has_pieces`: it has a part of a value that pages mask, and would not mask there.
+    `has_pieces` means that the diff would show a part of a masked value without a mask.
     """
 
     change: ProposedChange
@@ -46,12 +46,12 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a call. `refused` says why it was not run at all; it then has no answer.
+    """The outcome of a call. `refused` says why the call was not run; such a call has no answer.
 
-    `block` is the tool_result as JSON. `entry` is its audit entry, in `words` and with the recorded `call`; None if it
-    has none. Values are masked as on every page; `masked` says that some are. `memory` is the id of the memory that the
-    call concerned. `is_kept_back`: the answer and the changes are not shown, because a part of a masked value is in
-    them.
+    `block` is the tool_result as JSON. `entry` is the call's audit entry, or None; `words` is a sentence on it, and
+    `call` the recorded call. Values are masked as on every page; `masked` means that some are. `memory` is the id of
+    the memory that the call concerned. `is_kept_back`: the answer and the changes are not shown, because they contain a
+    part of a masked value.
     """
 
     text: str = ""
@@ -70,13 +70,13 @@ class Outcome:
 
     @property
     def block(self) -> str:
-        """Return the tool_result block, as JSON for reading."""
+        """Return the tool_result block as indented JSON."""
         block = {"type": "tool_result", "tool_use_id": TOOL_USE + "…", "content": self.text, "is_error": self.is_error}
         return json.dumps(block, ensure_ascii=False, indent=2)
 
 
 def tried_as_key(store: MemoryStore, key: Key, input: Mapping[str, Any], at: datetime) -> Outcome:
-    """Run a call exactly as the key would, without effect, and return what it would have done."""
+    """Run a call exactly as if the key had made it, without effect, and return its outcome."""
     use, elapsed = ToolUse.of(ids.new_id(TOOL_USE, at), dict(input)), stopwatch()
     with without_effect():
         caller = calls.caller_of_digest(key.digest, store.pk, at)
@@ -106,22 +106,22 @@ def _of_call(entry: AuditEntry, answer: str, is_error: bool) -> Outcome:
 
 
 def tried_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, override: str | None) -> Outcome:
-    """Do what `done_as_person` does, without effect."""
+    """Return the outcome that `done_as_person` would have, without effect."""
     with without_effect():
         return _without_pieces(done_as_person(store, input, act, override))
 
 
 def _without_pieces(tried: Outcome) -> Outcome:
-    """Return the outcome of a try without its texts if the call would change a masked value and leave a part of it: a
-    try reveals nothing, since nothing records it."""
+    """Return the outcome of a tried call, without its texts if the call would change a masked value and leave a part of
+    it. A tried call must not reveal anything, because it is not audited."""
     if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
         return tried
     return replace(tried, text="", changes=(), proposed=(), is_kept_back=True)
 
 
 def done_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, override: str | None) -> Outcome:
-    """Perform a command as an act of a person. A refusal has no entry, as for every act of a person. Raises
-    findings.NeedsReason."""
+    """Perform a command as an act of a person, and return its outcome. A refused act has no entry, as all refused acts
+    of people. Raises findings.NeedsReason."""
     try:
         record, done = curation.by_hand(store.pk, input, act, override=override)
     except ToolError as error:
@@ -141,7 +141,8 @@ def _has_pieces(change: Change) -> bool:
 
 
 def _masked(store: MemoryStore, record: Record) -> str:
-    """Return the answer of a person's command with values masked: one with lines is rendered from the masked text."""
+    """Return the answer of a person's command with values masked. An answer with lines of a text is rendered again from
+    the masked text."""
     answer, cover = record.answer or "", masking.cover_of(store.pk, record.memory or "")
     if not cover:
         return answer
@@ -173,7 +174,7 @@ def _with_entry(entry: AuditEntry, text: str, is_error: bool, *, masked: bool) -
 
 
 def _proposed(entry: AuditEntry) -> list[Proposed]:
-    """Return what the call proposed instead of doing it."""
+    """Return the changes that the call proposed instead of making them."""
     number = proposal_in(json.loads(entry.message or '""'))
     proposal = Proposal.objects.of_store(entry.chain).filter(number=number).first() if number else None
     if proposal is None:

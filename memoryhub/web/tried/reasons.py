@@ -1,4 +1,4 @@
-"""Says in plain words why the answer to a replayed call differs from the recorded one."""
+"""Sentences on why the answer to a replayed call differs from the recorded answer."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.protocol.kinds import Kind, kind_of
 
 MOST_LOOKED_AT = 20
-"""How many versions of the memories of a call are searched for one that others made."""
+"""The most versions of a call's memories that are searched for a version that others made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
     """A sentence, and the seq of the entry that it is about, if there is one.
 
-    `rule_url` is the address of the answer which path rule decides.
+    `rule_url` is the URL of the page that shows which path rule decides.
     """
 
     words: str
@@ -35,9 +35,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a replay leaves out or adds: it begins before the entry `start`, and `last` is the store's newest entry.
+    """The entries that can explain a difference: the replay begins before the entry `start`, and `last` is the store's
+    newest entry.
 
-    If `is_past`, the store was put back to before `start`, without the memories at the paths `kept`.
+    If `is_past`, the store was put back to its state before `start`, except for the memories at the paths `kept`.
     """
 
     start: int
@@ -57,18 +58,18 @@ _GOVERNED = {
     Kind.ARCHIVED: (gettext_lazy("the archived store"), gettext_lazy("The memory store is archived now.")),
     Kind.HELD: (gettext_lazy("a legal hold"), gettext_lazy("A legal hold forbids it now.")),
 }  # fmt: skip
-"""{kind of a refusal: (what refused, the sentence if it refuses only now)}"""
+"""{kind of a refusal: (what refused, the sentence for a call that is refused only now)}"""
 
 
 class Reasons:
-    """Finds the reasons for the differing answers of one replay, call by call in their order."""
+    """Finds the reasons for the different answers of one replay, call by call in their order."""
 
     def __init__(self, store: MemoryStore, session: Session, span: Span, at: datetime) -> None:
         self._store, self._session, self._span, self._at = store, session, span, at
         self._before: list[tuple[int, Collection[str], str]] = []
 
     def of(self, entry: AuditEntry, before: str, new: AuditEntry, after: str) -> list[Reason]:
-        """Return the reasons why a call was answered `before` and is answered `after` in the replay; at least one."""
+        """Return the reasons why the answer to a call was `before` and is `after` in the replay; at least one."""
         places = {path for path in (entry.path, entry.new_path, new.path, new.new_path) if path is not None}
         reasons = [*self._governed(entry, before, new, after, places), *self._earlier(places)]
         reasons += self._changed(entry, places)
@@ -76,7 +77,7 @@ class Reasons:
         return reasons or [self._of_the_store(entry)]
 
     def _of_the_store(self, entry: AuditEntry) -> Reason:
-        """Return a further possible reason: texts that were erased since, or settings."""
+        """Return a further possible reason: texts have been erased or removed since, or a setting has changed."""
         entries = AuditEntry.objects.of_chain(self._store.pk).between(entry.seq, self._span.last)
         for command in ("erase", "redact"):
             if erased := entries.of_command(command).newest().in_brief().first():
@@ -99,7 +100,7 @@ class Reasons:
         return reverse("path_rules", args=[self._store.pk], query=asked, fragment="ask")
 
     def left_out(self, entry: AuditEntry) -> None:
-        """Note that a call was not run again."""
+        """Record that a call was not run again."""
         places = {path for path in (entry.path, entry.new_path) if path is not None}
         self._note(entry, places, _("An earlier call of the session could not be run again."))
 
@@ -110,7 +111,7 @@ class Reasons:
     def _governed(
         self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
     ) -> Iterator[Reason]:
-        """Yield the reasons that rules, limits and holds give for the difference."""
+        """Yield the reasons for the difference that come from rules, limits or holds."""
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:
@@ -130,14 +131,15 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield the last earlier call that was not run, or had another outcome, at one of the places."""
+        """Yield a reason that names the last earlier call at one of the places that was not run, or had another
+        outcome."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)
                 return
 
     def _changed(self, entry: AuditEntry, places: Collection[str]) -> Iterator[Reason]:
-        """Yield who changed the memories of the call: since then, or while the session ran."""
+        """Yield reasons that say who changed the memories of the call, since then or while the session ran."""
         span, where = self._span, Q(memory_id=entry.memory) if entry.memory else Q(pk__in=[])
         low, high = (span.start - 1, entry.seq - 1) if span.is_past else (entry.seq, span.last)
         for place in places:
@@ -163,5 +165,5 @@ def _words(entry: AuditEntry, *, is_own: bool, is_past: bool) -> str:
 
 
 def _touch(one: str, other: str) -> bool:
-    """Return whether a path is another one, under it or above it."""
+    """Return whether the paths are equal or one of them is under the other."""
     return one == other or one.startswith(other + "/") or other.startswith(one + "/")

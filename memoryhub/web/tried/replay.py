@@ -1,4 +1,4 @@
-"""Replays the recorded calls of a session without effect: on the store as it was before them, or as it is now."""
+"""Replays the recorded calls of a session without effect: on the store as it was before the calls, or as it is now."""
 
 import json
 import re
@@ -30,9 +30,10 @@ from memoryhub.web.tried.reasons import Reason, Reasons, Span
 MOST_CALLS = 100
 """The most calls of one replay."""
 LONGEST = 1.5
-"""The seconds after which a replay begins no further call, but for the first: writers of the store wait for it."""
+"""The seconds after which a replay begins no further call (it always runs the first), because writers of the store have
+to wait for it."""
 MOST_CHANGED = 300
-"""The most memories that are put back to where the replay begins."""
+"""The most memories that are put back to their state at the beginning of the replay."""
 
 _NUMBER = re.compile(re.escape(PROPOSED) + r"[0-9]+")
 
@@ -47,10 +48,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recorded call and its answers then and now. `now` is None if it was not replayed; `skipped` says why.
+    """A recorded call with its answers then and now. `now` is None if the call was not replayed; `skipped` says why.
 
-    `reasons` say why the answers differ; `diff` compares them. `memory` is the id of the memory that the call concerned
-    now.
+    `reasons` say why the answers differ; `diff` compares the answers. `memory` is the id of the memory that the
+    replayed call concerned.
     """
 
     entry: AuditEntry
@@ -69,10 +70,10 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The outcome: the calls in order. `next` is the seq of the first call that was not reached, or None.
+    """The outcome of a replay: the calls in order. `next` is the seq of the first call that was not reached, or None.
 
-    `kept` are paths of memories that could not be put back to where they were. `others` counts acts of the session that
-    are no calls of the memory tool.
+    `kept` are paths of memories that could not be put back to their earlier state. `others` counts acts of the session
+    that are not calls of the memory tool.
     """
 
     calls: Sequence[Replayed]
@@ -98,10 +99,10 @@ class Replay:
 
 
 def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is_past: bool) -> Replay:
-    """Replay the calls of a session from the entry `start` on, without effect.
+    """Replay the calls of a session, beginning with the entry `start`, without effect.
 
-    If `is_past`, the store is first put back to before that entry, in the same transaction. Raises ToolError and
-    plans.TooMuch if it cannot be put back.
+    If `is_past`, the store is first put back to its state before that entry, in the same transaction. Raises ToolError
+    and plans.TooMuch if that is not possible.
     """
     entries = list(
         AuditEntry.objects.of_chain(store.pk)
@@ -138,14 +139,14 @@ def _require_few_changed(store: MemoryStore, start: int) -> None:
 
 
 class _Run:
-    """Runs recorded calls one by one, in an open trial. Their session is a new one with this name, so it has proposed
-    nothing yet."""
+    """Runs recorded calls one by one in an open trial, in a new session with the same name, which has proposed nothing
+    yet."""
 
     def __init__(self, store: MemoryStore, name: str, at: datetime, keys: dict[str, Key], reasons: Reasons) -> None:
         self._store, self._name, self._at, self._keys, self._reasons = store, name, at, keys, reasons
 
     def one(self, entry: AuditEntry) -> Replayed | None:
-        """Replay one call; return None for an act that is no call of the memory tool."""
+        """Replay one call. Return None for an act that is not a call of the memory tool."""
         if not Door(entry.door).has_tool or entry.command not in (*COMMANDS, None):
             return None
         entries = Entries([entry])
@@ -173,7 +174,7 @@ class _Run:
 
 
 def _comparable(answer: str) -> str:
-    """Return an answer without the number of a proposal, which is another one in a replay."""
+    """Return an answer without the number of a proposal, because that number differs in a replay."""
     return _NUMBER.sub(PROPOSED, answer)
 
 
@@ -186,7 +187,7 @@ def _input(entry: AuditEntry) -> dict[str, Any] | None:
 
 
 def _why_skipped(entry: AuditEntry) -> str:
-    """Return why a recorded call cannot be run again, or ""."""
+    """Return why a recorded call cannot be run again, or "" if it can."""
     if entry.replay_of is not None:
         return _("It was sent again: it repeats entry %(seq)s.") % {"seq": entry.replay_of}
     if entry.input is None or is_redacted(entry, "input"):

@@ -1,4 +1,4 @@
-"""What a form asks to undo: a person's choices, and the ticks in the list of readers and their later writes."""
+"""The choices and ticks in the form of an undo. The ticks are in the list of readers and their later writes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from memoryhub.web.undo.summary import brief_rows
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The choices that a request makes. `sent` are its ticks, of which some may no longer be listed."""
+    """The choices that a request makes. `sent` are its ticks, some of which may no longer be listed."""
 
     given: Given
     sent: Ticks
@@ -37,12 +37,12 @@ class Asked:
 
     @property
     def ticks(self) -> Ticks:
-        """Return the ticks that count: those sent for writes that are still listed or, before the person chose, the
-        proposed ones."""
+        """Return the effective ticks: the sent ticks whose writes are still listed or, before the person chose, the
+        proposed ticks."""
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:
-        """Return why a posted form cannot be applied yet, whatever its plan is; "" if it can."""
+        """Return a sentence on why a posted form cannot be applied, for reasons outside the plan; "" if it can."""
         if len(self.given.note) > MOST_NOTE:
             return _("The note is too long. Use at most 1,000 characters.")
         if problem := telling.problem(self.given.note, self.given.tell):
@@ -55,7 +55,7 @@ class Asked:
 
 
 def since_opened() -> str:
-    """Return the sentence for a plan that has changed since it was shown."""
+    """Return a sentence saying that the plan has changed since it was shown."""
     return _(
         "Nothing was done, because something was written since you opened this page. Check the preview and try again."
     )
@@ -66,7 +66,7 @@ def flagged_words(count: int) -> str:
 
 
 def undone_words(count: int, path: str = "") -> str:
-    """Return in how many memories changes were undone; with `path`, that the only one was of this memory."""
+    """Return a sentence on how many memories had changes undone. If there is only one, it names the memory's `path`."""
     if path and count == 1:
         return _("Undid the change of %(path)s.") % {"path": path}
     message = ngettext("Undid changes in %(count)s memory.", "Undid changes in %(count)s memories.", count)
@@ -78,7 +78,7 @@ def to_flag_words(count: int) -> str:
 
 
 def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may_apply: bool) -> dict[str, Any]:
-    """Return the part of a page's context that `undo/_changes.html` and `undo/_summary.html` show."""
+    """Return the part of a page's context for `undo/_changes.html` and `undo/_summary.html`."""
     preview = rows.preview(store, plan, asked.given, rows.Wanted.of(request.GET))
     shows(request, store, rows.in_diffs(store.pk, preview.whole))
     chosen = {change.memory: change.chosen(asked.given.choice(change)) for change in plan.changes}

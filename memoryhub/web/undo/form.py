@@ -1,8 +1,8 @@
 """The choices that a person makes on a preview, and the words for them.
 
-A form posts only choices that differ from the proposal. A change without a problem has one checkbox, which leaves the
-memory as it is. A problem has buttons. The first MOST_ASKED problems have their own buttons; the later ones share one
-set.
+A form posts only choices that differ from the proposed ones. A change without a problem has one checkbox, which leaves
+the memory as it is. A change with a problem has buttons. The first MOST_ASKED problems have their own buttons; the
+later ones share one set.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 class Given:
     """The posted form: `choices` by memory id, and one choice for all problems without their own buttons (`rest`).
 
-    `note` is the person's note, `tell` the id of the agent that is to read it, too, and `digest` the digest of the
+    `note` is the person's note, `tell` the id of the agent that should also read it, and `digest` the digest of the
     previewed plan.
     """
 
@@ -47,24 +47,25 @@ class Given:
     def choice(self, change: Change) -> Choice:
         """Return the choice for a change.
 
-        It is the proposed one if the person made no choice or the choice is not possible.
+        If the person made no choice, or if the choice is not possible, the proposed one is returned.
         """
         chosen = self.choices.get(change.memory) or (self.rest if change.problem else None)
         return chosen if chosen in change.choices else change.choices[0]
 
     def for_plan(self, plan: Plan) -> dict[str, Choice]:
-        """Return {memory: choice} of the memories that need a choice, or whose choice differs from the proposal."""
+        """Return {memory: choice} for the memories that need a choice, and for those whose choice differs from the
+        proposed one."""
         chosen = ((change, self.choice(change)) for change in plan.changes)
         return {c.memory: choice for c, choice in chosen if c.problem or choice != c.choices[0]}
 
     def count(self, plan: Plan) -> int:
-        """Return the number of memories that will change."""
+        """Return the number of memories that will change with the current choices."""
         return sum(self.choice(change) != Choice.KEEP for change in plan.changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons for a problem; the script counts the selected options by their `effects`."""
+    """One of the buttons for a problem. The script counts the selected options by their `effects`."""
 
     value: str
     label: str
@@ -74,7 +75,7 @@ class Option:
 
 
 Words = Callable[[Change, Choice], tuple[str, str]]
-"""Returns the label of a button and the sentence below it."""
+"""A function that returns the label of a button and the sentence below it."""
 
 
 def options(change: Change, given: Given, words_of: Words) -> list[Option]:
@@ -88,7 +89,7 @@ def options(change: Change, given: Given, words_of: Words) -> list[Option]:
 
 
 def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
-    """Return the shared buttons for all problems without their own."""
+    """Return the shared buttons for all problems without buttons of their own."""
     offered = {choice for change in changes for choice in change.choices}
     chosen = given.rest or Choice.KEEP
     words = {
@@ -116,7 +117,7 @@ def _offered(change: Change, choice: Choice) -> Choice:
 
 
 def _dropped_of(changes: Sequence[Change]) -> str:
-    """Return a sentence on what all changes would lose if their memories became as they were before."""
+    """Return a sentence on which changes would be lost if all memories went back to their earlier state."""
     dropped = [change for change in changes if Choice.BEFORE in change.choices]
     gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
     counted = [change.later_lines for change in dropped if change.later_lines is not None]

@@ -1,4 +1,5 @@
-"""The spread of an undo as a drawing: from the memories with its lines to the readers, and to what they wrote."""
+"""The spread of an undo as a drawing: from memories with the removed lines to their readers, and to what the readers
+wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +11,14 @@ from memoryhub.web.common.acts import act_words
 from memoryhub.web.undo.spread import Reader, Source, Spread, Written
 
 MOST_WRITES = 4
-"""The most writes drawn for one reader; the last of them is a box with the number of the others, if there are more."""
+"""The most writes that are drawn for one reader. If there are more, the last box has the number of the others."""
 
 ROW, BOX = 48, 40
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A box of the drawing: its position, its two lines of words, and its kind, by which it is styled."""
+    """A box of the drawing: its position, its two lines of text, and its kind, which determines its style."""
 
     x: float
     y: float
@@ -34,7 +35,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The drawing of a spread. `hidden` counts the readers that are only in the list below it."""
+    """The drawing of a spread. `hidden` counts the readers that are only in the list below the drawing."""
 
     height: float
     nodes: Sequence[Node]
@@ -52,7 +53,7 @@ class _Text:
 
 
 def drawn(spread: Spread) -> Graph:
-    """Return the drawing of those readers that the page lists first."""
+    """Return the drawing of the readers that the page lists first."""
     readers = spread.first
     read = {read.source.memory for reader in readers for read in reader.reads}
     sources = [source for source in spread.sources if source.memory in read]
@@ -78,7 +79,7 @@ def drawn(spread: Spread) -> Graph:
 
 
 def _of_source(source: Source, readers: Sequence[Reader]) -> _Text:
-    """Return the words in the box of a memory: its name, and the lines that were read if all readers saw the same
+    """Return the text in the box of a memory: its name, and the lines that were read, if all readers read the same
     lines."""
     seen = {(read.first, read.last) for reader in readers for read in reader.reads if read.source == source}
     (first, last), *other = sorted(seen)

@@ -1,4 +1,4 @@
-"""Memories of a plan that some choices would put at the same path, or one above the other."""
+"""Memories of a plan that some choices would put at the same path, or at a path under that of another."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,19 +8,19 @@ from memoryhub.actions.history.apply_plan import Change
 from memoryhub.pure.protocol import paths
 
 MOST = 3
-"""The most rivals of one memory that a page names."""
+"""The most rivals of one memory that a page lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another memory of the plan, by its path, and the path that only one of the two can have."""
+    """Another memory of the plan: its own path, and the path that only one of the two memories can have."""
 
     name: str
     path: str
 
 
 def rivals_of(changes: Sequence[Change]) -> Mapping[str, Sequence[Rival]]:
-    """Return {memory: its rivals} for the memories that some choices would put where others may be, too."""
+    """Return {memory: its rivals} for memories that some choices would put where other memories may be, too."""
     names = {change.memory: change.path for change in changes}
     wanted: dict[str, set[str]] = defaultdict(set)
     for change in changes:

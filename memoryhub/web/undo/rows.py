@@ -29,7 +29,7 @@ class Wanted:
     """The diffs that a URL asks for. If it asks for only one diff, `memory` is its memory; otherwise `memory` is empty.
 
     `before` selects the diff to the state before the change, and `after` is the number of rows to skip. `query` is the
-    rest of the query string. `path` is that of the page, for links from another page.
+    rest of the query string. `path` is the path in the page's URL, for links from another page.
     """
 
     memory: str = ""
@@ -47,7 +47,7 @@ class Wanted:
         return cls(memory, side == "before", number, kept.urlencode(), path)
 
     def address(self, memory: str, *, before: bool = False) -> str:
-        """Return the URL of the page with only one diff."""
+        """Return the URL of the page with only the diff of one memory."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
         return f"{self.path}?{self.query}&{query}" if self.query else f"{self.path}?{query}"
 
@@ -61,9 +61,9 @@ class Row:
 
     `diff` leads from the current text to the new one, `before_diff` from the current text to the one before the change.
     A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
-    problem, and `asked` means that the problem has its own buttons. `later` are the newest versions that others wrote
-    since, newest first, each with its entry; `more_later` counts older ones that are not in `later`. `rivals` are other
-    changes that may want the same path.
+    problem, and `asked` means that the problem has its own buttons. `later` are the newest versions that others have
+    written since, newest first, each with its entry; `more_later` counts the older ones that are left out. `rivals` are
+    other memories that may need the same path.
     """
 
     change: Change
@@ -90,7 +90,7 @@ class Row:
 
     @property
     def effects(self) -> str:
-        """Return the effects of the change as proposed; the script counts them while the change is not left out."""
+        """Return the effects of the change as proposed. The script counts them unless the change is left out."""
         return effects_of([self.change])
 
 
@@ -114,7 +114,8 @@ class Preview:
 
 
 Covers = Callable[[str, Sequence[Change], Mapping[str, str]], Mapping[str, masking.Cover]]
-"""Returns what to mask in the texts of some changes of a store. It takes the stored texts by id."""
+"""A function that returns {memory: what to mask in its texts} for some changes of a store. Its last argument has the
+stored texts by id."""
 
 
 def covers_of(store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
@@ -163,10 +164,9 @@ def preview(
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
-    """Return {effect: number of memories} with the current choices: how many come back, change, move or go to the
-    trash.
+    """Return {effect: number of memories} with the current choices: how many are restored, changed, moved or deleted.
 
-    A memory may count both as moved and as changed.
+    A memory can count both as moved and as changed.
     """
     counted = Counter(effect for change in changes for effect in change.effects(given.choice(change)))
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
@@ -194,8 +194,8 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
 
 
 def in_diffs(store_id: str, found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the newest versions whose texts the rows show, and of the older ones with the texts to
-    which the memories would return."""
+    """Yield (memory, version) of the versions whose texts are in the diffs of the rows: the newest versions, and the
+    older versions to whose texts the memories would return."""
     rows = [row for row in found if row.change.number and (row.diff or row.before_diff)]
     yield from ((row.change.memory, row.change.head) for row in rows)
     states = ((row.change.memory, state) for row in rows for state in (row.change.then, row.change.before))
@@ -224,7 +224,7 @@ class _Diffs:
         self.covers = covers(store_id, list(self.chosen.values()), self.texts)
 
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
-        """Return the diff from a memory's current state to another one, and whether a diff exists but is closed.
+        """Return the diff from a memory's current state to the state `state`, and whether a diff exists but is closed.
 
         The diff is None if it is closed, if the texts are equal, or if a text is no longer available.
         """
@@ -249,7 +249,7 @@ class _Diffs:
 
 
 def _in_room(wanted: Wanted, shown: Sequence[Change]) -> Iterator[Change]:
-    """Yield the changes whose texts the page loads."""
+    """Yield the changes whose texts the page loads, up to its limits."""
     if wanted.memory:
         yield from (change for change in shown if change.memory == wanted.memory)
         return

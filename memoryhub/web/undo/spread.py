@@ -1,4 +1,5 @@
-"""How far versions that an undo removes have spread: who read their lines, and what each reader wrote afterwards."""
+"""How far the versions that an undo removes have spread: who read their lines, and what each reader wrote
+afterwards."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ MOST_READS = 1_000
 MOST_READERS = 12
 MOST_DRAWN = 6
 MOST_WRITES = 50
-"""The most writes of all readers together; MOST_OF_ONE of one reader."""
+"""The most writes of all readers together. MOST_OF_ONE is the limit for one reader."""
 
 MOST_OF_ONE = 12
 _THEN = "then-"
@@ -36,34 +37,37 @@ POISON = [name for name, kind in KINDS.items() if kind.group == FindingGroup.POI
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The entries that a person ticked: those to undo too, and those whose memories are to be flagged."""
+    """The entries that a person ticked: those that are undone too, and those whose memories are flagged."""
 
     too: frozenset[int] = frozenset()
     flag: frozenset[int] = frozenset()
     is_chosen: bool = field(default=True, compare=False)
-    """Whether a person has seen the ticks. Before that, what readers of poisoned lines wrote is to be flagged."""
+    """Whether the person has seen the ticks. If not, the writes by readers of poisoned lines are ticked to be
+    flagged."""
 
     @classmethod
     def of(cls, given: QueryDict, *, is_chosen: bool) -> "Ticks":
-        """Return what is chosen in the fields `then-` with the number of an entry; a link has `too` and `flag`."""
+        """Return the ticks in a form or a link. A form has fields `then-` with the number of an entry; a link has `too`
+        and `flag`."""
         chosen = [(name.removeprefix(_THEN), given[name]) for name in given if name.startswith(_THEN)]
         too, flag = ([seq for seq, then in chosen if then == wanted] for wanted in ("too", "flag"))
         return cls(_seqs([*given.getlist("too"), *too]), _seqs([*given.getlist("flag"), *flag]), is_chosen)
 
     @property
     def entry_input(self) -> dict[str, object]:
-        """Return the part of the entry's input that names the entries that are undone too."""
+        """Return the part of the entry's input that names the entries that are undone together with it."""
         return {"too": sorted(self.too)} if self.too else {}
 
     @property
     def shown(self) -> str:
-        """Return the entries to undo too as a field of the form, which says what the preview includes."""
+        """Return the entries that are undone too, as the value of a form field; it records what the preview
+        included."""
         return " ".join(str(seq) for seq in sorted(self.too))
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory with lines of the undone versions that someone read, and its current path."""
+    """A memory with lines of the undone versions that a reader has read, and its current path."""
 
     memory: str
     path: str
@@ -81,7 +85,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a reader wrote afterwards. `is_reverted`: people have reverted it; `is_elsewhere`: in another store."""
+    """A write of a reader after the read. `is_reverted`: people have reverted it. `is_elsewhere`: it is in another
+    store."""
 
     write: Write
     is_elsewhere: bool
@@ -101,7 +106,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A session that read lines, or an agent without a session: what it read first, and what it wrote afterwards."""
+    """A session that read lines, or an agent without a session: its first reads, and what it wrote afterwards."""
 
     group: Group
     reads: Sequence[Read]
@@ -129,7 +134,8 @@ class Spread:
 
     @property
     def first(self) -> Sequence[Reader]:
-        """Return the readers that are listed at once; `further` are listed on request, or if one has a tick."""
+        """Return the readers that are listed immediately. `further` are listed on request, or if one of them has a
+        tick."""
         return self.readers[:MOST_DRAWN]
 
     @property
@@ -154,8 +160,8 @@ class Spread:
 class Carried:
     """The lines that an undo removes. `rows` is {version: (its row, its memory, the numbers of these lines in it)}.
 
-    `whole` means that no other version can have such lines. `poisoned` are the ids of memories whose lines steer
-    agents.
+    `whole` means that no other version can have such lines. `poisoned` are the ids of memories whose removed lines have
+    signs of poisoning.
     """
 
     rows: Mapping[str, tuple[Row, Source, LineSet]]
@@ -174,9 +180,9 @@ class Carried:
 def spread_of(
     store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks, known: Carried | None = None
 ) -> Spread:
-    """Return how the lines that some versions added have spread to other sessions since.
+    """Return how the lines that these versions added have spread to other sessions since.
 
-    With `known`, only these lines are followed.
+    With `known`, only those lines are followed.
     """
     undone = _undone(store.pk, versions)
     known = known or _carried(store.pk, undone.numbers, versions)
@@ -215,14 +221,14 @@ class _Undone:
     sessions: frozenset[str | None]
 
     def wrote(self, entry: Entry) -> bool:
-        """Return whether an entry is by a writer of these versions or by a person, so that it is not by a reader to
-        list."""
+        """Return whether an entry is by a writer of these versions or by a person; such an entry is not listed as one
+        of a reader."""
         is_own = entry.seq in self.entries or entry.replay_of in self.entries
         return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
 
 
 def _undone(store_id: str, versions: Collection[str]) -> _Undone:
-    """Return what is undone, the memories in the order of the entries."""
+    """Return the undone versions; their memories are in the order of the entries."""
     rows: list[tuple[int, str, int]] = []
     writers: set[str | None] = set()
     for part in in_parts(sorted(versions)):
@@ -237,7 +243,8 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
 
 
 def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
-    """Follow the lines that the versions with these numbers added, in the first MOST_MEMORIES memories."""
+    """Return the lines that the versions with these numbers added, in the first MOST_MEMORIES memories, and where these
+    lines are in later versions."""
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
     rows: dict[str, tuple[Row, Source, LineSet]] = {}
@@ -255,12 +262,13 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[
 
 
 def _is_without_gaps(numbers: Sequence[int]) -> bool:
-    """Return whether consecutive versions are all there: a removed one may have had the lines, and was read."""
+    """Return whether no version between these numbers was removed. A removed version may have contained the lines and
+    may have been read."""
     return not numbers or len(numbers) == max(numbers) - min(numbers) + 1
 
 
 def _poisoned(store_id: str, memories: Collection[str], versions: Collection[str]) -> Collection[str]:
-    """Return the memories in which one of these versions has brought a line that steers agents."""
+    """Return the memories in which one of these versions added a line with a sign of poisoning."""
     of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=memories, in_path=False)
     found = of_memories.filter(kind__in=POISON).exclude(state=FindingState.DISMISSED)
     return {memory for memory, version in found.values_list("memory_id", "version_id") if version in versions}
@@ -271,7 +279,7 @@ def _written(
 ) -> dict[tuple[str, int], Written]:
     """Return {(store, seq): write with its state} of the first MOST_WRITES writes of all groups.
 
-    The writes in `to_flag` are ticked to be flagged, unless their memory is flagged already. A write that is undone too
+    The writes in `to_flag` are ticked to be flagged, unless their memory is already flagged. A write that is undone too
     is not flagged.
     """
     writes = [write for group in found for write in group.written][:MOST_WRITES]
@@ -292,7 +300,7 @@ def _written(
 
 
 def _reader(group: Group, known: Carried, written: Mapping[tuple[str, int], Written]) -> Reader:
-    """Return a reader with its first read of each memory, and with what it wrote afterwards."""
+    """Return a reader with its first read of each memory, and with the writes after it."""
     reads: dict[str, Read] = {}
     for seen in reversed(group.seen):
         lines, source = known.lines(seen), known.rows[seen.version.id][1]

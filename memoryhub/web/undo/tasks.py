@@ -1,4 +1,4 @@
-"""Everything that can be restored or undone: its plan, the function that applies it, and the words of its page."""
+"""All restores and undos: the plan of each, the function that applies it, and the words of its page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,9 +29,9 @@ WHOLE = Scope()
 class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
-    An undo has a `spread`; the writes that are ticked there are undone too. `lost` returns what retention has removed
-    of what is to be undone, and `lacks` whether it has removed memories of the moment to restore. `version` is the only
-    version that is undone.
+    An undo has a `spread`; the writes that are ticked in it are undone too. `lost` returns which of the versions to
+    undo retention has removed. `lacks` means that retention has removed memories of the moment to restore. `version` is
+    set if only this version is undone.
     """
 
     verb: Literal["restore", "undo"]
@@ -136,7 +136,7 @@ def of_import(store: MemoryStore, import_id: str) -> Task:
 
 
 def of_version(store: MemoryStore, version_id: str) -> Task:
-    """Return the task that undoes one version of a memory; later versions stay."""
+    """Return the task that undoes one version of a memory. Later versions keep their changes."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
     task = _undo(

@@ -1,4 +1,4 @@
-"""The previews of restoring and undoing: what will change, the choices to make, and the button that applies them."""
+"""The previews of restores and undos: the changes, the choices to make, and the button that applies them."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,8 @@ from memoryhub.web.undo.tasks import Task
 
 METHODS = ["GET", "HEAD", "POST"]
 SECONDS_EACH = 0.03
-"""Seconds of the processor that a request may take for each memory of its plan: five minutes for the most memories."""
+"""Processor seconds that a request may take for each memory of its plan. For the largest plan, these are five
+minutes."""
 MOST_DIRECTORIES = 200
 
 
@@ -69,7 +70,7 @@ def undo_import(request: Request, store: MemoryStore, import_id: str) -> HttpRes
 
 
 def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
-    """Show the preview to everyone with a role; only curators may apply it."""
+    """Show the preview to everyone with a role in the store. Only curators may apply it."""
     try:
         if request.method != "POST":
             asked = Asked.by(request, task.spread)
@@ -112,14 +113,14 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
 
 
 def _plan(task: Task, asked: Asked) -> Plan:
-    """Return the plan of a task, and give the request time for as many memories as the plan has."""
+    """Return the plan of a task, and raise the request's time limit by SECONDS_EACH for each memory of the plan."""
     plan = task.plan(asked.ticks)
     watch.allow(len(plan.changes) * SECONDS_EACH)
     return plan
 
 
 def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> HttpResponse:
-    """Only flag what is ticked, because no memory changes."""
+    """Flag the memories of the ticked entries, in an undo in which no memory changes."""
     versions = apply_plan.entry_versions(store.pk, *asked.ticks.flag)
     done = decisions.flag(store.pk, versions, act(request, asked.given.note))
     if done is None:
@@ -130,7 +131,7 @@ def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Htt
 
 
 def _problem(request: Request, plan: Plan, asked: Asked) -> str:
-    """Return why a posted form cannot be applied yet, as a sentence; "" if it can."""
+    """Return a sentence on why a posted form cannot be applied yet; "" if it can."""
     if problem := asked.problem(request):
         return problem
     if plan.digest == asked.given.digest and not asked.given.count(plan) and not asked.ticks.flag:
@@ -159,16 +160,17 @@ def _page(
 
 
 def _agent(task: Task) -> Agent | None:
-    """Return the agent that can be told the note, because it wrote the version that is undone."""
+    """Return the agent that wrote the undone version, if it can get the note; else None."""
     version = task.version
     return addressee.agent_of(version.memory, version.number, None) if version else None
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The words of the button: for the current choices (`now`), for no, one and several changes (# is the number).
+    """The labels of the button: for the current choices (`now`), and for no, one and several changes. In the last, # is
+    replaced by the number.
 
-    With `is_idle`, the button does nothing while no memory would change.
+    `is_idle` means that the button does nothing while no memory would change.
     """
 
     now: str
@@ -195,7 +197,7 @@ def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:
 
 
 def _too_much(request: Request, store: MemoryStore, task: Task, error: TooMuch) -> HttpResponse:
-    """Suggest smaller restores: one for each subdirectory of the requested directory."""
+    """Show a page that suggests smaller restores: one for each subdirectory of the requested directory."""
     links = []
     if task.seq is not None:
         above = Directory.objects.filter(store=store).at(task.scope.path).first()

@@ -1,4 +1,4 @@
-"""Access to the pages of a webhook: for admins of its store, or for superusers if it is the hub's."""
+"""Access to the pages of a webhook: for admins of its store; for a webhook of the hub, only superusers."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 def of_webhook(view: View) -> View:
-    """Replace `webhook_id` of the address by its webhook.
+    """Decorate a view so that it receives the webhook whose id is `webhook_id` in the address.
 
-    A person without a role in its store gets 404; one whose role is below admin gets 403.
+    A person without a role in the webhook's store gets 404. A person with a role below admin gets 403.
     """
 
     @login_required
@@ -47,7 +47,8 @@ def _role(request: Request, store: MemoryStore | None) -> Role:
 
 
 def context(request: Request, store: MemoryStore | None, **more: Any) -> dict[str, Any]:
-    """Return the template context for a page about webhooks; for a store, with the context of the store's pages."""
+    """Return the template context for a page about webhooks. For a store, it includes the context of the store's
+    pages."""
     shown = {"list_url": list_url(store), "section": "stores" if store else "settings", **more}
     return pages.context(request, store, **shown) if store else shown
 
@@ -57,7 +58,7 @@ def list_url(store: MemoryStore | None) -> str:
 
 
 def done(verb: Callable[[], T]) -> T:
-    """Run an action on a webhook; raise Http404 if the webhook has been deleted in the meantime."""
+    """Run an action on a webhook and return its result. Raise Http404 if the webhook has just been deleted."""
     try:
         return verb()
     except NoSuchWebhook:

@@ -63,7 +63,7 @@ def test(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
-    """Send one delivery again, whatever its state."""
+    """Send one delivery again, in any state."""
     try:
         found = done(lambda: deliveries.replay(webhook.pk, delivery_id, act(request)))
     except IsPaused:

@@ -16,7 +16,7 @@ from memoryhub.pure.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 from memoryhub.web.webhooks import sentences
 
 MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
-"""Problems with an address that go away if private addresses are allowed."""
+"""The problems of an address that are no problems if private addresses are allowed."""
 
 PROGRAM, CHAT = "program", "chat"
 
@@ -47,10 +47,10 @@ class Group:
 
 
 class WebhookForm(forms.Form):
-    """The settings of a webhook; only superusers may set `may_be_private`.
+    """The settings of a webhook. Only superusers may set `may_be_private`.
 
-    Another person may edit a webhook that a superuser has permitted to be private: it stays permitted while its address
-    is not changed.
+    Another person may edit a webhook for which a superuser has permitted a private address. The permission stays while
+    the address is not changed.
     """
 
     name = forms.CharField(
@@ -102,7 +102,7 @@ class WebhookForm(forms.Form):
         raise forms.ValidationError(said)
 
     def clean(self) -> dict[str, Any]:
-        """Check the address; a private address is an error, but a name that cannot be resolved yet is not."""
+        """Check the address. A private address is an error; a name that cannot be resolved yet is not."""
         url = self.cleaned_data.get("url")
         if url is not None:
             try:
@@ -133,7 +133,8 @@ class WebhookForm(forms.Form):
     def chosen(self) -> list[str]:
         """Return the names of the ticked events.
 
-        They are the posted ones; before that, the events of the webhook, or the defaults for a new webhook.
+        In a submitted form, these are the submitted events. Otherwise, they are the events of the webhook, or the
+        defaults for a new webhook.
         """
         if self.is_bound:
             getlist = getattr(self.data, "getlist", None)

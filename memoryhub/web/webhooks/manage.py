@@ -82,7 +82,7 @@ def edit(request: Request, webhook: Webhook) -> HttpResponse:
 @require_http_methods(METHODS)
 @of_webhook
 def delete(request: Request, webhook: Webhook) -> HttpResponse:
-    """Ask for confirmation, and delete the webhook on POST."""
+    """Ask for confirmation; on POST, delete the webhook."""
     if request.method != "POST":
         return render(request, "webhooks/delete.html", context(request, webhook.store, webhook=webhook))
     done(lambda: manage.delete_webhook(webhook.pk, act(request)))
@@ -113,7 +113,7 @@ def resume(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def rotate(request: Request, webhook: Webhook) -> HttpResponse:
-    """Create a new secret and show it; for a day, both secrets sign."""
+    """Create a new secret and show it. For a day, deliveries are signed with both secrets."""
     if not spend_form(request):
         return see_other("webhook", webhook.pk)
     rotated: Webhook = done(lambda: manage.rotate(webhook.pk, act(request)))
@@ -124,7 +124,7 @@ def rotate(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def reveal(request: Request, webhook: Webhook) -> HttpResponse:
-    """Show the secret again, which is audited."""
+    """Show the secret again; this is audited."""
     done(lambda: manage.reveal(webhook.pk, act(request)))
     return _secret(request, webhook, _("The secret"))
 

@@ -20,7 +20,8 @@ STATES = ("", *DeliveryState.values)
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The health of a webhook; `waiting` counts up to MOST_COUNTED, `problem` describes the last failed attempt."""
+    """The health of a webhook. `waiting` is the number of waiting deliveries, counted up to MOST_COUNTED. `problem`
+    describes the last failed attempt."""
 
     webhook: Webhook
     waiting: int
@@ -28,7 +29,7 @@ class Health:
 
     @property
     def state(self) -> str:
-        """Return paused, failing, new (nothing delivered yet) or ok."""
+        """Return `paused`, `failing`, `new` (nothing was delivered yet) or `ok`."""
         if self.webhook.paused_at is not None:
             return "paused"
         if self.webhook.failing_since is not None:
@@ -46,7 +47,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One delivery with the result of its last attempt; `tries` counts all attempts, `about` is the path in its audit
+    """One delivery with the result of its last attempt. `tries` counts all attempts; `about` is the path in its audit
     entry."""
 
     delivery: Delivery
@@ -63,7 +64,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One page of deliveries, newest first; `older` is the id before which the next page begins, empty at the end."""
+    """One page of deliveries, newest first. `older` is the id before which the next page begins; it is empty at the
+    end."""
 
     lines: Sequence[Line]
     older: str
@@ -87,13 +89,13 @@ def health(webhook: Webhook) -> Health:
 
 
 def listed(store_id: str | None) -> list[Health]:
-    """Return the health of all webhooks of a store or of the hub, of which there are few."""
+    """Return the health of all webhooks of a store or of the hub. There are only a few."""
     return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
 
 
 def of_stores() -> list[Health]:
-    """Return the health of the webhooks of all stores, without what waits: first those that are paused or failing, at
-    most MOST_OF_STORES."""
+    """Return the health of the webhooks of all stores, without counting waiting deliveries: paused or failing webhooks
+    first, at most MOST_OF_STORES."""
     found = Webhook.objects.filter(store__deleted_at=None).exclude(store=None).select_related("store")
     trouble = F("paused_at").asc(nulls_last=True), F("failing_since").asc(nulls_last=True)
     rows = found.order_by(*trouble, "store__name", "name", "id")[:MOST_OF_STORES]
@@ -101,7 +103,7 @@ def of_stores() -> list[Health]:
 
 
 def lines(webhook: Webhook, state: str, before: str) -> Lines:
-    """Return the newest deliveries in a state (empty: any), or those before one."""
+    """Return the newest deliveries in a state (empty: any state), or those before the id `before`."""
     found = Delivery.objects.filter(webhook=webhook).newest()
     if state == DeliveryState.WAITING:
         found = found.waiting()
@@ -156,7 +158,7 @@ def _words(attempt: Attempt) -> str:
 
 
 def pretty(delivery: Delivery) -> str:
-    """Return what is sent for a delivery with indentation; it is sent without spaces."""
+    """Return the body of a delivery as indented JSON. It is sent without indentation."""
     body = json.loads(send.body_of(delivery.webhook, delivery.payload))
     return json.dumps(body, indent=2, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""Words for webhooks: the meaning of each event, and the reason why an attempt failed."""
+"""Words for webhooks: the meaning of each event, and why an attempt failed."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ PROBLEMS: Mapping[str, Words] = {
 
 
 def problem(code: str, status: int | None = None) -> str:
-    """Return what went wrong, as a sentence for people."""
+    """Return a sentence for people on what went wrong."""
     if status == 410:
         return _("The receiver said that it no longer exists.")
     if code == "status" and status is not None and status >= 500:

@@ -1,4 +1,4 @@
-"""Examples of complete receivers in Python and TypeScript, to copy."""
+"""Examples of complete receivers in Python and TypeScript that people can copy."""
 
 PYTHON = """\
 # pip install "anthropic[webhooks]"

@@ -47,7 +47,7 @@ def _listing(request: Request, store: MemoryStore | None) -> HttpResponse:
 @require_safe
 @of_webhook
 def page(request: Request, webhook: Webhook) -> HttpResponse:
-    """Show a webhook; htmx polls its deliveries as a fragment while some are waiting."""
+    """Show a webhook. While deliveries are waiting, htmx polls the list of deliveries as a fragment."""
     state, before = request.GET.get("state", ""), request.GET.get("before", "").replace("\0", "")
     if state not in webhooks_rows.STATES:
         state = ""

@@ -1,4 +1,4 @@
-"""The readers of a version: the sessions whose calls saw it, and what each wrote afterwards."""
+"""The readers of a version: the sessions whose calls read it, and what each session wrote afterwards."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ LOOK = 300
 
 WRITTEN = 8
 MOST_PROPOSALS = 1_000
-"""The most proposals, the newest of all sessions of a page, among which those of each reader are looked for."""
+"""The most proposals of all sessions on a page that are checked: the newest ones."""
 SHOWN = 12
 OTHER_STORES = 5
 
 
 class Write(NamedTuple):
-    """A call that wrote; `version` and `number` are None if it made no version, or several."""
+    """A call that wrote. `version` and `number` are None if it made no version, or several."""
 
     store: MemoryStore
     seq: int
@@ -40,8 +40,8 @@ class Write(NamedTuple):
 class Group:
     """The answers to one session, or to one agent or person without a session, newest first.
 
-    `since` is the oldest of these answers; `written` and `proposed` came after it. `more` means that there may be more
-    that was written.
+    `since` is the oldest of these answers; `written` and `proposed` are later than it. `more` means that there may be
+    further writes.
     """
 
     seen: Sequence[Seen]
@@ -65,7 +65,7 @@ class Who(NamedTuple):
 
 
 def by_reader(seen: Iterable[Seen]) -> dict[Who, list[Seen]]:
-    """Return {reader: its answers}, in the order of the answers."""
+    """Return {reader: the answers that it got}, in the order of the answers."""
     found: dict[Who, list[Seen]] = {}
     for one in seen:
         entry = one.entry
@@ -108,7 +108,7 @@ def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str
 
 
 def _since(group: Group, proposed: Mapping[str, Sequence[Proposal]]) -> list[Proposal]:
-    """Return the proposals to which a reader's session added after the first of the answers, at most WRITTEN."""
+    """Return the proposals to which the reader's session added changes after its first answer, at most WRITTEN."""
     own = proposed.get(group.session.pk, ()) if group.session else ()
     return [proposal for proposal in own if proposal.changed_at > group.since.at][:WRITTEN]
 
@@ -129,7 +129,7 @@ def _group(
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """Return {session id: a few other stores in which it has entries and that the person may see}."""
+    """Return {session id: a few other stores that have entries of the session and that the person may see}."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))
@@ -148,9 +148,9 @@ def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> d
 def writes_after(
     store: MemoryStore, session: str, at: datetime, seq: int | None, most: int
 ) -> tuple[list[Write], bool]:
-    """Return what a session wrote in a store, oldest first, and whether it may have written more.
+    """Return the writes of a session in a store, oldest first, and whether there may be more.
 
-    The writes come after the entry `seq`, or after the time `at` if `seq` is None.
+    The writes are later than the entry `seq`, or than the time `at` if `seq` is None.
     """
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
     acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)

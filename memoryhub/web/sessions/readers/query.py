@@ -1,11 +1,11 @@
-"""Calls that showed a version, or one line in all versions that contain it; found by indexes, without a scan of the
-audit.
+"""Calls that showed a version, or one line in all versions that contain it. They are found by indexes, without a scan
+of the audit.
 
-The tool shows a version only while it is the newest one of its memory. So its reads are audited at the version's path,
-after the entry that made the version and before the entry that superseded it. Other doors can show a version by its id
-at any time: their entries are found by the version that they name. An answer to a repeated call may come later too; it
-is found by the call that it repeats. The answer of a search names the versions that it found, in no column: so only the
-newest searches are scanned.
+The tool shows a version only while it is the newest version of its memory. So the tool's reads are audited at the
+version's path, after the entry that made the version and before the entry that superseded it. Other doors can show a
+version by its id at any time; their entries are found by the version that they name. The answer to a repeated call may
+be later too; it is found by the call that it repeats. No column has the versions that the answer of a search showed, so
+only the newest searches are scanned.
 """
 
 import heapq
@@ -24,7 +24,7 @@ from memoryhub.pure.text.line_sets import LineSet
 
 PAGE = 50
 LOOK = 2_000
-"""The most entries scanned for one page."""
+"""The most entries that are scanned for one page."""
 
 CHUNK = 250
 MOST_RANGES = 40
@@ -32,13 +32,13 @@ MOST_PATHS = 20
 """The most paths at which the reads of redacted versions are searched for."""
 
 SEARCHES = 500
-"""The most searches scanned for one page."""
+"""The most searches that are scanned for one page."""
 
 MOST_SEARCHED = 2_000_000
-"""The most characters of texts in which the words of searches are looked for again for one page."""
+"""The most characters of texts in which the words of searches are searched again for one page."""
 
 SLACK = 200
-"""A search looks before its entry is written: at most this many entries may be between."""
+"""The most entries that other calls may write between a search and the entry of this search."""
 
 VIEWS = 2_000
 """The most views by people that are scanned for one page."""
@@ -72,9 +72,8 @@ class Entry(NamedTuple):
 class Seen:
     """An answer that showed the lines `first` to `last` of a version (None: all lines).
 
-    A search showed only the lines in `found`, or perhaps any line if that is None. `line` is the first one of the
-    requested lines that the answer showed (None: no line was requested). `own` means that the call of this answer made
-    the version.
+    A search showed only the lines in `found`, or perhaps any line if that is None. `line` is the first of the requested
+    lines that the answer showed (None: no line was requested). `own` means that the call itself made the version.
     """
 
     entry: Entry
@@ -103,7 +102,7 @@ class Seen:
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
 
     def shown(self, lines: LineSet) -> LineSet:
-        """Return the lines, among some, that the answer showed."""
+        """Return those of these lines that the answer showed."""
         if self.found is not None:
             return lines.intersection(self.found)
         return lines if self.first is None or self.last is None else lines.within(self.first, self.last)
@@ -111,9 +110,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Answers, newest first; `older` is the seq before which the next page begins, or None at the end.
+    """Answers, newest first. `older` is the seq before which the next page begins, or None at the end.
 
-    With `unsearched`, the searches up to this seq were not scanned; with `unviewed`, the views by people.
+    If `unsearched` is set, the searches up to this seq were not scanned; if `unviewed` is set, the views by people up
+    to this seq were not scanned.
     """
 
     seen: Sequence[Seen]
@@ -133,14 +133,14 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The versions to look for, each with the lines to look for (None: any line)."""
+    """The versions to search for, each with the lines to search for (None: any line)."""
 
     chain: str
     lines: Mapping[str, tuple[Row, LineSet | None]]
 
     @classmethod
     def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, LineSet | None]) -> "Wanted":
-        """Return the query for those versions in `rows` whose numbers are in `lines`."""
+        """Return the query for the versions in `rows` whose numbers are in `lines`."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
     @property
@@ -150,14 +150,15 @@ class Wanted:
 
     @property
     def last(self) -> int | None:
-        """Return the last seq at which one of the versions was the newest one of its memory; None if one still is."""
+        """Return the last seq at which one of the versions was the newest version of its memory, or None if one still
+        is."""
         ends = [row.superseded_seq for row, _lines in self.lines.values()]
         return None if None in ends else max(filter(None, ends), default=0)
 
     def ranges(self) -> list[Range]:
         """Return the ranges of entries in which the tool may have shown one of the versions, newest first.
 
-        Adjacent ranges at one path are merged.
+        Adjacent ranges at the same path are merged.
         """
         ranges: list[Range] = []
         last: dict[str, int] = {}
@@ -178,9 +179,8 @@ class Wanted:
 
 
 def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
-    """Return the paths at which redacted versions may have been: those in the entries that made them and those of other
-    versions of their memories. A redaction keeps a path in the audit only if another version has it; else it masks
-    it."""
+    """Return the paths at which redacted versions may have been: those in the entries that made them, and those of
+    other versions of their memories. A redaction masks a path in the audit unless another version has this path."""
     if not redacted:
         return []
     memories = MemoryVersion.objects.among(chain, [row.id for row in redacted]).values_list("memory_id", flat=True)
@@ -195,7 +195,7 @@ def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
 def older_page(
     wanted: Wanted, before: int | None, size: int = PAGE, *, leaves_out: Callable[[Entry], bool] = lambda entry: False
 ) -> Page:
-    """Return the newest answers, or those before a seq. Entries that `leaves_out` selects take no place on the page."""
+    """Return the newest answers, or those before a seq. Entries for which `leaves_out` returns True are skipped."""
     bound = LAST_SEQ if before is None else before - 1
     ranges = [found for found in wanted.ranges() if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
@@ -246,8 +246,8 @@ def _within(found: Seen, total: int | None) -> Seen:
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
     """Yield the entries from one seq to another, newest first, loaded in chunks.
 
-    An index has the rows of one value in order. The rows of several values are sorted, so that the database does not
-    walk the whole chain.
+    For one value, an index has the rows in order. For several values, the rows are sorted first, so that the database
+    does not read the whole chain.
     """
     while high >= low:
         many = by_path_alone(rows, low, high).order_by("-place")
@@ -260,7 +260,7 @@ def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Ite
 
 
 def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searches") -> Seen | None:
-    """Return the lines of the versions that an entry's answer showed, or None."""
+    """Return the lines of the versions that an entry's answer showed, or None if it showed none of them."""
     if not entry.ok:
         return None
     shown, first, last = entry.version, entry.first, entry.last
@@ -281,7 +281,7 @@ def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searche
 
 
 class _Searches:
-    """The newest searches of a page, and what they showed of the versions that they found."""
+    """The newest searches of a page, and the lines that they showed of the versions they found."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -309,9 +309,9 @@ class _Searches:
                     yield entry._replace(version=version)
 
     def lines(self, entry: Entry, version: Row) -> LineSet | None:
-        """Return the lines of a version that a search showed; None if it may have shown any line.
+        """Return the lines of a version that a search showed, or None if it may have shown any line.
 
-        With texts of more than MOST_SEARCHED characters together, it is taken to have shown any line.
+        If the texts have more than MOST_SEARCHED characters together, the result is None.
         """
         query = search.query_of(self.inputs[entry.seq])
         if version.text is None or query is None:
@@ -328,12 +328,13 @@ class _Searches:
         return self.known[asked]
 
     def unsearched(self, end: int | None) -> int | None:
-        """Return the first search that was not scanned, unless the next page, which begins before `end`, scans it."""
+        """Return the seq of the newest search that was not scanned. Return None if all were, or if the next page, which
+        begins before `end`, scans it."""
         return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
 
 
 class _Views:
-    """The newest views by people, on pages that showed texts of several versions: no column names these."""
+    """The newest views by people on pages that showed texts of several versions. No column names these versions."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -354,7 +355,8 @@ class _Views:
                     yield entry._replace(version=version)
 
     def unsearched(self, end: int | None) -> int | None:
-        """Return the first view that was not scanned, unless the next page, which begins before `end`, scans it."""
+        """Return the seq of the newest view that was not scanned. Return None if all were, or if the next page, which
+        begins before `end`, scans it."""
         return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
 
 
@@ -367,7 +369,8 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """Return the version and lines of a call that made one of the versions; None for any other call."""
+        """Return the version and the lines of a call that made one of the versions. For any other call, all values are
+        None."""
         if seq not in self.makers:
             return None, None, None
         if seq not in self.known:

@@ -48,10 +48,10 @@ class Span:
 class Followed:
     """A line and its origin.
 
-    `told` is who added the line, and `lines` has its number in each version that contains it. `now` is its number in
-    the newest version (None: not in it), and `gone` the first version after the last one that contains it (None: there
-    is no such version). `since` is the first version that may have it, also if that was removed. `whole` is false if
-    not all versions that are left were examined.
+    `told` says who added the line, and `lines` has its number in each version that contains it. `now` is its number in
+    the newest version (None: not in it). `gone` is the first version after the last version with the line (None: there
+    is no such version). `since` is the first version that may have the line, even if that version was removed. `whole`
+    is False if not all remaining versions were examined.
     """
 
     text: str
@@ -67,8 +67,8 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The times in which the memory store recorded what people read, and the current one (None: it does not now).
-    `always`: it has, since the first of the versions was made."""
+    """The past periods in which the memory store recorded views by people, and the current period (None if it does not
+    record them now). `always` means that it has recorded them since the first of the versions was made."""
 
     past: Sequence[Period]
     now: Period | None
@@ -86,10 +86,11 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the readers of all versions, of the one with the number `version`, or of its line `line` (default: of the
-    newest text).
+    """Show the readers of all versions, of the version with the number `version`, or of the line `line` in it (by
+    default in the newest text).
 
-    With the id of a `finding` of this version, show the readers of the finding's text, in all versions that have it.
+    With `finding`, the id of a finding of this version, show the readers of the finding's text in all versions that
+    contain it.
     """
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
@@ -128,19 +129,20 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return a finding, and the versions that have its text if it is one of this version."""
+    """Return a finding, and the versions that contain its text. Return None for both if the finding is not one of this
+    version."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None
 
 
 def _every(memory: Memory) -> History:
-    """Return all versions of a memory; the newest of them if they are too many."""
+    """Return all versions of a memory, or only the newest ones if there are too many."""
     return blame.up_to(memory, memory.version_count)
 
 
 def _first(version: MemoryVersion, followed: Followed | None, every: History | None) -> int:
-    """Return the number of the first version that the page is about, also if it was removed."""
+    """Return the number of the first version that the page is about, even if that version was removed."""
     if every is None:
         return followed.since if followed else version.number
     return 1 if every.whole or every.oldest_kept else every.rows[0].number
@@ -153,7 +155,8 @@ def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> A
 def _unknown(
     store: MemoryStore, rows: Sequence[Row], lines: Mapping[int, LineSet | None], first: int
 ) -> dict[str, object]:
-    """Return what the page cannot know of the versions, the first of which is or was `first`, as template context."""
+    """Return, as template context, which readers of these versions the page cannot know; `first` is the number of the
+    first version."""
     return {
         "exports": _exports(store, rows),
         "was_copied": was_copied(store.pk, [row for row in rows if row.number in lines]),
@@ -163,10 +166,10 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads that may have contained one of some versions, although their entries do not name
-    it.
+    """Return the commands of downloads that may have contained one of these versions, although their entries do not
+    name it.
 
-    They are later than the first of the versions: downloads of a history or several memories, of a search, about a
+    These downloads are later than the first of the versions: of a history or several memories, of a search, about a
     person, or of the audit.
     """
     rows = list(rows)
@@ -176,7 +179,7 @@ def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
 
 def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> bool:
     """Return whether retention has removed entries that may have shown one of the versions from `first` to `last`, or
-    some of these versions themselves."""
+    has removed some of these versions."""
     there = [row for row in rows if first <= row.number <= last]
     if len(there) < last - first + 1:
         return True
@@ -185,7 +188,7 @@ def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> b
 
 
 def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[str, object]:
-    """Return the name and the addresses of a memory, and the place of a version in it, as template context."""
+    """Return, as template context, the name and the URLs of a memory, and the place of a version in it."""
     crumbs = addresses.crumbs(store.pk, store.name, memory.path)
     here = reverse("memory", args=[store.pk, memory.pk])
     of_memory = {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
@@ -193,13 +196,13 @@ def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[s
 
 
 def _quoted(version: MemoryVersion, line: int) -> Passage | None:
-    """Return a line of a version, masked; None if it is too large for a page."""
+    """Return a line of a version with sensitive values masked, or None if the version is too large for a page."""
     return passages([(line, version, (line, line))]).get(line)
 
 
 def _writing(rows: Iterable[Row], number: int) -> str | None:
-    """Return the id of the version with this number, or None if it was removed. Undoing that version removes what the
-    page shows."""
+    """Return the id of the version with this number, or None if it was removed. An undo of this version would remove
+    what the page shows."""
     return next((row.id for row in rows if row.number == number), None)
 
 
@@ -218,9 +221,9 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 def _rows(
     memory: Memory, version: MemoryVersion, followed: Followed | None, every: History | None
 ) -> tuple[list[Row], dict[int, LineSet | None]]:
-    """Return the versions to search for, and {version number: lines to look for (None: any line)}.
+    """Return the versions to search for, and {version number: lines to search for (None: any line)}.
 
-    A redacted version between two versions with the line is included, because it may have had the line.
+    A redacted version between two versions with the line is included, because it may have contained the line.
     """
     if every is not None:
         return list(every.rows), {row.number: None for row in every.rows if not row.is_deletion}
@@ -234,7 +237,7 @@ def _rows(
 
 
 def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
-    """Trace a line of a version back to its origin, and forward to all versions that contain it."""
+    """Return a line of a version with its origin and with all earlier and later versions that contain it."""
     behind, work = lines_with_origins(memory, version.number), Work()
     origin = behind.origins[line - 1]
     ahead = blame.onward(memory, origin.number)
@@ -259,7 +262,7 @@ def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
 
 
 def spans(numbers: Iterable[int]) -> list[Span]:
-    """Return numbers as spans, in order. Consecutive numbers are one span."""
+    """Return numbers as spans, in order. Consecutive numbers become one span."""
     found: list[Span] = []
     for number in sorted(numbers):
         if found and found[-1].last == number - 1:

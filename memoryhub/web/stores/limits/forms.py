@@ -19,7 +19,8 @@ _SIZE = re.compile(r"\s*(\d{1,15}|\d{1,3}(?:,\d{3}){1,4})(\.\d{1,9})?\s*([a-z]{0
 
 
 class SizeField(forms.IntegerField):
-    """A number of bytes, typed as such or with a unit, as in "200 MB" or "1.5 GB". A unit is 1,024 of the one below."""
+    """A number of bytes, typed as a number or with a unit, as in "200 MB" or "1.5 GB". Each unit is 1,024 times the
+    next smaller one."""
 
     widget = forms.TextInput
 
@@ -36,12 +37,13 @@ class SizeField(forms.IntegerField):
         return int(Decimal(match[1].replace(",", "") + (match[2] or "")) * UNITS[match[3].lower()])
 
     def prepare_value(self, value: Any) -> Any:
-        """Return a stored number of bytes with the largest unit that divides it, as it can be typed."""
+        """Return a stored number of bytes as a person can type it: with the largest unit of which it is a whole
+        multiple."""
         return sized(value) if isinstance(value, int) else value
 
 
 def sized(count: int) -> str:
-    """Return a number of bytes exactly, such as `5 MB`, or `5,000 B`."""
+    """Return a number of bytes in words without rounding, such as `5 MB`, or `5,000 B`."""
     unit = next(unit for unit in reversed(UNITS) if not count % UNITS[unit])
     return f"{number_format(count // UNITS[unit], use_l10n=True, force_grouping=True)} {unit.upper()}"
 
@@ -49,7 +51,7 @@ def sized(count: int) -> str:
 class LimitsForm(forms.Form):
     """All limits, each a number or empty.
 
-    `default(name)` returns the limit that applies if the field is empty (None: no limit).
+    `default(name)` returns the limit that applies if the field `name` is empty (None: no limit).
     """
 
     def __init__(self, data: Any, row: MemoryStore | HubSettings, default: Callable[[str], int | None]) -> None:
@@ -89,12 +91,12 @@ class LimitsForm(forms.Form):
 
 
 def of_store(store: MemoryStore, data: Any = None) -> LimitsForm:
-    """Return the form of a store's own limits; an empty one means that the hub's applies."""
+    """Return the form of a store's own limits. If a field is empty, the hub's limit applies."""
     return LimitsForm(data, store, HubSettings.current().limit)
 
 
 def of_hub(data: Any = None) -> LimitsForm:
-    """Return the form of the hub's limits; an empty one means that the one in the settings applies."""
+    """Return the form of the hub's limits. If a field is empty, the limit in the settings applies."""
     return LimitsForm(data, HubSettings.current(), settings.MEMORYHUB_LIMITS.__getitem__)
 
 

@@ -15,21 +15,21 @@ from memoryhub.pure.limits import LIMITS
 from memoryhub.templatetags.look import size
 
 NEAR = 80
-"""The usage in per cent of a limit from which a meter warns."""
+"""The percentage of a limit from which a meter warns."""
 
 MOST_STORES, MOST_NEAR = 1_000, 6
-"""The most stores that are checked, and the most meters that are shown, in the list of stores."""
+"""The most stores that are checked for the list of stores, and the most meters that it shows."""
 
 REFUSED_DAYS, MOST_REFUSED = 7, 50
-"""The days whose refused calls are shown, and the most keys."""
+"""The number of days whose refused calls are shown, and the most keys that are listed."""
 
 _HELD = ("memories", "total_bytes", "audit_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One measure and its limit (None: no limit); `used` and `most` are the figures as text, `who` names the key that
-    made the calls."""
+    """One measured value and its limit (None: no limit). `used` and `most` are both as text; `who` is the key that made
+    the calls, for a meter of calls."""
 
     name: str
     value: int
@@ -45,7 +45,7 @@ class Meter:
 
     @property
     def share(self) -> float:
-        """Return which part of the limit is used; 0 without a limit."""
+        """Return the used part of the limit as a fraction; 0 without a limit."""
         return self.value / self.limit if self.limit else 0.0
 
     @property
@@ -62,18 +62,18 @@ class Meter:
 
     @property
     def shown(self) -> int:
-        """Return the value, cut at the limit."""
+        """Return the value, but at most the limit."""
         return self.value if self.limit is None else min(self.value, self.limit)
 
 
 def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
-    """Return the meters for memories and bytes, and the meter for the audit if that is near its limit or full."""
+    """Return the meters for memories and bytes. Add the meter for the audit if it is near its limit or full."""
     memories, total, recorded = (_meter(name, store, hub, _USED[name](store)) for name in _HELD)
     return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 
 
 def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
-    """Return all meters; the one for the calls of the busiest key only if calls are limited."""
+    """Return all meters. The meter for the calls of the busiest key is among them only if calls are limited."""
     found = [_meter(name, store, hub, _USED[name](store)) for name in _HELD]
     calls = _limit(store, hub, "calls") is not None
     if not calls:
@@ -98,13 +98,13 @@ def nearest(stores: MemoryStoreQuerySet, most: int = MOST_NEAR) -> list[Near]:
 
 
 def fullest(stores: Sequence[MemoryStore]) -> dict[str, Meter]:
-    """Return {store id: the meter nearest to its limit} of stores that have a limit."""
+    """Return {store id: the meter nearest to its limit}. Stores without limits are left out."""
     found = ((store.pk, [meter for meter in meters if meter.limit]) for store, meters in _held(stores))
     return {store: max(meters, key=lambda meter: meter.share) for store, meters in found if meters}
 
 
 def _held(stores: Sequence[MemoryStore]) -> Iterator[tuple[MemoryStore, list[Meter]]]:
-    """Yield each store with the meters of what it holds."""
+    """Yield each store with the meters of its memories, bytes and audit."""
     hub = HubSettings.current()
     recorded = dict(AuditChain.objects.filter(pk__in=[store.pk for store in stores]).values_list("pk", "bytes"))
     for store in stores:
@@ -113,15 +113,15 @@ def _held(stores: Sequence[MemoryStore]) -> Iterator[tuple[MemoryStore, list[Met
 
 
 def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
-    """Return the number of calls in the last minute by the key with the most, and the id of that key."""
+    """Return the number of calls that the busiest key made in the last minute, and the id of that key."""
     windows: Iterable[Any] = CallWindow.objects.filter(store=store).values_list("seconds", "key")
     return max(((limits.calls_within(seconds, now), key) for seconds, key in windows), default=(0, ""))
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedKey:
-    """A key whose calls the store refused in the last days because there were too many in a minute; `name` is empty if
-    the key is gone."""
+    """A key of which the store refused calls in the last days because there were too many in a minute. `name` is empty
+    if the key no longer exists."""
 
     name: str
     agent: str
@@ -131,7 +131,7 @@ class RefusedKey:
 
 
 def refused(store: MemoryStore, now: datetime) -> list[RefusedKey]:
-    """Return the keys with calls that a store refused in the last REFUSED_DAYS, the latest first."""
+    """Return the keys of which a store refused calls in the last REFUSED_DAYS, the latest refusal first."""
     today = now.astimezone(UTC).date()
     rows = RefusedCalls.objects.of_stores([store.pk]).since(today - timedelta(days=REFUSED_DAYS - 1))
     found = list(rows.by_key(today)[:MOST_REFUSED])
@@ -153,7 +153,7 @@ def _key(id: str) -> Key | None:
 
 
 def _name(key: Key | None) -> str:
-    """Return the name of a key's agent with the end of the key."""
+    """Return the name of the key's agent and the end of the key."""
     return f"{key.agent.name} · mh_…{key.hint}" if key else ""
 
 

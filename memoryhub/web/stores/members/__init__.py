@@ -34,7 +34,7 @@ from memoryhub.web.stores.members.forms import AddMemberForm, RoleForm
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the members; add a person whom the admin may know of, or invite anyone else."""
+    """List the members. On POST, add a person whom the admin can see, or invite any other person."""
     form = AddMemberForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         return _page(request, store, form)
@@ -57,10 +57,11 @@ def _words(store: MemoryStore, email: str) -> Words:
 
 
 def _known(me: User, email: str) -> User | None:
-    """Return the person with an address if `me` can see them anyway: as a member of a store that `me` administers.
+    """Return the person with an e-mail address, if `me` can see the person as a member of a store that `me`
+    administers.
 
-    A superuser can see everyone. Anyone else is invited, with or without an account, so that nothing is revealed about
-    an address.
+    A superuser can see everyone. For anyone else, return None: they are invited, with or without an account, so that
+    the page does not reveal whether an account exists.
     """
     found = User.objects.filter(email=fold_email(email))
     if not me.is_superuser:
@@ -91,7 +92,8 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Change a member's role; if they lose rights and have made keys or webhooks, redirect to `leaving` first."""
+    """Change a member's role. If the member would lose rights and has made keys or webhooks, redirect to `leaving`
+    first."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -107,11 +109,10 @@ def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Show what waits for a member, and the member's keys to this store and webhooks of it, before the member gets a
-    lower role or none.
+    """Before a member gets a lower role or none, show the member's open work, keys to this store and webhooks of it.
 
-    On POST, change the role, revoke the ticked keys and pause the ticked webhooks. What they did stays attributed to
-    them.
+    On POST, change the role, revoke the ticked keys and pause the ticked webhooks. Past acts of the member stay
+    attributed to the member.
     """
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
@@ -150,7 +151,8 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list[KeyRow], list[Sending]]:
-    """Return what goes on working of a member who loses a role: keys and webhooks. A superuser loses no right."""
+    """Return the keys and webhooks that go on working if the member loses the role. For a superuser there are none,
+    because a superuser loses no right."""
     if member.user.is_superuser:
         return [], []
     keys = rows_of(Key.objects.for_store(store), member.user, person(request))
@@ -158,8 +160,8 @@ def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role) -> HttpResponse:
-    """Change a role, or redirect to `leaving` if the member loses rights and has made keys or webhooks that work, or if
-    reviews or imports wait for the member."""
+    """Change a role. If the member would lose rights and has working keys or webhooks, or if reviews or imports wait
+    for the member, redirect to `leaving`."""
     loses = not role.includes(Role(member.role))
     if loses and (left_in(store, member.user, role) or any(_goes_on(request, store, member))):
         return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + f"?role={role.value}")
@@ -167,7 +169,7 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role) ->
 
 
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, ending: Chosen) -> HttpResponse:
-    """Save a role; only a superuser may take the role from a store's last admin."""
+    """Save a role. Only a superuser may take the role from a store's last admin."""
     me = person(request)
     behind = left_in(store, member.user, role)
     more: dict[str, Any] = {"revoke": ending.keys, "pause": ending.webhooks, **by(request)}

@@ -1,4 +1,4 @@
-"""The keys that can access a memory store; its admins may issue keys to this store only."""
+"""The keys that can access a memory store. The store's admins may issue keys to this store only."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -23,7 +23,7 @@ from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, s
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the keys that can access the store, and issue one to this store only."""
+    """List the keys that can access the store; on POST, issue a key to this store only."""
     wanted = {"agent": asked(request, "agent")}
     given = request.POST if request.method == "POST" else None
     form = StoreKeyForm(given, store=store, user=person(request), initial=wanted)

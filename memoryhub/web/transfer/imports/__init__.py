@@ -24,7 +24,7 @@ from memoryhub.web.transfer.imports.forms import STORE, UPLOAD, StoreSourceForm,
 
 SIZE = 50
 AT_ONCE = 1.0
-"""Seconds spent on a preview while the browser waits; the background work does the rest."""
+"""Seconds that a preview may take while the browser waits. The background work does the rest."""
 
 
 @require_safe
@@ -53,7 +53,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def new(request: Request, store: MemoryStore) -> HttpResponse:
-    """Ask for a source and read it at once; it is rejected as a whole, or stored for a preview."""
+    """Ask for a source and read it immediately. It is either rejected as a whole, or stored for a preview."""
     may_fetch = person(request).is_superuser
     posted = request.POST.get("source", UPLOAD) if request.method == "POST" else ""
     sent = (request.POST, request.FILES) if posted == UPLOAD else ()
@@ -116,7 +116,7 @@ def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
 @require_safe
 @in_store(Role.CURATOR)
 def item(request: Request, store: MemoryStore, import_id: str, number: int) -> HttpResponse:
-    """Show the difference between the text in the store and the imported one; htmx gets only the comparison."""
+    """Show the difference between the text in the store and the imported text. htmx gets only the comparison."""
     job = of_store(store, import_id)
     found = ImportItem.objects.filter(job=job, number=number).first()
     if found is None or found.content is None:
@@ -130,7 +130,8 @@ def item(request: Request, store: MemoryStore, import_id: str, number: int) -> H
 
 
 def _difference(store: MemoryStore, found: ImportItem) -> Any:
-    """Return the diff from the current text at the item's path to the imported text; None if the path has no text."""
+    """Return the diff from the current text at the item's path to the imported text, or None if there is no current
+    text."""
     memory = Memory.objects.filter(store=store).at(found.path).select_related("text").first()
     if memory is None or memory.text is None:
         return None

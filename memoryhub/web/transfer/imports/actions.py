@@ -1,4 +1,4 @@
-"""Actions on an import: choosing what happens to its memories, starting it, and cancelling it."""
+"""Acts on an import: choosing what happens to its memories, starting the import, and cancelling it."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -50,7 +50,7 @@ def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 @require_POST
 @in_store(Role.CURATOR)
 def leave_folder_out(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Leave the folder in which all files are (`folder`) out of their paths, and make the preview anew."""
+    """Remove the common folder of all files (`folder`) from their paths, and make the preview again."""
     job = of_store(store, import_id)
     folder = request.POST.get("folder", "")
     try:
@@ -65,7 +65,7 @@ def leave_folder_out(request: Request, store: MemoryStore, import_id: str) -> Ht
 @require_POST
 @in_store(Role.CURATOR)
 def start(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Save the choices of the page, and start the import in the background."""
+    """Save the choices on the page, and start the import in the background."""
     job = of_store(store, import_id)
     try:
         _keep(request, job)
@@ -80,7 +80,7 @@ def start(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
 @require_POST
 @in_store(Role.CURATOR)
 def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Cancel the import; memories already imported stay."""
+    """Cancel the import. Memories that were already imported stay."""
     job = of_store(store, import_id)
     try:
         importing.cancel(job.pk, act(request))
@@ -91,7 +91,7 @@ def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 
 
 def _keep(request: Request, job: Import) -> None:
-    """Save the choices of the radio buttons on a page, at most as many as a page has."""
+    """Save the choices of the radio buttons; at most as many as one page has."""
     chosen: dict[str, list[int]] = {}
     for name, value in [(name, str(value)) for name, value in request.POST.items()][: SIZE + 10]:
         number = name.removeprefix(_PREFIX)
@@ -108,7 +108,7 @@ def _over(request: Request, job: Import) -> HttpResponse:
 
 
 def _back(request: Request, job: Import) -> str:
-    """Return the page of the preview from which the form was sent."""
+    """Return the URL of the page of the preview from which the form was sent."""
     given = request.POST.get("next", "")
     here = reverse("import_", args=[job.store_id, job.pk])
     is_ours = url_has_allowed_host_and_scheme(given, {request.get_host()}, request.is_secure())

@@ -1,4 +1,4 @@
-"""Forms for the source of an import: an upload, or the address of another store."""
+"""Forms for the source of an import: an uploaded file, or the address of another store."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ class UploadForm(PlaceForm):
             self.fields["brought"].error_messages["required"] = sentence
 
     def read(self) -> Brought:
-        """Parse the upload. Raise Refused if it cannot be imported."""
+        """Return the parsed upload. Raise Refused if it cannot be imported."""
         upload: UploadedFile = self.cleaned_data["brought"]
         only = bool(self.cleaned_data["only_memory_files"])
         exclude = Exclude(()) if self.cleaned_data["include_all"] else DEFAULT
@@ -66,7 +66,7 @@ class UploadForm(PlaceForm):
 
 
 class StoreSourceForm(PlaceForm):
-    """Another store, by its address and a key that is used once and not stored."""
+    """Another store, by its address and a key. The key is used once and not stored."""
 
     address = forms.CharField(
         label=_("Address"), max_length=2000, initial="https://api.anthropic.com",
@@ -91,13 +91,13 @@ class StoreSourceForm(PlaceForm):
         return _visible(self.cleaned_data["store"])
 
     def read(self) -> Brought:
-        """Fetch the memories of the other store; raises Refused."""
+        """Return the memories of the other store. Raises Refused."""
         given = self.cleaned_data
         return api_source.of_store(api_source.Source(given["address"].strip(), given["store"], given["key"]))
 
 
 def _visible(value: str) -> str:
-    """Return the value if it can be part of a header or a URL. Raise ValidationError otherwise."""
+    """Return the value if it can be part of a header or a URL. Otherwise, raise ValidationError."""
     if not (value.isascii() and value.isprintable()) or " " in value or "/" in value:
         raise ValidationError(_("It contains a space or another character that is not allowed. Copy it again."))
     return value

@@ -53,7 +53,8 @@ TONES = {
 class Group:
     """A group of memories in an import.
 
-    Before the import, a group is a result of the comparison with the store; afterwards, it is an outcome.
+    Before the import, a group has the memories with one result of the comparison with the store; afterwards, those with
+    one outcome.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Summary:
 
     @property
     def taken(self) -> int:
-        """Return the number of memories that would be imported, or were."""
+        """Return the number of memories that would be imported, or that were imported."""
         names = (
             ("new", "trash", "proposal", "decided")
             if self.job.state == ImportState.PREVIEW
@@ -99,7 +100,7 @@ class Summary:
 
     @property
     def into_trash(self) -> int:
-        """Return how many of the memories that were imported went into the trash, as they were in their source."""
+        """Return how many imported memories went into the trash, because they were in the trash of their source."""
         return ImportItem.objects.filter(job=self.job, found="trash", outcome="taken").count()
 
     @property
@@ -167,9 +168,10 @@ def summary(job: Import) -> Summary:
 
 
 def undone(job: Import) -> Undone | None:
-    """Return what undid an import, in whole or in part; None if nothing did, or if that was undone too.
+    """Return the undo of an import, in whole or in part. Return None if nothing was undone, or if the undo has itself
+    been undone.
 
-    Entries that undo are few, so the scan of their inputs is short.
+    Entries of undos are few, so the scan of their inputs is short.
     """
     if job.group is None:
         return None
@@ -225,7 +227,7 @@ def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | 
 
 
 def _reason(item: ImportItem) -> str:
-    """Return why a memory is left out, or what sensitive text was found in it."""
+    """Return why a memory is left out, or which kinds of sensitive text were found in it."""
     if item.found in ("refused", RULES) or item.outcome == "refused" or not item.reason:
         return in_words(ToolError(item.reason)) if item.reason else ""
     words = {"masked": gettext("Will be masked: %s"), "flagged": gettext("Flagged: %s")}

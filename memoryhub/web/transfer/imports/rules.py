@@ -1,4 +1,4 @@
-"""The path rules of an import in its preview: what each says here, and why it would be left out."""
+"""The path rules of an import in its preview: each as a sentence, with the reason if it would be left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memoryhub.web.path_rules.sentences import names_in, sentence
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule, its sentence, and why it is left out ("": it is not)."""
+    """A rule, its sentence, and why it is left out ("" if it is not)."""
 
     rule: PathRule
     sentence: str
@@ -21,8 +21,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of an import, the number of their item, whether they are to be taken over, and how many the memory
-    store has already."""
+    """The rules of an import, the number of their item, whether a person has chosen to import them, and how many rules
+    the memory store already has."""
 
     number: int
     rules: Sequence[Rule]
@@ -31,7 +31,7 @@ class Rules:
 
     @property
     def count(self) -> int:
-        """Return how many rules can be taken over."""
+        """Return how many rules can be imported."""
         return sum(not rule.why for rule in self.rules)
 
 
