@@ -64,7 +64,7 @@ def _taking(request: Request, user: User) -> HttpResponse:
     webhooks = webhooks_of(elsewhere.order_by("store__name", "name", "id"), user)
     if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
         asks = proof(request)
-        if user.is_active:  # the role of a deactivated account gives nobody anything
+        if user.is_active:  # the role of a deactivated account has no effect
             asks = guard(request, "unset_administrator", lambda: _words(user, ending))
         if asks is not None:
             return asks

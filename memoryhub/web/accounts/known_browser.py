@@ -39,7 +39,7 @@ def used(request: Request) -> BrowserSession | None:
         return None
     try:
         browsers.note_use(row, address=client_address(request), idle=idle(), at=at)
-    except DatabaseError:  # a database that only reads for now still shows its pages
+    except DatabaseError:  # a read-only database can still show pages
         logger.warning("The use of a browser could not be written down.", exc_info=True)
     return row
 

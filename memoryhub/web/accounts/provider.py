@@ -264,7 +264,7 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
         raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")
     if until:
-        _silent_until[request.host] = now + TIMEOUT  # this request alone tries again
+        _silent_until[request.host] = now + TIMEOUT  # only this request tries again
     try:
         found = json.loads(_read(request))
         _silent_until.pop(request.host, None)

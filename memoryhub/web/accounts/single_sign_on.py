@@ -171,7 +171,7 @@ def is_confirmed(browser: BrowserSession) -> bool:
     try:
         if not browser.grant or not actions.is_due(browser, at):
             return True
-    except DatabaseError:  # a database that only reads for now still shows its pages
+    except DatabaseError:  # a read-only database can still show pages
         logger.warning("That the identity provider is asked could not be written down.", exc_info=True)
         return actions.is_believed(browser, at)
     subject, tokens = _unsealed(browser.grant)

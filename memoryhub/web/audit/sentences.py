@@ -247,7 +247,7 @@ def _undone(values: Values) -> str:
     versions = details.get("versions")
     if isinstance(versions, list) and len(versions) == 1:
         return _("undid version %(versions)s of %(path)s") % values
-    count = 1 if details.get("version") else values.number("versions") or 0  # the others are the writes of its readers
+    count = 1 if details.get("version") else values.number("versions") or 0  # all others are writes of its readers
     return ngettext("undid %(count)s version", "undid %(count)s versions", count) % {"count": count}
 
 

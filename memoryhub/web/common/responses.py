@@ -45,7 +45,7 @@ def see_other(request: Request, to: str, *args: str) -> HttpResponse:
 def own_address(request: Request, wanted: str | None) -> str:
     """Return the URL `wanted` if it belongs to this hub, else the URL of the start page."""
     hosts = {request.get_host()}
-    # `resolve_url` would take a word without a slash for the name of a route, which may not exist.
+    # `resolve_url` would interpret a word without a slash as the name of a route, which may not exist.
     if wanted and "/" in wanted and url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure()):
         return wanted
     return resolve_url(settings.LOGIN_REDIRECT_URL)

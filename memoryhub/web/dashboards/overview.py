@@ -168,7 +168,7 @@ def _pictures(board: Board, store: MemoryStore | None) -> list[Picture]:
         charts.reads_and_writes(board.figures, among, links),
         charts.errors(board.figures, board.start, links),
     ]
-    if board.chosen.agent:  # the other charts are of everyone's memories
+    if board.chosen.agent:  # the other charts cannot be limited to an agent
         return of_author
     names = _names({author for author, _ok in board.figures.authors})
     before, by_day = dashboards_figures.growth_of(board.stores, board.more, among[0].start)

@@ -91,7 +91,7 @@ def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str,
         for group in SEVERITY:
             _add_newest(first, stores, group, size)
     else:
-        for row in sorted(rows, key=lambda row: SEVERITY.index(group_of(row.kind))):  # stable: still newest first
+        for row in sorted(rows, key=lambda row: SEVERITY.index(group_of(row.kind))):  # stable: newest first
             first.setdefault(row.memory, row)
     worst = [*islice(first.values(), size)]
     of_memories = Finding.objects.filter(store_id__in={row.store for row in worst}, state=FindingState.OPEN)

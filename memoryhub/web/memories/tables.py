@@ -64,7 +64,7 @@ def versions(request: Request, store: MemoryStore, memory_id: str) -> HttpRespon
         raise Http404
     rows = _of_versions(memory)
     if not request.role.includes(Role.CURATOR) and masking.cover_of(store.pk, memory.pk):
-        rows = (row | {"sha256": None} for row in rows)  # by a digest, guesses at a masked value could be checked
+        rows = (row | {"sha256": None} for row in rows)  # a digest would let a person verify a guess of a masked value
     return exported(request, store.pk, "versions", _VERSIONS, rows, memory=memory.pk, path=memory.path)
 
 

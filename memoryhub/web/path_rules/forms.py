@@ -125,7 +125,7 @@ class PathRuleForm(forms.Form):
                 self.fields["only_if"].choices = [*CHOICES, (lines.value, condition(lines))]  # type: ignore[attr-defined]
         own = self["who"].value() or ""
         known = {**names, own: names.get(own, own)} if own and can_be_id(own) else names
-        for name in ("who", "pattern", "only_if"):  # what is not chosen means "every": that is a choice, too
+        for name in ("who", "pattern", "only_if"):  # an empty choice means "every", which is a choice too
             self.fields[name].needed_at_times = True  # type: ignore[attr-defined]
         who = self.fields["who"]
         assert isinstance(who, forms.ChoiceField)

@@ -286,7 +286,7 @@ class _Stream:
         of the memory or the path.
         """
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
-        if MINE in self.wanted.marks.has:  # few, and others need not be looked at
+        if MINE in self.wanted.marks.has:  # there are few, so no other version needs to be read
             theirs = Assignment.objects.filter(store_id=self.store, to_id=self.wanted.marks.user, ended_by=None)
             found = found.filter(memory_id__in=theirs.values("memory_id"))
         if self.seqs is not None:

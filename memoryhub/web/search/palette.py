@@ -68,7 +68,7 @@ def palette(request: Request) -> HttpResponse:
         shown["searches"] = _searches(user, query.strip(), store_id)
     if words and not only:
         erasing = _erasing(user, query.strip(), words, store_id)
-        # Who names a page does not mean a text to erase.
+        # A query that names a page is not a text to erase.
         shown |= erasing if not pages or erasing.get("erase_first") or "ask_to_erase" in erasing else {}
     return _shown(request, shown)
 

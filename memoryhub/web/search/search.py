@@ -63,7 +63,7 @@ def search(request: Request) -> HttpResponse:
         context["problem"] = _("This link is out of date. Search again.")
     shows_of_stores(request, in_excerpts(context.get("results", ())))
     for store in context.get("searched", ()):
-        shows(request, store, ())  # the page says that they record it, also before anything is found
+        shows(request, store, ())  # the page says that the store records views, even without results
     if request.htmx and not request.htmx.history_restore_request and parameters.get("at"):
         return render(request, "search/_part.html", context)
     query = context["query"]

@@ -144,7 +144,7 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
         or not of_value.ahead.whole
         or None in of_value.lines.values()
         or writer is None  # later entries may have been removed too
-        or (writer.session is None and len(others) < len(reads))  # runs that cannot be told apart
+        or (writer.session is None and len(others) < len(reads))  # sessions without a name cannot be distinguished
         or was_copied(store.pk, [row for row in of_value.ahead.rows if row.number in of_value.lines])
     )
     return Spread(

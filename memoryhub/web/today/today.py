@@ -36,7 +36,7 @@ def today(request: Request) -> HttpResponse:
     stores = visible_stores(user)
     if asked(request, "part") == "first-steps":
         if HIDDEN in request.COOKIES or not user.is_superuser:
-            return HttpResponse()  # hidden meanwhile, in another tab
+            return HttpResponse()  # hidden in another tab since
         return render(request, "today/_first_steps.html", {"steps": _first_steps(request, stores, now)})
     events = changed.events(stores, user, now)
     roles = user.memberships.filter(store__in=stores).select_related("store")

@@ -78,7 +78,7 @@ def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -
     try:
         job = importing.prepare(made.pk, brought, "", act(request))
     except Exception:
-        with suppress(Error, DiskFull, NoSuchStore):  # with a database that does not answer, the store stays
+        with suppress(Error, DiskFull, NoSuchStore):  # if the database does not answer, the copy stays
             delete.delete_store(made.pk, act=act(request, _("It could not be copied.")))
         raise
     importing.go_on(job.pk, AT_ONCE)

@@ -52,7 +52,7 @@ class Task:
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
     """Return the task that restores the store, a directory or a memory to its state after an entry."""
     if past.entry_at(store.id, seq) is None:
-        raise Http404  # also for a removed entry, which the pages of that moment explain
+        raise Http404  # also for a removed entry; the pages of moments explain it
     path, memory = scope.path or None, scope.memory or None
 
     def apply(choices: Mapping[str, Choice], digest: str, act: Act, ticks: Ticks) -> Done:

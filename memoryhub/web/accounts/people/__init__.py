@@ -84,7 +84,7 @@ def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitati
     first, *others = list(given["stores"]) or [None]
     for store in others:
         actions.invite(**wanted, store=store, **who)
-    return actions.invite(**wanted, store=first, mails=True, **who)  # the last one: the e-mail names them all
+    return actions.invite(**wanted, store=first, mails=True, **who)  # made last, so that its e-mail names all stores
 
 
 @superuser_only

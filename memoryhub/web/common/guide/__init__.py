@@ -171,7 +171,7 @@ def _block(node: SyntaxTreeNode) -> Block:
         return Block(before, _parts(node.children), after)
     if node.type == "table":
         head, *body = node.children
-        names = _html(head).replace("<th></th>", "<td></td>")  # a heading without words says nothing
+        names = _html(head).replace("<th></th>", "<td></td>")  # an empty cell is no heading
         before = f'<div class="markdown-table" tabindex="0"><table>{names}<tbody>'
         return Block(before, _parts(body[0].children if body else ()), "</tbody></table></div>")
     return Block("", _parts([node]), "")

@@ -28,7 +28,7 @@ from pygments.token import STANDARD_TYPES
 
 from memoryhub.pure.text import visible
 
-# The library that encodes addresses fills its tables at their first use, and lets other threads read them half filled.
+# The library that encodes addresses fills its tables at first use; meanwhile, other threads can read incomplete tables.
 MarkdownIt("commonmark").render("<https://example.com/ü%20>")
 
 LARGEST = 200 * 1024

@@ -131,7 +131,7 @@ def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tupl
         here = beneath.filter(path__gte=at)
         bound = here.order_by("path", "seq").values_list("path", flat=True)[SLICE : SLICE + 1].first()
         within = here if bound is None else here.filter(path__lt=bound)
-        if bound == at:  # this single path has more versions than a slice
+        if bound == at:  # this path alone has more versions than a slice
             if alive_at(store_id, at, seq) is not None:
                 return True, at, budget
             bound = at + " "  # no path has a character below the space, so this is the next possible path

@@ -93,7 +93,7 @@ class _Store:
         if seq <= self.seq:
             return self.shown
         changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
-        self.seq = -1  # if this is stopped half done, all paths are read again
+        self.seq = -1  # if this is interrupted, all paths are read again
         if changed is None:
             # Changes during this query have a higher seq, so the next update applies them again.
             self.all = dict(Memory.objects.live().filter(store_id=store_id).values_list("id", "path"))

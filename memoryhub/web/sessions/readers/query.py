@@ -167,7 +167,7 @@ class Wanted:
         for row in rows:
             high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
             if high < row.seq:
-                continue  # it was never the newest version: it came with the history of an import
+                continue  # never the newest version: part of an imported history
             for path in unknown if row.path is None else (row.path,):
                 before = last.get(path)
                 if before is not None and ranges[before].high >= row.seq - 1:
@@ -208,7 +208,7 @@ def older_page(
     sources = [*_sources(wanted, opened, end or 1, bound), searches.walk(end or 1, bound), views.walk(end or 1, bound)]
     for entry in heapq.merge(*sources, key=lambda entry: -entry.seq):
         if last == (entry.seq, entry.version):
-            continue  # it was found in two ways
+            continue  # the entry was found by two indexes
         found = None if leaves_out(entry) else _seen(wanted, entry, repeats, searches)
         if entry.seq != last[0] and (looked >= LOOK or (found is not None and len(seen) >= size)):
             end = last[0]

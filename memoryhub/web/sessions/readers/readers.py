@@ -129,8 +129,8 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return a finding, and the versions that contain its text. Return None for both if the finding is not one of this
-    version."""
+    """Return a finding of the memory, or None, and the versions that contain its text. The latter are None unless the
+    finding is one of this version."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None

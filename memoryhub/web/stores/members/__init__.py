@@ -116,7 +116,7 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
     """
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
-    if wanted not in ("", Role.VIEWER, Role.CURATOR):  # admin is no lower role: `set_role` asks for a proof before
+    if wanted not in ("", Role.VIEWER, Role.CURATOR):  # not admin, for which `set_role` requires a proof
         raise Http404
     role = Role(wanted) if wanted else None
     keys, webhooks = _goes_on(request, store, member)

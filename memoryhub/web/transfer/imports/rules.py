@@ -43,7 +43,7 @@ def rules_of(job: Import, store: MemoryStore, user: User) -> Rules | None:
     found = fitting(item, job.place, user)
     names = names_in(store, [one.rule for one in found if not one.why])
     rules = [
-        # The names of agents that the person does not see are not looked up: the source's are shown.
+        # Names of agents that the person may not see are not looked up; the names from the source are shown.
         Rule(one.rule, sentence(one.rule, {one.rule.who: one.name} if one.why and one.name else names), one.why)
         for one in found
     ]
