@@ -86,7 +86,7 @@ def _form(memory: Memory, version: MemoryVersion, data: Any) -> RestoreForm:
 
 
 def _restored(request: Request, store: MemoryStore, memory: Memory, version: MemoryVersion, form: RestoreForm) -> bool:
-    """Restore the version and return True; if refused, add the error to the form and return False."""
+    """Restore the version and return True. If the restore is refused, add the error to the form and return False."""
     given = form.cleaned_data
     try:
         done = curation.restore(store.id, version.id, act(request, given["note"]), path=given.get("path"))

@@ -49,9 +49,9 @@ class Row:
     """A version on the timeline.
 
     `added` and `removed` count lines against the previous version. Both are None if a text was redacted or removed, or
-    if counting exceeds the work left for the page. Then `compare_url` links to the comparison. `moved_from` is the
-    previous path if it differs. `gap` is the range of removed versions below this one. `origin` is the author of an
-    imported version, `proposed` the agent that proposed it, `decided` the last decision of a reviewer.
+    if counting them would exceed the work left for the page; in the latter case, `compare_url` links to the comparison.
+    `moved_from` is the previous path if it differs. `gap` is the range of removed versions below this one. `origin` is
+    the author of an imported version, `proposed` the agent that proposed it, `decided` the last decision of a reviewer.
     """
 
     version: MemoryVersion
@@ -160,7 +160,8 @@ def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -
 
 
 def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
-    """Return the rows of a page; an additional version at the end of `found` serves only for comparison."""
+    """Return the rows of a page. An additional version at the end of `found` has no row: it is only compared with the
+    last one."""
     shown = found[:PAGE]
     by_seq = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
     merges = merged_with(store.pk, by_seq.values())

@@ -1,4 +1,4 @@
-"""The mark by which a person remembers which changes they have viewed."""
+"""The mark that a person sets on a change to remember that they have viewed it."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -15,7 +15,7 @@ from memoryhub.web.common.versions import version_of
 @require_POST
 @in_store(Role.VIEWER)
 def mark_viewed(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
-    """Mark the state that a version made as viewed, or with `viewed=0` as not viewed."""
+    """Mark the state that a version made as viewed; with `viewed=0`, as not viewed."""
     version = version_of(store, version_id)
     is_viewed = request.POST.get("viewed") != "0"
     (viewed.mark if is_viewed else viewed.unmark)(version, person(request))

@@ -1,1 +1,2 @@
-"""E-mail: what a person gets, ending it with one press, and the outbox for administrators."""
+"""E-mail: the choice of messages that a person gets, unsubscribing with one click, and the outbox for
+administrators."""

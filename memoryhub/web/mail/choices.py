@@ -1,4 +1,4 @@
-"""The page on which a person chooses what they get by e-mail, and the page that ends messages with one press."""
+"""The page on which a person chooses which e-mails they get, and the page that unsubscribes with one click."""
 
 from typing import Any
 
@@ -36,7 +36,8 @@ ASKED = {
 
 
 class ChoicesForm(forms.Form):
-    """What a person gets by e-mail: warnings only for admins of a memory store, alarms only for administrators."""
+    """The kinds of e-mail that a person gets: warnings only for admins of a memory store, alarms only for
+    administrators of the hub."""
 
     digest = forms.ChoiceField(
         label=gettext_lazy("What waits for you"), choices=Digest.choices, widget=forms.RadioSelect,
@@ -73,7 +74,7 @@ class ChoicesForm(forms.Form):
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: Request) -> HttpResponse:
-    """Show what the person gets by e-mail, and save it on POST."""
+    """Show the person's choice of e-mails, and save it on POST."""
     user = person(request)
     choice = choices.of(user)
     now = {name: getattr(choice, name) for name in ChoicesForm.base_fields}
@@ -89,7 +90,8 @@ def page(request: Request) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: Request, token: str) -> HttpResponse:
-    """End one kind of messages. The link is enough: a mail program may send the POST itself (RFC 8058)."""
+    """End one kind of messages. The token is sufficient without a sign-in, because a mail program may send the POST
+    itself (RFC 8058)."""
     found = choices.ended_by(token)
     if found is None:
         return render(request, "mail/end.html", status=404)

@@ -35,7 +35,7 @@ class Node:
 class Branch:
     """The lines of one directory, with the URLs of the following lines and their page (None at the end).
 
-    `beyond` is the expanded or current line, if it lies on a later page of the directory.
+    `beyond` is the expanded or current line, if it is on a later page of the directory.
     """
 
     nodes: Sequence[Node]

@@ -17,7 +17,7 @@ from memoryhub.web.common.versions.comparisons import NOWHERE, Sides, sides
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm
 
 SHOWN = 100
-"""The most conflicts listed one by one; the merged text has all of them."""
+"""The most conflicts that are listed one by one. The merged text has all of them."""
 
 Line = tuple[diffs.Span, ...]
 
@@ -100,8 +100,8 @@ def merge_page(memory: Memory, sent: EditForm, conflict: Conflict) -> MergePage:
 def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> MergePage | None:
     """Return the conflict page again if the submitted form does not finish the merge, else None.
 
-    That is so if the text still has conflicts, or if sides were chosen without script. `typed` is the form data:
-    `conflict-1` and so on name the chosen sides, `do` the button that was pressed.
+    The merge is not finished if the text still has conflicts, or if sides were chosen without script. `typed` is the
+    form data: `conflict-1` and so on name the chosen sides, and `do` is the button that was pressed.
     """
     given = sent.cleaned_data
     if not given["mark"] or typed.get("do") == "save-marked":
@@ -168,8 +168,8 @@ def _deleted(memory: Memory, sent: EditForm) -> MergePage:
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
     """Return the three texts in a form that one textarea can hold, and the meaning of a newline (see `Editable`).
 
-    Without a base, its text is empty. If each text uses one kind of line ending and one side changed it, the merged
-    text uses the changed kind.
+    If there is no base, the base's text is empty. If each text uses one kind of line ending and one side changed it,
+    the merged text uses the changed kind.
     """
     texts = [mine if base is None else base, mine, theirs]
     shown = [lines.to_textarea(text) for text in texts]
@@ -232,7 +232,7 @@ def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
 def _lines(base: str, side: str, work: Work) -> list[Line]:
     """Return the lines of a side, with the differences from the base marked.
 
-    If that exceeds the work left for this request, nothing is marked.
+    If marking them would exceed the work left for this request, nothing is marked.
     """
     diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
     if diff is None:

@@ -1,4 +1,4 @@
-"""Facts about a memory beside its text: who created, changed and read it, and its last text."""
+"""Facts about a memory, shown beside its text: who created, changed and read it, and its last text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from memoryhub.web.common.versions.origins import Origin
 class Facts:
     """The audit entries of a memory's first version, newest version and last read by an agent; None if missing.
 
-    `creator` and `changer` are the authors of the first and the newest version if these were imported. `agents` are
-    those that wrote it, if they are several.
+    `creator` and `changer` are the authors of the first and the newest version if these were imported. `agents` are the
+    agents that wrote the memory, if there are several.
     """
 
     created: AuditEntry | None
@@ -28,7 +28,8 @@ class Facts:
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
-    """Return a memory of the store; one in the trash only with `live=False`. Raise Http404 if there is none."""
+    """Return a memory of the store. With `live=False`, it may be in the trash. Raise Http404 if there is no such
+    memory."""
     memories = Memory.objects.filter(store=store, pk=memory_id).select_related("text", "head")
     memory = (memories.live() if live else memories).first()
     if memory is None:
@@ -37,7 +38,7 @@ def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
 
 
 def content(memory: Memory) -> str | None:
-    """Return the current text, or the last one before its deletion; None if it was redacted."""
+    """Return the current text, or for a deleted memory the last one; None if that text was redacted."""
     return memory.text.content if memory.text_id else None
 
 
@@ -64,5 +65,5 @@ def _several_agents(memory: Memory) -> list[Agent]:
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:
-    """Return the version that restoring a deleted memory brings back, or None."""
+    """Return the version that restoring a deleted memory would bring back, or None."""
     return MemoryVersion.objects.of_memory(memory).filter(text__isnull=False).newest().first()

@@ -58,8 +58,8 @@ class EditForm(TextForm):
     """A new text for a memory, with the version that the person opened, so that no newer version is overwritten.
 
     When sent from the conflict page, `version` is the other person's version and `opened` the one that this person
-    opened first. `mark` is the length of the conflict markers (0: no conflicts), and `open_ends` names the sides that
-    end without a line feed, which the markers hide. `review` is the version that is reviewed by saving.
+    opened first. `mark` is the length of the conflict markers (0: no conflicts). `open_ends` names the sides that end
+    without a line feed, because the markers hide this. `review` is the version that is reviewed by saving.
     """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)
@@ -72,7 +72,8 @@ class EditForm(TextForm):
 
     @property
     def merged(self) -> Merged | None:
-        """Return the two versions that the text was merged from, if the valid form came from the conflict page."""
+        """Return the two versions from which the text was merged, if the valid form came from the conflict page; else
+        None."""
         given = self.cleaned_data
         return Merged(given["opened"], given["version"]) if given["opened"] else None
 

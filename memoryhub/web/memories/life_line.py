@@ -1,6 +1,6 @@
 """The life line of a memory: its versions, reads, findings and absences, over the entries of its store.
 
-Its cost is bounded: a few hundred versions and a few thousand entries are read, however many there are.
+Its cost is bounded: at most a few hundred versions and a few thousand entries are read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,15 @@ from memoryhub.web.common.pictures import Cell, number
 
 COLUMNS = 100
 VERSIONS = 300
-"""The most versions that are read. Of a memory with more, they are evenly spaced, and each counts for several."""
+"""The most versions that are read. If a memory has more, the read versions are evenly spaced, and each represents
+several."""
 
 SCANNED = 25
 """The most entries scanned for reads in one column."""
 
 FINDINGS, PATHS, UNKNOWN = 200, 40, 5
 FEW = 2
-"""A memory to which less happened has no life line."""
+"""The least number of events for which a memory has a life line."""
 
 AGENTS, PEOPLE, HUB = "agents", "people", "hub"
 _KINDS = {ActorKind.KEY.value: AGENTS, ActorKind.USER.value: PEOPLE}
@@ -37,9 +38,9 @@ _KINDS = {ActorKind.KEY.value: AGENTS, ActorKind.USER.value: PEOPLE}
 
 @dataclass(slots=True)
 class Column:
-    """What happened in one column: versions by the kind of their author, reads, open and settled findings.
+    """The contents of one column: versions by the kind of their author, reads, open and settled findings.
 
-    `seq` is the newest entry with one of them, and `at` its moment. With `more`, there are further reads.
+    `seq` is the newest entry in the column, and `at` its moment. `more` means that there are further reads.
     """
 
     seq: int = 0
@@ -55,14 +56,15 @@ class Column:
 
     @property
     def when(self) -> str:
-        """Return the moment in words; without one, the entry, whose moment was removed."""
+        """Return the column's moment in words. If that is unknown because its entry was removed, return words for the
+        entry."""
         if self.at is None:
             return _("entry %(seq)s") % {"seq": number(self.seq)}
         return date_format(timezone.localtime(self.at), "j M Y H:i")
 
     @property
     def name(self) -> str:
-        """Return what happened as a sentence."""
+        """Return a sentence on what happened in the column."""
         return f"{self.when}: {', '.join(self._words())}"
 
     @property
@@ -117,7 +119,7 @@ class LifeLine:
 
     @property
     def columns(self) -> list[str]:
-        """Return the head of the table."""
+        """Return the titles of the columns of the table."""
         return [
             _("When"), _("Entry"), _("By agents"), _("By people"), _("By the hub"), _("Reads"), _("Findings"),
             _("To the trash"),
@@ -125,7 +127,7 @@ class LifeLine:
 
     @property
     def rows(self) -> list[list[Cell]]:
-        """Return the table, newest first."""
+        """Return the rows of the table, newest first."""
         return [self._row(mark) for mark in reversed(self.marks)]
 
     @staticmethod
@@ -141,7 +143,8 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A version that is drawn; it stands for `count` versions, itself and those before it that are not drawn."""
+    """A version that is drawn. `count` is the number of versions that it represents: itself and the versions before it
+    that are not drawn."""
 
     number: int
     seq: int
@@ -196,7 +199,7 @@ def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, co
 
 
 def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
-    """Count the reads of each column at the paths that the memory had then."""
+    """Add to each column the number of reads at the paths that the memory had then."""
     spans: list[sql.Span] = []
     places: list[int] = []
     for path, low, high in _paths(versions, scale.last)[-PATHS:]:
@@ -212,10 +215,11 @@ def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, colum
 
 
 def _paths(versions: Sequence[_Version], last: int) -> list[tuple[str, int, int]]:
-    """Return each path of the memory with the first and the last entry after which it was, or may have been, there.
+    """Return (path, first entry, last entry) for each path: between these entries the memory was there, or may have
+    been.
 
-    Between two drawn versions it may have been at the paths of both. A redacted version may have been at any path of
-    the others, or at a path that the redaction masked in the audit.
+    Between two drawn versions, the memory may have been at the paths of both. A redacted version may have been at any
+    path of the others, or at a path that the redaction masked in the audit.
     """
     found: list[tuple[str, int, int]] = []
     latest: dict[str, int] = {}
@@ -258,7 +262,7 @@ def _placed(memory: Memory, scale: Scale, marks: Sequence[Column]) -> Sequence[C
 
 
 def _gaps(versions: Sequence[_Version], scale: Scale) -> list[tuple[float, float]]:
-    """Return (x, width) in per cent for each time in the trash."""
+    """Return (x, width) in per cent for each period in the trash."""
     ends = [following.seq for _version, following in pairwise(versions)] + [scale.last]
     found = []
     for version, end in zip(versions, ends, strict=True):
@@ -269,7 +273,7 @@ def _gaps(versions: Sequence[_Version], scale: Scale) -> list[tuple[float, float
 
 
 def _says(memory: Memory, marks: Sequence[Column], drawn: int) -> str:
-    """Return the life line as a sentence."""
+    """Return sentences that describe the life line."""
     says = _("From %(first)s to %(last)s.") % {"first": marks[0].when, "last": marks[-1].when}
     if memory.version_count > VERSIONS:
         says += " " + _("Drawn from %(drawn)s of %(count)s versions.") % {

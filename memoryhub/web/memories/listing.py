@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a directory's children; `next` is the key after which the next page begins, or None at the end."""
+    """One page of a directory's children. `next` is the key after which the next page begins, or None at the end."""
 
     items: Sequence[Item]
     next: str | None
@@ -53,7 +53,7 @@ class Page:
 
 
 def children(directory: Directory, after: str = "", known: OfStore | None = None) -> Page:
-    """Return up to SIZE children after a key, or the first ones without a key; `known` is read if it is None."""
+    """Return at most SIZE children after a key; without a key, the first children. `known` is loaded if it is None."""
     known = known or of_store(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):
@@ -65,7 +65,7 @@ def children(directory: Directory, after: str = "", known: OfStore | None = None
 
 
 def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
-    """Return a directory as an item of its parent's list; without `known` it has no marks."""
+    """Return a directory as an item of its parent's list. Without `known`, the item has no marks."""
     return Item(
         key=_DIRECTORY + directory.name,
         id=directory.id,
@@ -83,8 +83,8 @@ def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
 
 
 def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) -> Item:
-    """Return a memory as an item of its directory's list; `changed_by` needs `with_last_change()` on the query, or is
-    the author of an `imported` version."""
+    """Return a memory as an item of its directory's list. `changed_by` is the author of an `imported` version;
+    otherwise the query must have used `with_last_change()`."""
     return Item(
         key=_MEMORY + memory.name,
         id=memory.id,

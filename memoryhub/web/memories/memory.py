@@ -95,7 +95,8 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Save a new text; if someone else saved a newer version in the meantime, show the conflict page."""
+    """Save a new text. If someone else has saved a newer version since the editor was opened, show the conflict
+    page."""
     memory = facts.find(store, memory_id, live=request.method != "POST")
     if request.method != "POST" or "reveal" in request.POST:
         return _opened(request, store, memory)
@@ -129,7 +130,8 @@ def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpResponse:
-    """Show the editor; if the text has masked values, ask first, because opening it reveals and audits them."""
+    """Show the editor. If the text has masked values, ask first, because opening the editor reveals the values and is
+    audited."""
     content = facts.content(memory)
     if content is None:
         raise Http404
@@ -219,7 +221,7 @@ def rename(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def delete(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Move a memory to the trash; the next page offers to restore it."""
+    """Move a memory to the trash. The next page has a button that restores it."""
     memory = facts.find(store, memory_id)
     form = NoteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -271,7 +273,8 @@ def _context(request: Request, store: MemoryStore, memory: Memory, **more: Any) 
 
 
 def _has_hidden(typed: str) -> bool:
-    """Return whether a text has characters that a textarea does not show; line ends of a form (CR LF) do not count."""
+    """Return whether a text has characters that a textarea does not show. The line ends of a form (CR LF) do not
+    count."""
     return visible.has_hidden(typed.replace("\r\n", "\n"))
 
 

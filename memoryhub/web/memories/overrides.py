@@ -1,4 +1,4 @@
-"""Asking for a reason when the rules flag a text or path that a person wants to save."""
+"""The question for a reason if the rules flag a text or path that a person wants to save."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from memoryhub.pure.sensitive import Span
 from memoryhub.web.common.texts import highlights, kinds as findings_words
 
 SHOWN = 50
-"""The most findings listed one by one."""
+"""The most findings that are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One finding: its kind and icon, its line (None: it is in the path), and the masked text around it."""
+    """One finding: its kind and icon, its line (None if it is in the path), and the masked text around it."""
 
     kind: str
     icon: str
@@ -29,7 +29,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The findings on the form; `refused` means that the person confirmed without a reason."""
+    """The findings shown on the form. `refused` means that the person confirmed without a reason."""
 
     found: tuple[Found, ...]
     more: int
@@ -61,7 +61,8 @@ def _one(text: str, span: Span, line: int | None) -> Found:
 
 
 def said_of_masked(kinds: tuple[str, ...]) -> str:
-    """Return the message after saving about passages that were stored masked; empty if there were none."""
+    """Return a sentence, shown after saving, about the passages that were masked in the stored text; empty if there
+    were none."""
     if not kinds:
         return ""
     named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))

@@ -38,7 +38,7 @@ _PART = 200
 @require_POST
 @in_store(Role.VIEWER)
 def trash(request: Request, store: MemoryStore) -> HttpResponse:
-    """Download the trash with the filters of its page."""
+    """Download the table of the trash with the filters of its page."""
     try:
         typed = trash_page.Filter.of(_filters(request), person(request))
         wanted = trash_page.wanted_of(typed, store)
@@ -71,7 +71,7 @@ def versions(request: Request, store: MemoryStore, memory_id: str) -> HttpRespon
 @require_POST
 @in_store(Role.VIEWER)
 def life(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Download the life line of a memory."""
+    """Download the table of a memory's life line."""
     memory = Memory.objects.filter(store=store, pk=memory_id).first()
     line = life_line.of(memory) if memory else None
     if memory is None or line is None:
@@ -85,7 +85,7 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> ExportRow:
-    """Return a row of the table; `kept_until` is empty if no policy will remove the memory as things are."""
+    """Return a row of the table. `kept_until` is empty if no policy will remove the memory at present."""
     memory, entry = row.memory, row.entry
     return {
         "path": memory.path,

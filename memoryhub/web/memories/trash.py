@@ -58,7 +58,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory in the trash, the audit entry of its deletion, and the first line of its text, masked as everywhere."""
+    """A memory in the trash, the audit entry of its deletion, and the first line of its text, with sensitive values
+    masked."""
 
     memory: Memory
     entry: AuditEntry | None
@@ -71,7 +72,7 @@ class Row:
 
     @property
     def bytes(self) -> int:
-        """Return the size of the text; 0 if it was redacted, because the memory keeps the size that it had."""
+        """Return the size of the text. For a redacted text, return 0, because the memory keeps its former size."""
         return (self.memory.size or 0) if self.memory.text_id else 0
 
     @property
@@ -153,14 +154,14 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def wanted_of(typed: Filter, store: MemoryStore) -> Wanted:
-    """Return what a filter asks for. Raise Malformed if it is invalid."""
+    """Return the search that a filter describes. Raise Malformed if the filter is invalid."""
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(audit.Filter(typed.values), [store.id], now=now, zone=zone)
     return Wanted(target.search, typed.folded)
 
 
 def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
-    """Return the next SIZE matching rows, from a scan of at most MOST_READ."""
+    """Return the next page: at most SIZE matching rows, from a scan of at most MOST_READ deleted memories."""
     rows: list[Row] = []
     last, read = before, 0
     for row in every(store, wanted.search, before, most=MOST_READ + 1):
@@ -177,8 +178,8 @@ def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
 def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
     """Yield the memories deleted within the time range of a search, newest first, each with its audit entry.
 
-    `before` is the memory after which to begin, and `most` the largest number of memories (None: all). They are read in
-    batches.
+    `before` is the memory after which to begin, and `most` the largest number of memories (None: all). Memories are
+    loaded in batches.
     """
     read = 0
     while most is None or read < most:
@@ -191,7 +192,7 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
 
 
 def matches(row: Row, wanted: Wanted) -> bool:
-    """Return whether the path and the author of the deletion match a search."""
+    """Return whether the path and the author of the deletion match the search."""
     search, path = wanted.search, row.memory.path
     author, session = (row.entry.author_id, row.entry.session) if row.entry else (None, None)
     if search.author is not None and author != search.author:
@@ -210,7 +211,7 @@ def _marked(page: Page) -> Page:
 
 
 def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return {text id: first line that is not empty} of the first memories, as many as MOST_BYTES allow."""
+    """Return {text id: first line that is not empty} of the first of these memories, up to MOST_BYTES of texts."""
     ids, left = [], MOST_BYTES
     for memory in memories:
         left -= memory.size
@@ -228,7 +229,7 @@ def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
 def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
     """Return one batch of memories.
 
-    Ids are queried first: many memories may share a moment, and all of them must be sorted.
+    Their ids are queried first, because many memories may have the same moment, and all of these must be sorted.
     """
     ids = list(_trash(store, search, before).values_list("pk", flat=True)[:size])
     found = Memory.objects.filter(store=store).select_related("head").in_bulk(ids)
@@ -238,7 +239,7 @@ def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Me
 def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
     """Return the memories in the trash that were deleted within a time range, newest first.
 
-    Memories deleted together have one moment and stay adjacent.
+    Memories that were deleted together have the same moment and stay adjacent.
     """
     trash = Memory.objects.in_trash().filter(store=store).order_by("-deleted_at", "-id")
     if search.start is not None:

@@ -1,4 +1,5 @@
-"""The pages of directories (the root's is the store's page), and the branches of the tree that load on demand."""
+"""The pages of directories (the page of the root is the store's page), and the branches of the tree, which load on
+demand."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -63,7 +64,7 @@ def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """Answer with one page of a directory's lines in the tree; without htmx redirect to the directory's page."""
+    """Answer with one page of a directory's lines in the tree. Without htmx, redirect to the directory's page."""
     directory = _find(store, path)
     if not request.htmx:
         return redirect(addresses.of_directory(store.id, directory.path))
@@ -165,13 +166,14 @@ def _after(request: Request) -> str:
 
 
 def _acts(store_id: str, path: str) -> dict[str, str]:
-    """Return the URLs for renaming and deleting a directory; none for the root."""
+    """Return the URLs for renaming and deleting a directory, by name; an empty dictionary for the root."""
     names = {"rename": "rename_directory", "delete": "delete_directory"} if path else {}
     return {act_name: addresses.of_act(route, store_id, path) for act_name, route in names.items()}
 
 
 def _deleted(store: MemoryStore, memory_id: str) -> dict[str, object] | None:
-    """Return the memory that was just deleted and the version with which it can be restored; None if it cannot be."""
+    """Return a deleted memory and the version that restoring it would bring back. Return None if it cannot be
+    restored."""
     memory = Memory.objects.in_trash().filter(store=store, pk=memory_id).first()
     version = facts.last_with_text(memory) if memory else None
     return {"memory": memory, "version": version} if version else None

@@ -1,1 +1,2 @@
-"""The pages of path rules: what agents may change in a memory store, why, and what other rules would have done."""
+"""The pages of path rules: what agents may change in a memory store, why, and the effect that other rules would have
+had."""

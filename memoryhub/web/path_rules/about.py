@@ -1,4 +1,4 @@
-"""The path rules that limit what agents may do with one memory, for its page."""
+"""The path rules that limit what agents may do with one memory, shown on the memory's page."""
 
 from dataclasses import dataclass
 
@@ -21,9 +21,9 @@ class About:
 
 
 def limits_at(store: MemoryStore, path: str) -> list[About]:
-    """Return the rules that refuse, hold back or hide a memory at a path, in their order.
+    """Return the rules that refuse changes at a path, hold them back, or hide a memory there, in their order.
 
-    Rules after one that is about every change of every agent there never decide, so they are left out.
+    A rule about every change by every agent at the path decides before all later rules, so these are left out.
     """
     rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
     found: list[tuple[int, PathRule]] = []

@@ -1,4 +1,5 @@
-"""The form for the path rules of a memory store: a draft is tried on the last 30 days before it is saved."""
+"""The form for the path rules of a memory store. A draft is tried on the changes of the last 30 days before it is
+saved."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -47,8 +48,8 @@ SAVE, TRY = "save", "try"
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form. A POST rearranges the rows, tries the rules, or saves them if the person has seen what they would
-    do."""
+    """Show the form. A POST rearranges the rows, or tries the rules; it saves them if the person has seen their
+    effect."""
     saved = path_rules.of_store(store)
     names = names_in(store, saved, seen_by=person(request))
     seen = request.POST.get("opened", path_rules.digest(saved))
@@ -134,8 +135,8 @@ def _page(
     is_begun: bool = False,
     now: tuple[PathRule, ...] = (),
 ) -> HttpResponse:
-    """Show the form. `tried` rules are replayed; `shown` is the row, from 0, that gets the focus. With `is_begun`, the
-    address has put rules that allow changes before the saved ones."""
+    """Show the form. The rules in `tried` are replayed; `shown` is the index of the row that gets the focus. `is_begun`
+    means that the address has added rules that allow changes before the saved rules."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["is_begun"] = is_begun
     rows = forms.typed(request.POST) if form.is_bound else form.initial or []
@@ -160,7 +161,7 @@ def _page(
 
 
 def _note(request: Request) -> BoundField:
-    """Return the field for why the rules are changed. It is below the form to which it belongs."""
+    """Return the field for the reason of the change. The field is below the form that it belongs to."""
     form = NoteForm(request.POST if "note" in request.POST else None)
     form.fields["note"].widget.attrs["form"] = "rules-form"
     return form["note"]

@@ -31,7 +31,7 @@ from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices
 from memoryhub.web.retention import sentences as retention_words
 
 Row = dict[str, Any]
-"""What a person typed for one rule, by field name."""
+"""The typed values for one rule, by field name."""
 
 LONGEST_PATTERN = 1000
 EFFECTS = (
@@ -61,15 +61,16 @@ EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {
         ),
     ),
 }  # fmt: skip
-"""{name: what a ready example does, and its rows}"""
+"""{name: (a description of a ready example, its rows)}"""
 CHOICES = [("", _("always")), *((one.value, words) for one, words in CONDITIONS.items())]
-"""The conditions that any rule can have. One about lines begins on the page of a memory, where they are chosen."""
+"""The conditions that any rule can have. A condition about lines is not here: it begins on the page of a memory, where
+the lines are chosen."""
 NEW_ROW: Row = {"effect": Effect.PROPOSE.value, "verbs": ALL, "pattern": "/", "who": ""}
 
 UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": "", "most": ""}
-"""The submitted form of a row that a person has added and not changed."""
+"""The submitted values of a row that a person has added and not changed."""
 LIMIT: Row = UNTOUCHED | {"effect": Effect.REFUSE.value}
-"""That of the row with which the page of an agent begins the form, besides the agent."""
+"""The submitted values, without the agent, of the row with which an agent's page opens the form."""
 
 
 class PathRuleForm(forms.Form):
@@ -158,7 +159,7 @@ class PathRuleForm(forms.Form):
     def rule(self) -> PathRule:
         """Return the rule of a valid form.
 
-        A rule that hides has neither verbs nor a condition or reason, whatever was typed.
+        A rule that hides has no verbs, condition or reason, even if the person typed them.
         """
         given = self.cleaned_data
         if given["effect"] == Effect.HIDE:
@@ -170,8 +171,8 @@ class PathRuleForm(forms.Form):
 
 
 MOST_ROWS = 2 * MOST_RULES
-"""The most rows of a form: rules can be begun beside as many as a store may have. Then it is not saved before some are
-removed."""
+"""The most rows of a form. It is more than a store may have, so that a person can add rules first and remove others
+before saving."""
 TOO_MANY = _("A memory store has at most %(num)d rules. Remove some.")
 
 PathRuleRows = forms.formset_factory(
@@ -205,7 +206,8 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent (or key) of the first row if it is still the limit with which the form began; else ""."""
+    """Return the agent or key of the first row if this row is still the unchanged limit with which the form began; else
+    ""."""
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])
     is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT
@@ -215,9 +217,9 @@ def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str
 def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
-    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, NAME one of EXAMPLES.
-    The form of a first rule or of a limit begins with a row. As long as a person has not changed that row, an example
-    takes its place; in the place of a limit, it is about the same agent.
+    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, and NAME one of EXAMPLES.
+    The form of a first rule or of a limit begins with one row. If the person has not changed that row, an example
+    replaces it; an example that replaces a limit is about the same agent.
     """
     name, _dash, text = act.partition("-")
     if name == "example" and not saved and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:
@@ -240,11 +242,11 @@ def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tup
 
 
 def unbound(rows: Sequence[Mapping[str, Any]], names: Names, store: MemoryStore) -> Rows:
-    """Return the form with these rows, not yet checked."""
+    """Return an unsubmitted form with these rows."""
     return PathRuleRows(initial=[dict(row) for row in rows], form_kwargs={"names": names, "store": store})
 
 
 def bound(data: QueryDict, names: Names, store: MemoryStore) -> Rows:
-    """Return the form as it was submitted."""
+    """Return the form with the submitted values."""
     kwargs = {"names": names, "store": store}
     return PathRuleRows(data, form_kwargs=kwargs, error_messages={"too_many_forms": str(TOO_MANY)})

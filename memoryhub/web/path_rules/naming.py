@@ -14,14 +14,15 @@ MOST_STORES = 20
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A memory store, and (number, sentence) of its rules that name someone."""
+    """A memory store, and (number, sentence) of each of its rules that names the agent or a key."""
 
     store: MemoryStore
     rules: list[tuple[int, str]]
 
 
 def rules_naming(user: User, ids: Collection[str]) -> list[Naming]:
-    """Return the rules that name an agent or keys (ids), in up to MOST_STORES memory stores that the person may see."""
+    """Return the rules that name the agent or keys `ids`, in at most MOST_STORES memory stores that the person may
+    see."""
     named = Q(pk=None)
     for one in ids:
         named |= Q(path_rules__contains=one)

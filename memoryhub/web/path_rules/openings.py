@@ -1,4 +1,4 @@
-"""How many proposals the sessions of past calls would have opened before each call, for a replay."""
+"""The number of proposals that the sessions of past calls would have opened before each call, for a replay."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -13,14 +13,15 @@ from memoryhub.models import Proposal, ProposedChange
 from memoryhub.web.path_rules.past import Entry
 
 MOST_PROPOSALS = 20_000
-"""The most proposals that are read, the newest ones of each part of the agents."""
+"""The most proposals that are read for each part of the agents: the newest ones."""
 
 
 class Openings:
-    """Counts call by call, from the oldest to the newest, as if people had decided at the same times as they did.
+    """Counts call by call, from the oldest to the newest, as if people had decided about proposals at the same times as
+    they did.
 
-    A session is an agent's; calls without one are a key's, and their proposals are counted by day. `count` is how many
-    proposals the calls open.
+    A session belongs to an agent. Calls without a session belong to a key, and their proposals are counted by day.
+    `count` is the number of proposals that the calls open.
     """
 
     def __init__(self, store_id: str, entries: Sequence[Entry]) -> None:
@@ -40,14 +41,15 @@ class Openings:
         self._ends.sort(key=lambda one: -one[0])
 
     def before(self, entry: Entry) -> int:
-        """Return how many proposals the session of a call would have opened before it, or 0 if one would be open."""
+        """Return the number of proposals that a call's session would have opened before the call; 0 if one of them
+        would still be open."""
         while self._ends and self._ends[-1][0] < entry.seq:
             self._open.discard(self._ends.pop()[1])
         whose = _whose(entry.actor_id, entry.author_id, entry.session)
         return 0 if whose in self._open else self._opened[whose, _day(entry.session, entry.at)]
 
     def propose(self, entry: Entry) -> None:
-        """Note that a call becomes part of the open proposal of its session, or of a new one."""
+        """Record that a call becomes part of the open proposal of its session, or of a new proposal."""
         whose = _whose(entry.actor_id, entry.author_id, entry.session)
         if whose not in self._open:
             self.count += 1

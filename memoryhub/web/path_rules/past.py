@@ -1,4 +1,4 @@
-"""Which conditions of rules the past changes of agents meet, for a replay."""
+"""The conditions of rules that are met by past changes of agents, for a replay."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from memoryhub.pure.path_rules import NONE_MET, Condition, Lines, Met, Verb
 from memoryhub.pure.text.line_removal import removes_lines
 
 MOST_COMPARED = 2_000
-"""The most versions whose texts are compared with the texts before them, the newest ones."""
+"""The most versions whose texts are compared with the texts before them: the newest ones."""
 MOST_CHARACTERS = 20_000_000
 """The most characters of texts that are compared."""
 
@@ -45,12 +45,12 @@ class Made(NamedTuple):
 
 
 class Past:
-    """Knows which conditions past changes meet. `cut_at` is the seq up to which there are too many texts to compare, or
-    0.
+    """Knows which conditions past changes meet. `cut_at` is the seq up to which texts are not compared because there
+    are too many; 0 if all are.
 
-    Lines that a change removed, and protected lines that it changed, are those that it removed or changed then. What
-    people wrote and approved, findings, and whether an agent is new are as they are now: that is what the rules will
-    meet. A refused change counts as one that removes and changes lines, except `insert`.
+    Whether a change removed lines or changed protected lines is judged by the texts of that time. Whether people wrote
+    or approved a memory, whether it has findings, and whether an agent is new are judged by the current state, because
+    the rules will meet that state. A refused change counts as one that removes and changes lines, except `insert`.
     """
 
     def __init__(
@@ -72,7 +72,8 @@ class Past:
         self._lines = {lines: protected.past_of(lines) for lines in conditions if isinstance(lines, Lines)}
 
     def met(self, entry: Entry, verb: Verb, path: str, version: Made | None) -> Met:
-        """Return the conditions that a change meets; `version` is what it made, or None if it was refused."""
+        """Return the conditions that a change meets. `version` is the version that the change made, or None if it was
+        refused."""
         if not self._conditions:
             return NONE_MET
         if entry.author_id not in self._agents:
@@ -102,8 +103,8 @@ class Past:
         return {path: pk for part in parts for path, pk in live.filter(path__in=part).values_list("path", "pk")}
 
     def _that_remove(self, versions: Mapping[int, Sequence[Made]]) -> set[str]:
-        """Return the ids of the versions that removed lines of the text before them, or may have, because one of the
-        two texts is gone."""
+        """Return the ids of the versions that removed lines of the text before them. A version counts too if one of the
+        two texts no longer exists."""
         found: set[str] = set()
         edited = (
             (seq, one.id) for seq, made in versions.items() for one in made if one.operation == Operation.MODIFIED

@@ -1,4 +1,5 @@
-"""Shows what other path rules would have done: decides the agents' changes of the last days again."""
+"""A replay that shows the effect that other path rules would have had: it decides the agents' changes of the last days
+again."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ from memoryhub.web.path_rules.past import Entry, Made, Past
 
 DAYS = timedelta(days=30)
 MOST_ENTRIES = 20_000
-"""The most entries of all kinds that are read, the newest ones."""
+"""The most entries of all kinds that are read: the newest ones."""
 MOST_VERSIONS = 100_000
 """The most versions made by these entries that are read."""
 MOST_EXAMPLES = 3
@@ -26,13 +27,13 @@ ONE_PATH = {
     "create": Verb.CREATE, "str_replace": Verb.EDIT, "insert": Verb.EDIT, "edit": Verb.EDIT, "delete": Verb.DELETE,
     "rename": Verb.RENAME, "restore": Verb.EDIT,
 }  # fmt: skip
-"""{command that changes memories: the verb of such a call if it was refused}"""
+"""{command that changes memories: the verb of a refused call with this command}"""
 _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start", "session", "at")
 
 
 class Outcome(NamedTuple):
-    """A decision that hides a memory from a call, refuses the call or makes it a proposal, and its path. `is_over`: its
-    rule lets the session open no further proposal, so it refuses."""
+    """A decision that hides a memory from a call, refuses the call or makes it a proposal, with the path. `is_over`
+    means that the call is refused because the rule allows its session no further proposal."""
 
     decision: Decision
     path: str
@@ -42,7 +43,7 @@ class Outcome(NamedTuple):
 @dataclass(slots=True)
 class Group:
     """The calls of one agent that one rule would refuse, hold back or hide. `number` is the rule's number, from 1.
-    `is_over`: it holds back, but lets the sessions of these calls open no further proposal.
+    `is_over` means that the rule holds changes back, but allows the sessions of these calls no further proposal.
 
     `examples` are (path, seq of the entry); `more` says that there are other paths.
     """
@@ -60,10 +61,11 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Replay:
     """The result of a replay: `calls` were decided again. `is_cut`: not all calls since `since` were read. `left_from`:
-    retention has removed the entries of before (None: none since `since`).
+    retention has removed the entries before this time (None: it has removed none since `since`).
 
-    `more` of the calls were done, but would be refused or proposed. `fewer` were refused or proposed, but would be
-    done. `opened` is how many proposals the sessions would have made, if people had decided when they did then.
+    `more` counts the calls that were done, but would be refused or proposed. `fewer` counts the calls that were refused
+    or proposed, but would be done. `opened` is the number of proposals that the sessions would have opened, if people
+    had decided at the same times.
     """
 
     since: datetime
@@ -81,7 +83,7 @@ class Replay:
 
     @property
     def hidden(self) -> int:
-        """Return how many calls, also views, were about memories that the agent would not have seen."""
+        """Return the number of calls, including views, about memories that the agent would not have seen."""
         return sum(group.calls for group in self.groups if group.hides)
 
     @property
@@ -90,7 +92,7 @@ class Replay:
 
     @property
     def daily(self) -> int:
-        """Return how many changes a day would have waited for a person; 0 for fewer than one."""
+        """Return the number of changes in a day that would have waited for a person; 0 if it is less than one."""
         return round(self.proposed / DAYS.days) if self.proposed >= DAYS.days else 0
 
 
@@ -137,7 +139,7 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
 
 
 def _left_from(store_id: str, since: datetime) -> datetime | None:
-    """Return the time of the oldest entry, if retention has removed older ones that may be younger than `since`."""
+    """Return the time of the oldest entry if it is after `since` and retention has removed older entries, else None."""
     if removed_history.start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
@@ -147,7 +149,7 @@ def _left_from(store_id: str, since: datetime) -> datetime | None:
 def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple[list[Entry], bool]:
     """Return the entries of agents' calls of some commands, newest first, and whether there are more than are read.
 
-    The changes were done, or a path rule refused them or made them proposals.
+    Each call was done, or a path rule refused it or made it a proposal.
     """
     of_store = AuditEntry.objects.of_chain(store_id)
     low, high = of_store.seqs_near(since, None)
@@ -164,7 +166,8 @@ def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple
 
 
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
-    """Return {seq of an entry: the versions that it made}, and the seq up to which there are too many to read, or 0."""
+    """Return {seq of an entry: the versions that it made}, and the seq up to which versions are not read because there
+    are too many; 0 if all are."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0
@@ -185,7 +188,7 @@ def _decided(
     entry: Entry,
     made: Sequence[Made],
 ) -> list[Outcome]:
-    """Return the outcome of a call; none if it is allowed, several if several rules hold parts of it back."""
+    """Return the outcomes of a call: none if the call is allowed, several if several rules hold parts of it back."""
     doer = Doer(entry.actor_id, entry.author_id)
     if sight is not None:
         for path in dict.fromkeys([entry.path or "", *(version.path for version in made)]):
@@ -206,7 +209,8 @@ def _decided(
 def _limited(
     store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]
 ) -> tuple[list[tuple[Entry, list[Outcome]]], int]:
-    """Return calls, newest first, with their outcomes by the limits of sessions, and how many proposals they open."""
+    """Return the calls, newest first, with outcomes that respect the limits of sessions, and the number of proposals
+    that the calls open."""
     openings, limited = Openings(store_id, [entry for entry, _ in found]), list[tuple[Entry, list[Outcome]]]()
     for entry, outcomes in reversed(found):
         over: list[Outcome] = []

@@ -15,7 +15,7 @@ MOST_LOOKED = 1000
 TOGETHER = 100
 
 FEW_VERSIONS = 50
-"""The most versions of a memory for which a single query reads them all."""
+"""The most versions of a memory that are all read by a single query."""
 
 
 def last_seq(store_id: str) -> int:
@@ -79,8 +79,8 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: number before its first remaining version}. It is 0 if no version was removed, and at most the
-    bound in `memories`."""
+    """Return {memory id: number before its first remaining version}. The number is 0 if no version was removed, and at
+    most the bound in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -97,11 +97,11 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the memories that existed right after the entry `seq`. Pass only memories that have no version for that
-    moment.
+    """Return the ids of the memories that existed right after the entry `seq`. Pass only memories for which no version
+    at that moment was found.
 
-    A memory that was created by then had a version at that moment, because even a deletion is a version. So that
-    version has been removed since.
+    If such a memory had been created by then, it had a version at that moment, because even a deletion is a version.
+    That version must have been removed since.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
@@ -111,28 +111,29 @@ def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
 
 
 def may_lack(store_id: str, seq: int) -> bool:
-    """Return whether a version with a text that was current after an entry has been removed."""
+    """Return whether any version that was current after an entry has been removed."""
     return bool(_lacking(store_id, seq))
 
 
 def lacks_paths(store_id: str, *seqs: int) -> bool:
-    """Return whether a version that was current after one of these entries has been redacted, so that nobody knows any
-    more at which path it was."""
+    """Return whether a version that was current after one of these entries has been redacted; its path is then
+    unknown."""
     redacted = MemoryVersion.objects.filter(store_id=store_id, path=None)
     return any(redacted.as_of(seq).exists() for seq in seqs)
 
 
 def lacks_memories(store_id: str, seq: int) -> bool:
-    """Return whether a memory that was there after an entry has been removed with all its versions."""
+    """Return whether a memory that existed after an entry has been removed with all its versions."""
     memories = _lacking(store_id, seq)
     return Memory.objects.among(store_id, memories).count() < len(memories)
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the memories that have lost, by a removal, a version that was current after an entry. Only the last
+    """Return the ids of the memories whose version that was current after an entry has been removed. Only the last
     MOST_LOOKED removed versions up to that entry are checked.
 
-    A removed version that no other one had superseded was the deletion of a memory that was then removed.
+    A removed version that no later version superseded does not count: it was the deletion of a memory that was then
+    removed.
     """
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
     ends = gone.values_list("memory", "superseded_seq")[:MOST_LOOKED]
@@ -157,7 +158,7 @@ def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
 
 
 def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
-    """Return the seq of the nearest entry, from `seq` back, that changed a directory, or None.
+    """Return the seq of the last entry up to and including `seq` that changed a directory, or None.
 
     If a scan of MOST_LOOKED versions finds none, return the last scanned seq, from which a search can continue.
     """
@@ -166,7 +167,7 @@ def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
 
 
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
-    """Return the seq of the nearest entry after `seq` that changed a directory, or None.
+    """Return the seq of the first entry after `seq` that changed a directory, or None.
 
     If a scan of MOST_LOOKED versions finds none, return the last scanned seq, from which a search can continue.
     """

@@ -1,4 +1,4 @@
-"""Actions on several memories and directories at once: a preview first, then all of them or none."""
+"""Acts on several memories and directories at once. After a preview, an act is done on all of them or on none."""
 
 from collections.abc import Callable, Sequence
 
@@ -31,14 +31,14 @@ from memoryhub.web.retention.holds.held import by_hold, going_along
 from memoryhub.web.transfer import exports as web_exporting
 
 SHOWN = 200
-"""The most selected items listed; those that block the action come first."""
+"""The most selected items that are listed. Items that prevent the act come first."""
 SUGGESTED = 200
 
 
 @require_POST
 @in_store(Role.VIEWER)
 def answer(request: Request, store: MemoryStore) -> HttpResponse:
-    """Carry out `act` on the selected ids (memories or directories), or on everything in a directory."""
+    """Do the act `act` on the selected ids (memories or directories), or on everything in a directory."""
     posted = Posted.of(request.POST)
     view = _ACTS.get(posted.act)
     if view is None:
@@ -55,7 +55,7 @@ def answer(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Ask for confirmation with the number of memories, then move them to the trash."""
+    """Show the number of memories and ask for confirmation. After it, move the memories to the trash."""
     form = DeleteForm(request.POST if posted.digest else None)
     problem = ""
     if form.is_valid():
@@ -77,7 +77,7 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
 def ask_to_delete(
     request: Request, store: MemoryStore, posted: Posted, form: NoteForm, problem: str = ""
 ) -> HttpResponse:
-    """Return the page that asks before a deletion, with what legal holds keep. Raises TooMuch."""
+    """Return the page that asks before a deletion; it lists what legal holds keep. Raises TooMuch."""
     plan = deletion.deletion(store.pk, posted.chosen, timezone.now())
     found = plan.selected
     if not found.items:
@@ -96,7 +96,7 @@ def ask_to_delete(
 
 
 def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Directory) -> HttpResponse:
-    """Return the page that asks before the deletion of a directory, in which legal holds keep something."""
+    """Return the page that asks before the deletion of a directory in which legal holds keep something."""
     posted = Posted("delete", (directory.pk,), False, directory.path, "", "", None)
     try:
         return ask_to_delete(request, store, posted, DeleteForm())
@@ -105,7 +105,7 @@ def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Dir
 
 
 def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Ask for the destination, preview the new paths, then move."""
+    """Ask for the destination, show a preview of the new paths, then move the selection."""
     form = MoveForm(store, request.POST if "into" in request.POST else None)
     plan: MovePlan | None = None
     problem = ""
@@ -148,7 +148,7 @@ def _moved(request: Request, store: MemoryStore, posted: Posted, form: MoveForm,
 
 
 def _export(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Audit an export and send it. A ZIP archive has the current texts; the other formats have the history."""
+    """Audit an export and send it. A ZIP archive has the current texts; the other formats have the whole history."""
     if posted.format not in exporting.FORMATS:
         return HttpResponseBadRequest(_("The format of an export must be zip, jsonl or git."))
     wanted = web_exporting.wanted_by(request, posted.format, chosen=posted.chosen, history=posted.format != "zip")
@@ -168,7 +168,7 @@ _ACTS: dict[str, Callable[[Request, MemoryStore, Posted], HttpResponse]] = {
 
 
 def _page(request: Request, store: MemoryStore, posted: Posted, template: str, **more: object) -> HttpResponse:
-    """Render a page about a selection, and repeat the selection in its forms."""
+    """Render a page about a selection. The page gets the selection, so that its forms can send it again."""
     shown = pages.context(
         request,
         store,

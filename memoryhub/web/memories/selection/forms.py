@@ -85,7 +85,7 @@ def _ids(given: Iterable[str]) -> Iterable[str]:
 
 
 def _place(path: str) -> str | None:
-    """Return the path if a directory can have it, else None."""
+    """Return the path if it is valid for a directory, else None."""
     try:
         return path if paths.from_tool(paths.ROOT + path) == path else None
     except ToolError:

@@ -1,4 +1,4 @@
-"""Pinning or holding what a person selected, in a directory or among the results of a search."""
+"""Pinning or holding the items that a person selected, in a directory or among the results of a search."""
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -18,13 +18,14 @@ from memoryhub.web.retention.holds import kinds_for, list_url
 from memoryhub.web.retention.holds.forms import TermsForm
 
 MOST = 500
-"""The most memories and directories that one form holds: each has a hold of its own."""
+"""The most memories and directories that are held at once, because each gets its own hold."""
 
 SHOWN = 200
 
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Ask why, then hold each selected memory (live or in the trash) and directory. Raise TooMuch for too many."""
+    """Ask for a reason, then hold each selected memory (live or in the trash) and each selected directory. Raise
+    TooMuch if there are too many."""
     places = _places(store, posted)
     kinds = kinds_for(request)
     asked = "reason" in request.POST
@@ -68,7 +69,8 @@ def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, alr
 
 
 def _places(store: MemoryStore, posted: Posted) -> list[tuple[str | None, str | None, str]]:
-    """Return (memory, held path, path shown) of what is selected; what no longer exists is left out."""
+    """Return (memory, held path, path to show) of each selected item. Items that no longer exist are left out. Raise
+    TooMuch if there are too many."""
     if posted.everything:
         return [(None, posted.place, f"{posted.place}/")]
     if len(posted.ids) > MOST:

@@ -1,6 +1,6 @@
 """Restoring several memories from the trash.
 
-They are restored immediately if their paths are free, else to other paths that the person chooses.
+If their paths are free, they are restored immediately. Otherwise the person chooses other paths.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _PLACE = "path-"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory whose path is blocked: the reason, the path in its input field, and the error of that path."""
+    """A memory whose path is not free: the reason, the path in its input field, and the error of that path."""
 
     memory_id: str
     path: str
@@ -70,7 +70,7 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
 
 
 def _said(store: MemoryStore, done: Done) -> str:
-    """Return what was restored: a single memory by its path, with a link to it."""
+    """Return a sentence on what was restored. For a single memory, it has the path as a link."""
     said = ngettext("%(count)s memory was restored.", "%(count)s memories were restored.", done.count)
     entry = AuditEntry.objects.of_chain(store.pk).only("path", "memory").get(seq=done.seq)
     if entry.memory is None:
