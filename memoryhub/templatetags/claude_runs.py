@@ -19,10 +19,10 @@ def thousands(value: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
-    """Return whether the person may run Claude in this store, whether or not it has a key; without a key, the page says
-    what is missing.
+    """Return whether the person may run Claude in this store.
 
-    The answer is looked up once per page, because the page has its tabs twice.
+    The person may even if the hub has no key for Claude; the page then says what is missing. The answer is looked up
+    once per page, because the page has its tabs twice.
     """
     user: Any = context["user"]
     known: dict[str, bool] = context.dicts[0].setdefault("_may_run_claude", {})

@@ -14,8 +14,12 @@ from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, Propo
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """How many reviews are assigned to a person, the open imports that the person uploaded, those that run in the
-    person's name, and how many open requests for a second person the person made or allowed."""
+    """The open work that a person leaves behind.
+
+    `reviews` is the number of reviews that are assigned to the person. Of the open imports that the person uploaded,
+    `waiting` wait for a decision and `running` run in the person's name. `requests` is the number of open requests for
+    a second person that the person made or allowed.
+    """
 
     reviews: int
     waiting: Sequence[Import]

@@ -99,8 +99,8 @@ def forget() -> None:
 
 
 def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
-    """Return the address at the provider where a person signs in. With `again`, the provider asks even a person who is
-    signed in there to sign in again.
+    """Return the address at the provider where a person signs in. With `again`, the person has to sign in even if
+    already signed in at the provider.
 
     `max_age` also makes the provider say when the person signed in there.
     """

@@ -1,7 +1,7 @@
 """Signing in by a header: a trusted proxy, which knows people by LDAP, SAML or Kerberos, names the person of a request.
 
-Only the connection's own address decides whether the header counts, and each request needs it: without it, or with
-another name, the person is signed out. No account is made.
+The header counts only if the address of the connection itself is trusted. Each request needs the header: if it is
+missing, or names another person, the person is signed out. No account is created.
 """
 
 from django.conf import settings

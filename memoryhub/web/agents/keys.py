@@ -88,9 +88,11 @@ def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> H
 @superuser_only
 @require_safe
 def every_key(request: Request) -> HttpResponse:
-    """List all keys of the hub, newest first, in pages; `q` is a part of the name of an agent or of the person who
-    issued the key, a part of this person's e-mail address, a part of the name of a memory store, “all memory
-    stores”, or the end of a key."""
+    """List all keys of the hub, newest first, in pages. `q` limits the list.
+
+    It is the end of a key, “all memory stores”, or a part of the name of an agent or a memory store, or a part of the
+    name or the e-mail address of the person who issued the key.
+    """
     query, before = asked(request, "q").strip(), asked(request, "before")
     found = Key.objects.select_related("agent", "created_by").order_by("-pk")
     if query:

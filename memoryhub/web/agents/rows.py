@@ -42,8 +42,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS that a store of
-    the person refused because there were too many in a minute; None if there were none."""
+    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS that were
+    refused, in stores visible to the person, because there were too many in a minute; None if there were none."""
 
     key: Key
     scope: Scope

@@ -259,9 +259,9 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return a path without its final slash if, in these chains, only memories ever had that name; else as it is.
+    """Return a path; its final slash is removed if, in these chains, only memories ever had the name.
 
-    A final slash means a directory. With a name that no directory ever had, the memory is meant.
+    A final slash means a directory. If no directory ever had the name, the person means the memory.
     """
     name = path.rstrip("/")
     if not name or name == path:

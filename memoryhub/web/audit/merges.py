@@ -22,7 +22,7 @@ class MergedWith:
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
-    """Return {seq: the merge that this entry of an edit records}. Entries without a merge are left out."""
+    """Return {seq of an entry: the merge}, for those of these entries that record an edit with a merge."""
     edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
     if not edits:
         return {}

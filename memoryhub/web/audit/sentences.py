@@ -77,7 +77,7 @@ class Values(dict[str, str]):
     def side(self, name: str, at: int) -> object:
         """Return a value before a change (`at` is 0) or after it (`at` is 1).
 
-        A value that did not change counts as the one before the change, and the one after it is None.
+        A value that did not change is returned for `at` 0; for `at` 1, the result is None.
         """
         value = self.input.get(name)
         if isinstance(value, list) and len(value) == 2:

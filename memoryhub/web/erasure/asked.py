@@ -59,8 +59,8 @@ class Asked:
 
     `off` are the spellings that the person unticked. `on` are the spellings that the person ticked although they are
     not ticked by default. `left_out` are the unticked stores; `large` are the stores whose search would take too long
-    for this page. `erased` has the texts erased in each store that is done, and `left` the spellings that were left
-    there on purpose. `group` is in the audit entry of each erasure.
+    for this page. `erased` has the texts that were erased in each finished store, and `left` the spellings that were
+    kept there on purpose. `group` is in the audit entry of each erasure.
     """
 
     group: str

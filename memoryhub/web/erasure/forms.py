@@ -31,7 +31,7 @@ def terms_of(form: QueryDict) -> list[str]:
 def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
     """Return the distinct texts in their order.
 
-    Raise BadTerms if one is invalid, if there is none, or if there are more than `most`.
+    Raise BadTerms if a text is invalid, if there are no texts, or if there are more than `most`.
     """
     terms = list(dict.fromkeys(text for text in texts if text))
     if not terms:

@@ -128,7 +128,7 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
     `from` can be the word `approved`: then the comparison begins at the version that the person last approved. If the
     person approved none, it begins at the last version before the unreviewed ones, or at an empty text. If that version
-    is not known any more, it begins at the version before `to`.
+    no longer exists, it begins at the version before `to`.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")

@@ -46,7 +46,7 @@ class Made(NamedTuple):
 
 class Past:
     """Knows which conditions past changes meet. `cut_at` is the seq up to which texts are not compared because there
-    are too many; 0 if all are.
+    are too many; 0 if all are compared.
 
     Whether a change removed lines or changed protected lines is judged by the texts of that time. Whether people wrote
     or approved a memory, whether it has findings, and whether an agent is new are judged by the current state, because

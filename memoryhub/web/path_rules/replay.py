@@ -92,7 +92,7 @@ class Replay:
 
     @property
     def daily(self) -> int:
-        """Return the number of changes in a day that would have waited for a person; 0 if it is less than one."""
+        """Return how many changes would have waited for a person in a day, on average; 0 if it is less than one."""
         return round(self.proposed / DAYS.days) if self.proposed >= DAYS.days else 0
 
 
@@ -167,7 +167,7 @@ def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple
 
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
     """Return {seq of an entry: the versions that it made}, and the seq up to which versions are not read because there
-    are too many; 0 if all are."""
+    are too many; 0 if all are read."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0

@@ -1,4 +1,4 @@
-"""The path rules of a memory store: the list, which rule decides about a path and why, and earlier lists."""
+"""The path rules of a memory store: the list, the rule that decides about a path and the reason, and earlier lists."""
 
 import json
 import unicodedata

@@ -61,7 +61,7 @@ def _held(store: MemoryStore, outlines: Sequence[Outline]) -> list[Held]:
 
 
 def _stopped(store: MemoryStore, plan: Plan) -> dict[str, str]:
-    """Return {memory: a sentence on the limit that stops its change}, on the assumption that all changes before it are
+    """Return {memory: a sentence on the limit that stops its change}, assuming that all changes before it are
     merged."""
     hub, found = HubSettings.current(), dict[str, str]()
     most = Limits(*(_limit(store, hub, name) for name in Limits._fields))

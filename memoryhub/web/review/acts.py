@@ -23,5 +23,5 @@ MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, int]]] = 
     "revert": revert_many,
     "flag": lambda store, versions, act: (decisions.flag(store, versions, act), 0),
 }
-"""{decision: its action on several versions}. It returns what was done, and the number of versions that were skipped
-because a person must resolve a conflict."""
+"""{decision: its action on several versions}. The action returns what was done, and the number of versions that were
+skipped because a person must resolve a conflict."""

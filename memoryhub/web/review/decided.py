@@ -119,7 +119,7 @@ def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[
 
 
 def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
-    """Return the decisions; the entries of one submitted form are together in one of them."""
+    """Return the entries as decisions: all entries of one submitted form become one decision."""
     undone = _undone(entries)
     found = [list(rows) for _group, rows in groupby(rows_of(entries, NO_FILTER), key=_press)]
     return [

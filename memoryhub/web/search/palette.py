@@ -126,8 +126,11 @@ def _keys(user: User, query: str) -> Iterable[Group]:
 
 
 def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
-    """Yield groups of the pages, the pages of settings and the documents of the guide. The name of a page, or another
-    word for it, must match each word of the query; another word must begin with it. Exact names are first."""
+    """Yield groups of the pages, the pages of settings and the documents of the guide that match the query.
+
+    Each word of the query must be in the name of the page, or be the beginning of another word for it. Pages whose
+    names contain all words are first.
+    """
     if not words:
         return
     kinds = {

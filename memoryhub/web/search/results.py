@@ -137,10 +137,10 @@ def _joined(one: Version, other: Version) -> Version:
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
-    """Return the first lines that match the folded words, each with a link to the line. One line for each word has
-    precedence.
+    """Return the first lines that match the folded words, each with a link to the line; first, one line for each word
+    is chosen.
 
-    `masked` is the same text with sensitive values masked, line by line; it is shown instead.
+    `masked` is the same text with sensitive values masked, line by line; it is shown instead of `text`.
     """
     numbers, over = found_lines(text, words)
     text = text if masked is None else masked

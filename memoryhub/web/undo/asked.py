@@ -66,7 +66,7 @@ def flagged_words(count: int) -> str:
 
 
 def undone_words(count: int, path: str = "") -> str:
-    """Return a sentence on how many memories had changes undone. If there is only one, it names the memory's `path`."""
+    """Return a sentence on how many memories were changed back. If it is only one, the sentence names it by `path`."""
     if path and count == 1:
         return _("Undid the change of %(path)s.") % {"path": path}
     message = ngettext("Undid changes in %(count)s memory.", "Undid changes in %(count)s memories.", count)

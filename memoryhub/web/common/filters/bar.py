@@ -48,7 +48,7 @@ class Field:
 
     @property
     def groups(self) -> list[tuple[str, Choices]]:
-        """Return the choices by group, in their order; one group without a name if the key has none."""
+        """Return the choices in their groups, in order. If the key has no groups, return one group without a name."""
         group = KEYS[self.key].group or (lambda _value: "")
         return [(name, list(choices)) for name, choices in groupby(self.choices, lambda choice: group(choice[0]))]
 

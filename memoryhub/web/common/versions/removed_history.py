@@ -161,7 +161,7 @@ def no_version(memory: Memory, written: str) -> str:
 
 
 def starts_here(start: Start) -> str:
-    """Return the last line of a list of entries whose earlier entries were removed."""
+    """Return the sentence at the end of a list of entries whose earlier entries were removed."""
     words = ngettext(
         "The audit starts here: %(count)s earlier entry was removed.",
         "The audit starts here: %(count)s earlier entries were removed.",

@@ -70,8 +70,7 @@ class Ends:
 @require_safe
 @in_store(Role.VIEWER)
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the changes from `from` to `to`. Each of them is a date or the number of an entry; 0 means before the first
-    entry.
+    """Show the changes from `from` to `to`, each the number of an entry (0: before the first entry) or a date.
 
     `from` can be the word `approved`, the newest approval of the person. The default is the last day before the newest
     entry.

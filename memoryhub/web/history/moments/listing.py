@@ -1,9 +1,9 @@
 """The direct children of a directory after one entry, derived from memory versions with bounded work.
 
-Directories have no history of their own: one existed as long as a memory in it did. Names are found by a skip scan of
-the index (store, path, seq), so the cost of a page depends on its number of names, not on the size of the store. If a
-directory has many versions and the first of them were not current, its versions are scanned in slices. After MOST_STEPS
-names or MOST_ROWS versions, a page ends early and says so.
+Directories have no history of their own: a directory existed as long as there was a memory in it. Names are found by a
+skip scan of the index (store, path, seq), so the cost of a page depends on its number of names, not on the size of the
+store. If a directory has many versions and the first of them were not current, its versions are scanned in slices.
+After MOST_STEPS names or MOST_ROWS versions, a page ends early and says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -86,11 +86,10 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the readers of all versions, of the version with the number `version`, or of the line `line` in it (by
-    default in the newest text).
+    """Show the readers of all versions, of the version with the number `version`, or of its line `line` (in the newest
+    text).
 
-    With `finding`, the id of a finding of this version, show the readers of the finding's text in all versions that
-    contain it.
+    With `finding`, the id of a finding of this version, show the readers of the finding's text in all versions.
     """
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))

@@ -28,8 +28,8 @@ _HELD = ("memories", "total_bytes", "audit_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One measured value and its limit (None: no limit). `used` and `most` are both as text; `who` is the key that made
-    the calls, for a meter of calls."""
+    """One measured value and its limit (None: no limit). `used` and `most` are the value and the limit as text. For a
+    meter of calls, `who` is the key that made the calls."""
 
     name: str
     value: int

@@ -53,8 +53,8 @@ TONES = {
 class Group:
     """A group of memories in an import.
 
-    Before the import, a group has the memories with one result of the comparison with the store; afterwards, those with
-    one outcome.
+    Before the import, these are the memories with the same result of the comparison with the store; afterwards, those
+    with the same outcome.
     """
 
     name: str
