@@ -1,4 +1,4 @@
-"""Who is an administrator of the hub: a person gets this role, or loses it."""
+"""Gives people the role of an administrator of the hub, and takes this role away."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -22,11 +22,12 @@ def set_administrator(
     revoke: Iterable[Key] = (),
     pause: Iterable[Webhook] = (),
 ) -> bool:
-    """Make a person an administrator of the hub, or take this role away. Return whether that is new.
+    """Make a person an administrator of the hub, or take this role away. Return whether the role changed.
 
-    Losing it also ends, in the same transaction, the invitations that the person may no longer grant and the requests
-    for a second person that the person made or allowed. The keys in `revoke` are revoked too, and the webhooks in
-    `pause` paused. With `keep_one`, raises LastAdministrator if the hub would lose its last active administrator.
+    If the role is taken away, the same transaction also ends the invitations that the person may no longer grant and
+    the requests for a second person that the person made or allowed. The keys in `revoke` are revoked too, and the
+    webhooks in `pause` paused. With `keep_one`, raises LastAdministrator if the hub would lose its last active
+    administrator.
     """
     act = Act(actor, door, at)
     with writing():

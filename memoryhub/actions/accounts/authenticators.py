@@ -18,12 +18,13 @@ CODES = 10
 
 
 def needs_code(user: User) -> bool:
-    """Return whether a password alone does not sign the person in: they have an authenticator app."""
+    """Return whether the person has an authenticator app. Then a password alone does not sign them in."""
     return Authenticator.objects.of(user).of_kind(AuthenticatorKind.APP).exists()
 
 
 def add_app(user: User, secret: str, code: str, *, at: datetime) -> list[str] | None:
-    """Add an app whose code proves that it knows the secret; return new recovery codes, or None for a wrong code.
+    """Add an authenticator app if `code` is a current code for `secret`. Return new recovery codes, or None if the code
+    is wrong.
 
     An app that the person had before no longer works.
     """
@@ -69,7 +70,8 @@ def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: date
 
 
 def enter(user: User, code: str, *, address: str, at: datetime) -> bool:
-    """Sign in a person whose password was right, with a code of the app or a recovery code; return whether it is right.
+    """Sign in a person whose password was right, with a code of the app or a recovery code. Return whether that code is
+    right.
 
     Each code works once. Raises TooManyTries.
     """
@@ -118,7 +120,8 @@ def _digest(code: str) -> str:
 
 
 def _key() -> bytes:
-    """Return the key that encrypts secrets of apps. It follows from SECRET_KEY, which is not in the database."""
+    """Return the key that encrypts secrets of apps. The key is derived from SECRET_KEY, which is not in the
+    database."""
     return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.pure.totp" + settings.SECRET_KEY.encode()).digest())
 
 
@@ -129,7 +132,8 @@ def _cipher(secret: str) -> str:
 
 
 def _decrypted(secret: str) -> str:
-    """Return the secret of an app, or one that no one knows if SECRET_KEY has changed."""
+    """Return the decrypted secret of an app. If SECRET_KEY has changed, return a new random secret, which matches no
+    app."""
     from cryptography.fernet import Fernet, InvalidToken
 
     try:

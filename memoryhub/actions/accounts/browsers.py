@@ -15,7 +15,8 @@ SEEN_EVERY = timedelta(minutes=5)
 
 
 def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSession:
-    """Write down that a person has signed in with a browser. The entry is that of the sign-in."""
+    """Store the session of a browser with which a person has just signed in, and return it. The entry of the sign-in
+    covers it."""
     with writing():
         return BrowserSession.objects.create(
             id=ids.new_id(ids.BROWSER, at), user=user, device=device[:300], address=address[:64], started_at=at,
@@ -24,7 +25,8 @@ def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSess
 
 
 def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
-    """Return the open session of a browser in which this person is signed in, with the person, or None."""
+    """Return the open session of a browser in which this active person is signed in, or None. Its `user` is loaded
+    too."""
     found = BrowserSession.objects.open(at).filter(pk=browser_id, user=user_id, user__is_active=True)
     return found.select_related("user").first()
 
@@ -37,14 +39,15 @@ def note_use(browser: BrowserSession, *, address: str, idle: timedelta, at: date
 
 
 def confirm(browser: BrowserSession, at: datetime) -> None:
-    """Write down that the person has proved again who they are, in the transaction of the entry that says so."""
+    """Store that the person has just proved again who they are. Call it in the transaction that writes the entry of the
+    proof."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(confirmed_at=at)
         browser.confirmed_at = at
 
 
 def end(browsers: Iterable[BrowserSession], user: User, *, actor: Actor, door: Door, at: datetime) -> int:
-    """Sign a person out of browsers; return of how many. If there is none, nothing is written."""
+    """Sign a person out of browsers, and return the number of browsers. If there are none, nothing is written."""
     with writing():
         ended = [browser for browser in browsers if BrowserSession.objects.filter(pk=browser.pk, user=user).delete()[0]]
         if ended:
@@ -54,7 +57,7 @@ def end(browsers: Iterable[BrowserSession], user: User, *, actor: Actor, door: D
 
 
 def drop(browsers: BrowserSessionQuerySet) -> None:
-    """Delete sessions in the transaction of an act whose entry says so."""
+    """Delete sessions. Call it in the transaction of an act whose entry records that they end."""
     with writing():
         browsers.delete()
 

@@ -1,4 +1,5 @@
-"""Hashes passwords: two at once in each process. A few more requests wait for a moment; any others are refused."""
+"""Hashes passwords, at most two at once in each process. A few more requests wait for a turn; any others are
+refused."""
 
 import secrets
 import threading

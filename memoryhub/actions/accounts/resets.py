@@ -15,7 +15,10 @@ from memoryhub.models.access import fold_email
 
 
 class _Tokens(PasswordResetTokenGenerator):
-    """Django's tokens, at a given moment. A token ends with the next sign-in or change of the password."""
+    """Makes and checks Django's tokens for new passwords as of a given moment.
+
+    A token ends with the person's next sign-in or change of the password.
+    """
 
     def __init__(self, at: datetime) -> None:
         super().__init__()
@@ -31,9 +34,9 @@ def token_for(user: User, at: datetime) -> str:
 
 
 def request(email: str, *, address: str, at: datetime) -> None:
-    """Have a link sent to the person with this e-mail address. Raises TooManyTries.
+    """Send the person with this e-mail address a link for a new password. Raises TooManyTries.
 
-    For an address without an account, everything is the same but that the message has no receiver. So neither the
+    For an address without an account, the hub does the same work, but the message has no receiver. So neither the
     answer nor its time reveals whether the account exists.
     """
     folded = fold_email(email)

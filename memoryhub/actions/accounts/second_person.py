@@ -58,7 +58,7 @@ class NotOpen(Exception):
 
 
 class MayNotDecide(Exception):
-    """The person asked for the act, or might not do it either."""
+    """The person made the request, or does not have the right to do the act."""
 
 
 class Changed(Exception):
@@ -71,7 +71,8 @@ class TooFew(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a request is about: the fields of the form, what it does in words, why, and what the second person said."""
+    """The content of a request: the fields of the form, the act in words, the reason, and the second person's
+    answer."""
 
     salt: str
     fields: Fields
@@ -86,7 +87,7 @@ class Content:
 
 
 def is_on() -> bool:
-    """Return whether these acts need a second person."""
+    """Return whether the hub requires a second person for acts that can need one."""
     return HubSettings.current().second_person
 
 
@@ -104,14 +105,15 @@ def may_decide(request: ActRequest, user: User) -> bool:
 
 
 def deciders(store: str | None, asked_by: str) -> list[str]:
-    """Return the ids of the people who may decide what one of them asks for, in a memory store or in the hub."""
+    """Return the ids of the people who may decide a request of the person `asked_by`: for an act in a memory store, or
+    in the hub (`store` is None)."""
     admins = Member.objects.filter(store=store, role=Role.ADMIN).values("user") if store else []
     people = User.objects.filter(Q(is_superuser=True) | Q(pk__in=admins), is_active=True)
     return sorted(people.exclude(pk=asked_by).values_list("pk", flat=True))
 
 
 def content_of(request: ActRequest) -> Content | None:
-    """Return the content; None if it has gone, or is not the one that was sealed."""
+    """Return the content of a request; None if the content was deleted or is not the content that was sealed."""
     from cryptography.fernet import Fernet, InvalidToken
 
     if request.content is None:
@@ -127,7 +129,7 @@ def content_of(request: ActRequest) -> Content | None:
 
 
 def ask(act: str, path: str, store: str | None, content: Content, by: Act) -> ActRequest:
-    """Keep a request, and return it."""
+    """Store a request for an act, and return it."""
     with writing():
         head = audit.lock_hub()
         request = ActRequest.objects.create(
@@ -157,7 +159,7 @@ def refuse(request_id: str, user: User, answer: str, by: Act) -> ActRequest:
 
 
 def withdraw(request_id: str, user: User, by: Act) -> None:
-    """Take a request of one's own back, also one that was allowed. Raises NotOpen."""
+    """Withdraw a request that this person made, even if it was allowed. Raises NotOpen."""
     with writing():
         head = audit.lock_hub()
         request = _open(request_id, by.at)
@@ -256,7 +258,7 @@ def _entry_input(request: ActRequest, second: User | None = None) -> str:
 
 
 def turn(by: Act, *, on: bool) -> bool:
-    """Ask for a second person from now on, or no longer. Return whether that is new. Raises TooFew."""
+    """Set whether the hub requires a second person. Return whether this changed. Raises TooFew."""
     if on and administrators() < 2:
         raise TooFew
     with writing():
@@ -277,5 +279,5 @@ def _encrypted(content: Content) -> str:
 
 
 def _key() -> bytes:
-    """Return the key that encrypts contents. It follows from SECRET_KEY, which is not in the database."""
+    """Return the key that encrypts contents. The key is derived from SECRET_KEY, which is not in the database."""
     return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.act_request" + settings.SECRET_KEY.encode()).digest())

@@ -115,8 +115,10 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
 
 
 def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
-    """Sign in a person who has just used an invitation, without a second password check. The entry says if the identity
-    provider left the claim `unnamed`, so that roles stayed as they were."""
+    """Sign in a person who has just used an invitation, without a second password check.
+
+    `unnamed` is the claim that the identity provider left out, so that roles stayed as they were; the entry names it.
+    """
     with writing():
         _enter(user, address, at, unnamed)
 

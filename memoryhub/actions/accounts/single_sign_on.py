@@ -1,4 +1,4 @@
-"""People who sign in at the identity provider: who they are in the hub, and what their groups give them.
+"""People who sign in at the identity provider: their accounts in the hub, and the roles that their groups give them.
 
 An account is found by the identity that was linked to it. If there is none, it is found by an e-mail address that the
 provider has verified. An administrator's account is never found by its address: so a local administrator can always
@@ -36,8 +36,10 @@ class NotAdmitted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the provider says: who the person is there, and in which groups (None: it does not say). With
-    `has_more_groups`, it does not say because they are too many: roles stay as they are."""
+    """A person as the identity provider describes them. `groups` is None if the provider does not name the groups.
+
+    `has_more_groups` says that it does not name them because they are too many: then roles stay as they are.
+    """
 
     issuer: str
     subject: str
@@ -132,10 +134,10 @@ def decides_administrators(user: User, grants: Collection[Grant]) -> bool:
 
 
 def is_due(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether this request has to ask the provider again, and note the moment. Of several requests, one has to
-    ask.
+    """Return whether this request has to ask the provider again. If so, store the time, so that of several requests
+    only one asks.
 
-    A stored moment in the future, from a clock that was ahead, delays nothing.
+    A stored time in the future, from a clock that was ahead, delays nothing.
     """
     if browser.asked_at is None or abs(at - browser.asked_at) < ASKED_EVERY:
         return False
@@ -145,14 +147,13 @@ def is_due(browser: BrowserSession, at: datetime) -> bool:
 
 
 def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
-    """Store the encrypted token (`grant`) with which the hub asks the provider again, and that the provider has just
-    answered."""
+    """Store that the provider has just answered, with the encrypted token (`grant`) for the hub's next question."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
 
 
 def renew(user: User, known_as: Known, grants: Collection[Grant], *, at: datetime) -> bool:
-    """Do what the provider now says of a person who uses the hub; return whether they stay signed in."""
+    """Apply the provider's newest answer to a person who uses the hub. Return whether the person stays signed in."""
     if not known_as.is_active:
         _deactivate(user, at)
         return False
@@ -174,5 +175,6 @@ def end(found: Iterable[BrowserSession], user: User, *, at: datetime) -> None:
 
 
 def is_believed(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether the last answer of the provider still counts while it does not answer."""
+    """Return whether the provider's last answer about this browser is new enough to count while the provider does not
+    respond."""
     return browser.answered_at is not None and abs(at - browser.answered_at) < BELIEVED_FOR

@@ -55,14 +55,15 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
 def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
     """Withdraw the invitations to a store for a person's address, in the transaction that lowers their role there.
 
-    These invitations are older than that decision. With one of them, the person could take the role back.
+    The person could otherwise regain the higher role with an invitation that is older than the decision to lower it.
     """
     for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
         _end(invitation, head, act)
 
 
 def pause_webhooks(webhooks: Iterable[Webhook], heads: Mapping[str, audit.ChainHead], act: Act) -> None:
-    """Pause webhooks, in the transaction in which their maker leaves. `heads` are the locked chains of their stores."""
+    """Pause webhooks in the transaction in which their maker loses a role or the account. `heads` are the locked chains
+    of the webhooks' stores."""
     for webhook in Webhook.objects.select_for_update().filter(pk__in=[one.pk for one in webhooks]).order_by("pk"):
         head = heads[webhook.store_id] if webhook.store_id else audit.lock_hub()
         manage.pause_in(webhook, partial(audit.append, head, act), act.at)

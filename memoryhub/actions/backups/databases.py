@@ -32,8 +32,8 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many audit entries are right, and why they could not be verified or what is wrong with them ("" if nothing
-    is)."""
+    """The result of verifying the audit: the number of correct entries, and what is wrong or why it could not be
+    verified ("": nothing is wrong)."""
 
     entries: int
     problem: str

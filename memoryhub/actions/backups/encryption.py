@@ -2,7 +2,7 @@
 
 A backup is a line with the SHA-256 of the key block, the key block, and an age file. For a passphrase, the key block is
 an armored age file with the identity that opens the rest; for a public key it is empty. So `age` alone opens a backup,
-and a wrong passphrase can be told from a damaged file.
+and a wrong passphrase can be distinguished from a damaged file.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ class Keys:
 class _Noting:
     """A writable object over a file.
 
-    It keeps the OSError of a failed write, because `pyrage` passes on only its words.
+    It keeps the OSError of a failed write, because `pyrage` passes on only the message of the error.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -76,9 +76,10 @@ class _Blocks:
 
 
 def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
-    """Write an encrypted file and bring it to the disk. Return the identity with which this process can check it.
+    """Write an encrypted backup to the disk. Return an age identity with which this process can decrypt the file to
+    check it.
 
-    That identity is forgotten with the process if the keys are a public key. Raises OSError, as on a full disk.
+    If `keys` is a public key, this identity is stored nowhere. Raises OSError, as on a full disk.
     """
     own = pyrage.x25519.Identity.generate()
     recipients, block = [own.to_public()], b""
@@ -124,7 +125,7 @@ def _identities(text: str) -> list[Any]:
 
 
 def _head(stream: IO[bytes]) -> bytes:
-    """Read the head up to the age file, and return the key block."""
+    """Read the stream up to the start of the age file, and return the key block. Raises NotOpened."""
     first = stream.readline(256)
     if not first.startswith(MAGIC):
         raise NotOpened("The file is not a backup of MemoryHub, or its first bytes are damaged.")

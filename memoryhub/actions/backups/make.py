@@ -57,8 +57,8 @@ class Running(Failed):
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
-    A backup whose audit is not right is made too, and its name says so. It is not recorded, and the older backups that
-    it replaces are only those whose audit is not right either.
+    If the audit does not verify, the backup is made too, but its name says so, it is not recorded, and it replaces only
+    older backups whose audit did not verify.
     """
     begun = time.monotonic()
     try:
@@ -90,8 +90,8 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
-    Only those with the same `is_verified` are compared. Of those whose audit is not right, the first one always stays,
-    because it has most of what was there before.
+    Only the backups whose audit verified are considered or, without `is_verified`, only those whose audit did not. Of
+    the latter, the oldest always stays, because it is nearest to the last correct state.
     """
     try:
         marks = _marks()
@@ -129,7 +129,7 @@ def is_running() -> bool:
 
 @contextmanager
 def _work() -> Iterator[Path]:
-    """Give an empty private directory, which is removed afterwards. Raises Failed if another backup is running."""
+    """Yield an empty private directory, which is removed afterwards. Raises Failed if another backup is running."""
     directory: Path = settings.DATA_DIR
     descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -149,7 +149,8 @@ def _work() -> Iterator[Path]:
 
 
 def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path]]:
-    """Copy everything into the work directory.
+    """Copy the database, the checkpoints and the keys into the work directory. Return the verdict on the audit, the
+    manifest, and {name: file}.
 
     The checkpoints are copied first, so they name no entry that the copy of the database lacks.
     """

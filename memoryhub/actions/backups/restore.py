@@ -1,7 +1,8 @@
-"""Restores a backup into a hub without a database: unpacks and verifies beside, and only then puts the files in place.
+"""Restores a backup into a hub without a database: unpacks and verifies it in a directory of its own, and only then
+moves the files into place.
 
-`unpack` and `place` run with the settings of the hub that is restored. Between the two, `finish` runs in a process of
-its own whose data directory is the unpacked one, because it needs the audit key of the backup.
+`unpack` and `place` run with the settings of the hub that is restored. Between the two, `finish` runs in another
+process, whose data directory is the unpacked one: verifying needs the audit key of the backup.
 """
 
 import json
@@ -55,7 +56,8 @@ def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
 
 @contextmanager
 def unpack(file: Path, keys: list[Any]) -> Iterator[Unpacked]:
-    """Unpack a backup into a directory that is removed afterwards. Raises Failed if it does not belong here."""
+    """Unpack a backup into a directory that is removed afterwards. Raises Failed if the backup cannot be read, or
+    cannot be restored into this hub."""
     work: Path = settings.DATA_DIR / WORK
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(mode=0o700, parents=True)
@@ -122,7 +124,8 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
 
 
 def place(unpacked: Unpacked) -> bool:
-    """Put the files into the data directory, the database last. Return whether checkpoints were there and kept."""
+    """Move the unpacked files into the data directory, the database last. Return whether the hub already had
+    checkpoints: then those of the backup are left out."""
     directory: Path = settings.DATA_DIR
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
     has_own = bool(checkpoints.segments(written)) or written.exists()
@@ -138,7 +141,7 @@ def place(unpacked: Unpacked) -> bool:
 
 
 def _move(source: Path, to: Path) -> None:
-    """Move a file. Its name appears when all of it is on the disk."""
+    """Move a file. The file appears under its new name only when all of it is on the disk."""
     beside = to.with_name(f"{to.name}.restored")
     shutil.move(source, beside)
     descriptor = os.open(beside, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The scheduled backups: their settings, when the next one is due, and what the last one was like."""
+"""The scheduled backups: their settings, when the next one is due, and the result of the last one."""
 
 import os
 import subprocess
@@ -40,9 +40,9 @@ LATE = 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings of the scheduled backups; without a target there are none. `every` is in hours.
+    """The settings of the scheduled backups. `every` is in hours; without a `target`, no backup is scheduled.
 
-    `hour` is the hour of the day, in UTC, at which those that are days apart begin; None: at any time.
+    `hour` is the hour in UTC at which backups begin if `every` is whole days; None: at any time.
     """
 
     target: str = ""
@@ -73,9 +73,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The plan, and the last backup that counts: `at` is None if there was none. `problem` says why a later one failed.
+    """The state of the scheduled backups. `at` and the values after it describe the last successful backup (`at` is
+    None: none was made).
 
-    `next_at` is None if none is scheduled.
+    `problem` says why a later backup failed. `next_at` is None if no backup is scheduled.
     """
 
     plan: Plan
@@ -104,7 +105,7 @@ class State:
         return not has_ended and not self.problem and now - (self.begun_at or now) < AGAIN
 
     def is_old(self, now: datetime) -> bool:
-        """Return whether backups are scheduled, and the last one is missing for too long."""
+        """Return whether backups are scheduled, but the last successful one is too old."""
         last = self.at or self.begun_at
         return bool(self.plan.target) and last is not None and now - last > LATE * self.plan.interval
 
@@ -153,7 +154,7 @@ def is_due(there: State, now: datetime) -> bool:
 
 
 def back_up_due(now: datetime) -> None:
-    """Make a backup if one is due, in a process of its own, so calls do not wait for its work. Note why it failed."""
+    """Make a backup if one is due, in a separate process, so that calls do not wait. If it fails, store why."""
     there = state()
     if not is_due(there, now) or not _claim(there, now):
         return
@@ -192,7 +193,7 @@ def _note_problem(problem: str) -> None:
 
 
 def _claim(there: State, now: datetime) -> bool:
-    """Return whether this process makes the backup: of several nodes, one does."""
+    """Return whether this process is to make the backup. Of several nodes, only one gets True."""
     unchanged = Q(backup_begun_at=there.begun_at) if there.begun_at else Q(backup_begun_at__isnull=True)
     with writing():
         rows = HubSettings.objects.filter(unchanged, pk=1)

@@ -28,7 +28,8 @@ class Target(Protocol):
 
 
 class Directory:
-    """A directory. The file is written beside the others and renamed, so a name is always a whole backup."""
+    """A directory. The file is first written under another name and then renamed, so that each backup in the directory
+    is complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

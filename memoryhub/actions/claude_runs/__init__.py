@@ -1,1 +1,1 @@
-"""Claude runs: starting, continuing and stopping them, and what a worker writes down of them."""
+"""Claude runs: starting, continuing and stopping them, and the rows that a worker writes about them."""

@@ -31,8 +31,8 @@ def is_configured() -> bool:
 def models() -> list[ClaudeModel]:
     """Return the models that a run may use; the first is the default.
 
-    They are those of the settings or, if these name none, those that the API offers. While the API has not said which
-    it offers, they are USUAL.
+    The models are those that the settings name. If the settings name none, they are those that the API offers, or USUAL
+    until the hub has asked the API.
     """
     offered = {model.pk: model for model in ClaudeModel.objects.order_by("place")}
     named = settings.MEMORYHUB_CLAUDE_MODELS or list(offered) or USUAL
@@ -72,13 +72,15 @@ def role_may_run(role: Role | None) -> bool:
 
 
 def has_dreams() -> bool:
-    """Return whether agents may start dreams: the hub has them, and lets at least some people run Claude."""
+    """Return whether agents may start dreams: the hub has dreams switched on, and some role may run Claude."""
     return DREAMS in settings.MEMORYHUB_EXPERIMENTAL and least_role() is not None
 
 
 def may_dream(key_id: str, store_id: str, at: datetime, *, updates: bool) -> bool:
-    """Return whether a key may dream of a store: it manages the store, or all stores if a new one is to be made, and no
-    path rule hides something from it."""
+    """Return whether a key may start a dream of a store. No path rule may hide anything in the store from the key.
+
+    The key needs `manage` access to the store or, if the result is to be a new store (not `updates`), to all stores.
+    """
     key = Key.objects.usable(at).filter(pk=key_id, access=Access.MANAGE).select_related("agent").first()
     if key is None or not has_dreams():
         return False

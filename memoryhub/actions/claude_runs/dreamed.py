@@ -1,7 +1,8 @@
-"""What becomes of the copy of a dream when Claude is done: a new memory store, or a proposal for the memory store.
+"""Ends a dream: its copy becomes a new memory store, or the changes in the copy become a proposal for the original
+store.
 
-A person decides about the proposal. It is merged at once only if path rules allow the agent each of its changes and
-nothing conflicts: that no rule is against them is not enough.
+A person decides about the proposal. The proposal is merged at once only if path rules allow the agent each of its
+changes and nothing conflicts: a change about which no rule says anything waits for the person.
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,8 @@ _LONGEST_NAME = 200
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a dream of a worker, and make its result of its copy. If it was canceled, if its key may not dream any
-    more, or if its memory store was archived, nothing becomes of it. Raises LostRun, CopyGone and NoSuchStore."""
+    """End a dream of a worker, and turn its copy into the result. There is no result if the dream was canceled, if its
+    key may not dream any more, or if its memory store was archived. Raises LostRun, CopyGone and NoSuchStore."""
     run = ClaudeRun.objects.get(pk=run_id)
     found, agent = made.made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.API, at, session=made.session_of(run))
@@ -57,7 +58,7 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
 
 
 def _keep(store: Tree, run: ClaudeRun) -> None:
-    """Make the copy a memory store of its own."""
+    """Turn the copy of a dream into a memory store."""
     original = MemoryStore.objects.get(pk=store.store)
     name = _("%(name)s, dreamt on %(day)s") % {"name": original.name[:_LONGEST_NAME], "day": f"{store.at:%Y-%m-%d}"}
     copies.keep(store, str(run.copy), name)
@@ -65,7 +66,8 @@ def _keep(store: Tree, run: ClaudeRun) -> None:
 
 
 def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
-    """Merge the proposal if rules allow each of the changes and nothing needs a choice; else a person decides."""
+    """Merge the proposal if path rules allow each of the changes and none needs a choice. Otherwise do nothing: a
+    person decides."""
     try:
         with tree.locked(store_id, act) as store:
             proposal = Proposal.objects.of_store(store_id).get(number=number)

@@ -1,5 +1,5 @@
 """Dreams: Claude reads what agents did in past sessions, and reorganises a copy of their memory store. An agent starts,
-cancels and archives them through the API. Each act is one entry, without the texts."""
+cancels and archives them through the API. Each of these acts makes one audit entry, without the texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ANSWER_TOKENS = 16_000
 
 
 class Updating(Exception):
-    """Another dream that updates the memory store goes on."""
+    """Another dream that updates the memory store has not ended."""
 
 
 class NoSuchSessions(Exception):
@@ -38,8 +38,8 @@ class NoSuchSessions(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an agent wants of a dream: `updates` says whether its result is for the memory store itself, and not for a
-    new one."""
+    """The request of an agent for a dream. `updates` says whether the result changes the memory store itself; otherwise
+    it is a new store."""
 
     model: str
     sessions: Sequence[str]
@@ -89,19 +89,19 @@ def _start(store: Tree, wanted: Wanted, asked: Asked) -> tuple[ClaudeRun | Excep
 
 
 def updates(run: ClaudeRun) -> bool:
-    """Return whether the result of a dream is for its memory store itself."""
+    """Return whether the result of a dream changes its memory store itself, and is not a new store."""
     dream: Any = run.dream
     return bool(dream["updates"])
 
 
 def is_canceled(run: ClaudeRun) -> bool:
-    """Return whether someone stopped a dream. One that still goes on then ends soon, and nothing becomes of it."""
+    """Return whether someone stopped a dream. A stopped dream that still runs ends soon, without a result."""
     return (run.is_going_on and run.stop_asked) or (run.state == ClaudeRunState.STOPPED and not run.problem)
 
 
 def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
-    """Stop a dream that goes on, and return it; do nothing if it was stopped. Raises NotNow if it has ended otherwise,
-    NoSuchRun, calls.NotRun and tree.NoSuchStore."""
+    """Stop a dream that has not ended, and return it; do nothing if it was stopped before. Raises NotNow if it has
+    ended in another way, NoSuchRun, calls.NotRun and tree.NoSuchStore."""
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:
         own = _locked(store, run)
@@ -116,8 +116,8 @@ def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
 
 
 def archive(run: ClaudeRun, asked: Asked) -> ClaudeRun:
-    """Take a dream that has ended from the list of dreams, and return it; do nothing if that was done. Raises NotNow if
-    it goes on, NoSuchRun, calls.NotRun and tree.NoSuchStore."""
+    """Hide a dream that has ended from the list of dreams, and return it; do nothing if it is hidden already. Raises
+    NotNow if the dream has not ended, NoSuchRun, calls.NotRun and tree.NoSuchStore."""
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:
         own = _locked(store, run)

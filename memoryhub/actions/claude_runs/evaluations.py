@@ -1,5 +1,8 @@
-"""Evaluations of memory: people and a command start them, and a worker writes what became of each case. As with Claude
-runs, what a worker writes is one short transaction, in which the evaluation must still be the worker's."""
+"""Evaluations of memory: people and a command start them, and a worker writes the result of each case.
+
+As with Claude runs, each write of a worker is one short transaction, in which the evaluation must still be the
+worker's.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -39,7 +42,7 @@ MOST = 100
 
 
 class Taken(Exception):
-    """The memory store has memories of its own where the suite writes."""
+    """The memory store already has memories at the paths to which the suite writes."""
 
 
 class Stopped(Exception):
@@ -47,10 +50,10 @@ class Stopped(Exception):
 
 
 def start(store_id: str, model: str, user: User | None, act: Act, worker: str = "") -> ClaudeEvaluation:
-    """Start an evaluation: it waits for a worker, unless `worker` is named, who then works on it. `model` is "" for the
-    scripted one. Those that did not come to their end are forgotten.
+    """Start an evaluation, and return it. It waits for a worker, unless `worker` names the one that runs it. `model` is
+    "" for the scripted model. Earlier evaluations that did not finish are deleted.
 
-    Raises NotNow if another one goes on, Taken, ToolError if the store is archived, and tree.NoSuchStore.
+    Raises NotNow if another evaluation has not ended, Taken, ToolError if the store is archived, and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -69,8 +72,8 @@ def start(store_id: str, model: str, user: User | None, act: Act, worker: str = 
 
 
 def stop(store_id: str, act: Act) -> None:
-    """Stop the evaluation that goes on: one that waits at once, another one within a second or so. Raises NotNow if
-    none does, and tree.NoSuchStore."""
+    """Stop the store's evaluation: at once if it waits, within a second or so if it runs. Raises NotNow if none waits
+    or runs, and tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         one = ClaudeEvaluation.objects.of_store(store_id).going_on().select_for_update().first()
         if one is None or one.stop_asked:
@@ -83,7 +86,7 @@ def stop(store_id: str, act: Act) -> None:
 
 
 def claim(worker: str, at: datetime) -> ClaudeEvaluation | None:
-    """Take the waiting evaluation that was started first; return it."""
+    """Assign the waiting evaluation that was started first to a worker, and return it; None if none waits."""
     waiting = ClaudeEvaluation.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
     first = waiting.order_by("id").first()
     if first is None:
@@ -113,7 +116,7 @@ def seen(evaluation_id: str, worker: str, at: datetime) -> None:
 
 
 def may_go_on(one: ClaudeEvaluation) -> bool:
-    """Return whether the person who started the evaluation may still run Claude there."""
+    """Return whether the person who started the evaluation may still run Claude on its store."""
     user = User.objects.filter(pk=one.started_by_id).first()
     return user is not None and configuration.may_run(user, one.store)
 
@@ -131,8 +134,8 @@ def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
 
 
 def caller(act: Act) -> Caller:
-    """Return the caller as which the model acts on copies: an agent of its own, with a key whose secret no one knows
-    and that reaches no memory store."""
+    """Return the caller for the model's tool calls on the copies: a new agent with a key that reaches no memory store
+    and whose secret no one knows."""
     name = EVALUATIONS_KEY
     agent = Agent.objects.filter(name=name).order_by("pk").first()
     if agent is None:
@@ -145,8 +148,8 @@ def caller(act: Act) -> Caller:
 
 
 def use(tokens: int, at: datetime, used: int = 0) -> None:
-    """Count tokens of all runs of a day. Raises OverBudget, and counts none, if they are too many, or would be with
-    those that the evaluation has `used`."""
+    """Add tokens to the count of the day, for all runs together. Raises OverBudget, and counts none, if this would pass
+    the budget of the day, or if the evaluation, which has `used` tokens already, would pass its own."""
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:
         raise OverBudget("over_run_budget")
@@ -164,7 +167,7 @@ def write(evaluation_id: str, worker: str, results: Mapping[str, bool], tokens: 
 
 
 def end(evaluation_id: str, worker: str, state: ClaudeRunState, problem: str = "") -> None:
-    """End an evaluation before all its cases have run."""
+    """End an evaluation before all its cases have run. `problem` is the code of the reason."""
     with own(evaluation_id, worker):
         ClaudeEvaluation.objects.filter(pk=evaluation_id).update(state=state, problem=problem, worker="", copy=None)
 
@@ -183,7 +186,7 @@ def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Mark the evaluations as interrupted whose worker was killed, and delete their copies."""
+    """Mark the evaluations as interrupted whose worker has written nothing since a moment, and delete their copies."""
     for one in list(ClaudeEvaluation.objects.silent_since(since)):
         state = ClaudeRunState.STOPPED if one.stop_asked else ClaudeRunState.INTERRUPTED
         with writing():

@@ -1,17 +1,18 @@
-"""The events of Claude runs, and the states of the runs. These rows describe what Claude did, so they are not audited:
-its calls of the memory tool are.
+"""The events of Claude runs, and the states of the runs. These rows are not audited; Claude's calls of the memory tool
+are.
 
 The content of an event, by its kind:
 
-- message: `text` and `by`, the name of the person; `summarizes` if what was before is to be summarized first;
+- message: `text` and `by`, the name of the person; `summarizes` if the conversation before it is to be summarized
+  first;
 - text, thinking, compaction: `block`, the block of Claude's answer; `is_masked` if the rules for sensitive text changed
   it;
-- call: `id`, `name` and, until it has run, its `input`, with `is_masked` as above; of one that was not run, `answer`
-  says why;
+- call: `id`, `name` and, until it has run, its `input`, with `is_masked` as above; if it was not run, `answer` says
+  why;
 - turn: `usage`, `stop_reason`, `context` and `edits`, the edits of the context that the API applied;
 - problem: `code`, and `detail`, what the API said;
-- proposal: `number`, and how many `changes` it has (0: there is no proposal); `left_out`, which of the changes of the
-  copy are not in it, as [path, why]; `error`, why there is none.
+- proposal: `number`, and how many `changes` it has (0: there is no proposal); `left_out`, the changes of the copy that
+  are not in it, as [path, reason]; `error`, why there is no proposal.
 """
 
 import json
@@ -34,12 +35,13 @@ def rules_of(store_id: str) -> Ruling:
 
 
 def kept(store_id: str, text: str) -> str:
-    """Return a text as it is kept: without the values that the rules keep out, and without NUL."""
+    """Return a text as the hub stores it: without NUL, and without the values that the rules for sensitive text keep
+    out."""
     return rules_of(store_id).masked(text.replace("\0", "\ufffd"))
 
 
 def kept_in(store_id: str, value: Any) -> Any:
-    """Return a JSON value as it is kept."""
+    """Return a JSON value as the hub stores it: each text in it as `kept` returns it."""
     return rules_of(store_id).masked_in(value)
 
 
@@ -64,7 +66,7 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 
 def cut(run: ClaudeRun) -> None:
-    """Mark the part that arrived of an answer that broke off: the events after the last answer, message or problem."""
+    """Mark the events of an answer that broke off: those after the last complete answer, message or problem."""
     complete = (
         ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL,
     )  # fmt: skip
@@ -74,8 +76,9 @@ def cut(run: ClaudeRun) -> None:
 
 
 def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
-    """End a run, whose row is locked. An answer that was being made breaks off, and the tokens held for it count as
-    used: no one knows how many of them it took. A dream that was interrupted waits again, unless it was to stop."""
+    """End a run, whose row is locked. An unfinished answer is cut off, and the tokens that were held for it count as
+    used, because no one knows its real use. A dream that was interrupted waits for a worker again, unless it was to
+    stop."""
     cut(run)
     waits = run.is_dream and state == ClaudeRunState.INTERRUPTED
     if waits and run.stop_asked:

@@ -1,6 +1,6 @@
 """The conversation of a Claude run as it is kept: its events, and the audit entries of its calls.
 
-What was redacted or erased in the audit is no longer a part of the conversation.
+Calls and answers that were redacted or erased in the audit are missing from the conversation too.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What a run changed in its throw-away copy, compared with the memories that were copied, and the proposal of these
+"""The changes of a run in its throw-away copy, compared with the memories that were copied, and the proposal of these
 changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +39,12 @@ LOST = "Retention has removed the version from which Claude went out, so this ch
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory that the run changed. `memory` and `version` are the original's, None if the run created it. `path` is
-    where it was, or is if it is new; `new_path` and `content` are None where the path or the text stays. `is_lost`: the
-    original's version has been removed since the copy was made."""
+    """A memory that the run created, changed or deleted. `memory` and `version` belong to the original, and are None
+    for a new memory.
+
+    `path` is the original's path, or that of a new memory. `new_path` and `content` are None if the path or the text
+    did not change. `is_lost`: the original's version was removed after the copy was made.
+    """
 
     memory: str | None
     version: str | None
@@ -54,8 +57,8 @@ class Made:
 
 @dataclass(slots=True)
 class Proposed:
-    """The proposal of what a run made: its number (None: there is none), how many changes it has, those that it cannot
-    have as (path, why), and why there is no proposal."""
+    """The result of proposing the changes of a run: the proposal's number (None: there is no proposal), how many
+    changes it has, those that are left out as (path, reason), and why there is no proposal."""
 
     number: int | None = None
     changes: int = 0
@@ -71,16 +74,16 @@ def made_of(run: ClaudeRun) -> list[Made]:
 
 
 def require_copy(run: ClaudeRun) -> None:
-    """Raise CopyGone if the copy of a run has been deleted, or is a memory store of its own by now."""
+    """Raise CopyGone if the copy of a run has been deleted, or has become a memory store of its own."""
     if not MemoryStore.present.filter(pk=run.copy, copy_of=run.store_id).exists():
         raise CopyGone
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
-    """Yield what differs from what was copied.
+    """Yield the memories of the copy that differ from those that were copied.
 
-    The copy shows the texts that were copied. The original shows only which memories they came from, because retention
-    may have removed some of its versions since.
+    The copied texts are read in the copy. The original store is read only to find the memories that they came from:
+    retention may have removed some of its versions.
     """
     base = {version.path: version for version in _base(run)}
     first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)
@@ -125,8 +128,8 @@ def _texts(run: ClaudeRun, memories: Sequence[str]) -> Mapping[str, str]:
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a run of a worker, and propose what it made of its copy, in one transaction. If the person who started it may
-    not run Claude there any more, nothing is proposed."""
+    """End a run of a worker and propose the changes of its copy, in one transaction. If the person who started the run
+    may no longer run Claude on the store, nothing is proposed."""
     run = ClaudeRun.objects.get(pk=run_id)
     made, agent = made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.TOOL, at)
@@ -139,7 +142,8 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
 
 
 def propose(run_id: str, store_id: str, act: Act) -> Proposed:
-    """Propose what a run that has ended made of its copy. Raises NoSuchRun, NotNow, CopyGone and tree.NoSuchStore."""
+    """Propose the changes that a run, which has ended, made in its copy. Raises NoSuchRun, NotNow, CopyGone and
+    tree.NoSuchStore."""
     run = ClaudeRun.objects.of_store(store_id).filter(pk=run_id).exclude(copy=None).first()
     if run is None:
         raise NoSuchRun
@@ -153,8 +157,8 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
 
 
 def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
-    """Open the proposal and add its event to the run. An earlier proposal of the run that is still open is
-    withdrawn."""
+    """Open the proposal of these changes, and add its event to the run. If an earlier proposal of the run is still
+    open, it is withdrawn."""
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
     try:
@@ -193,7 +197,8 @@ def session_of(run: ClaudeRun) -> str | None:
 
 
 def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
-    """Return a change as it can be proposed. If it cannot be, note why, and return None."""
+    """Return a change in the form of a proposal. If it cannot be proposed, note the reason in `proposed`, and return
+    None."""
     memory = None
     if one.is_lost:
         proposed.left_out.append((one.path, LOST))

@@ -1,4 +1,4 @@
-"""Saving and deleting the presets of Claude runs. Each act is one entry, without the texts."""
+"""Saving and deleting the presets of Claude runs. Each act makes one audit entry, without the texts."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ class TooManyPresets(Exception):
 
 
 def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudePreset:
-    """Save a preset under a name, as a new version if there is one with this name. Without a change, nothing is
-    written. Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore."""
+    """Save a preset under a name, and return it. If the name exists, the preset gets a new version. Without a change,
+    nothing is written. Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         kept, name = events.kept_in(store_id, content), events.kept(store_id, name)[:LONGEST_NAME]
@@ -44,7 +44,7 @@ def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudeP
 
 
 def delete(store_id: str, preset_id: str, act: Act) -> None:
-    """Delete a preset with its versions, if it is there. Raises NoSuchStore."""
+    """Delete a preset with its versions; do nothing if there is no such preset. Raises NoSuchStore."""
     with tree.locked(store_id, act) as store:
         preset = ClaudePreset.objects.of_store(store_id).filter(pk=preset_id).first()
         if preset is not None:

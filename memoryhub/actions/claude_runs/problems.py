@@ -1,4 +1,4 @@
-"""Why a Claude run ended, in words for people and for programs."""
+"""The sentences that explain to people and programs why a Claude run ended."""
 
 from collections.abc import Mapping
 

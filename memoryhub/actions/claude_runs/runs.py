@@ -1,4 +1,5 @@
-"""What people do with Claude runs: they start, continue and stop them. Each act is one entry, without the texts."""
+"""The acts of people on Claude runs: starting, continuing and stopping them. Each act makes one audit entry, without
+the texts."""
 
 from dataclasses import dataclass, field
 
@@ -28,11 +29,11 @@ class NoSuchRun(Exception):
 
 
 class NotNow(Exception):
-    """The state of the run does not allow this: it still goes on, or it has ended, or it waits for a message."""
+    """The act is not possible in the run's state: the run goes on, has ended, or waits for a message."""
 
 
 class TooManyCopies(Exception):
-    """All throw-away copies that a store may have are worked on."""
+    """Unfinished runs use all the throw-away copies that a store may have."""
 
 
 class CopyGone(Exception):
@@ -41,8 +42,8 @@ class CopyGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asks of Claude. With `copies`, it works on a throw-away copy of the store as it was after the entry
-    `base` (None: as it is); with `proposes`, what it made of it becomes a proposal."""
+    """The request of a person for a run. With `copies`, Claude works on a throw-away copy of the store as it was after
+    the entry `base` (None: as it is now). With `proposes`, the changes in the copy become a proposal."""
 
     model: str
     task: str
@@ -54,7 +55,7 @@ class Asked:
 
 
 def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
-    """Start a run: it waits for a worker. Raises ToolError if the store is archived, TooManyCopies, and
+    """Start a run, and return it: it waits for a worker. Raises ToolError if the store is archived, TooManyCopies, and
     tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -84,13 +85,12 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
 
 
 def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: bool = False) -> None:
-    """Continue a run that has ended, with another message or, if Claude is to answer anyway, without one (""). A dream
-    is never continued.
+    """Continue a run that has ended, with another message. If Claude's last answer did not finish, `message` may be
+    empty.
 
-    If it `summarizes`, the API first replaces what was before the message by a summary.
-
-    It may then use as many tokens again. Raises NoSuchRun, NotNow, CopyGone, ToolError if the store is archived, and
-    tree.NoSuchStore.
+    With `summarizes`, the API first replaces the conversation before the message by a summary. The run gets the token
+    budget of a new run in addition. Raises NoSuchRun, CopyGone, NotNow (always for a dream), ToolError if the store is
+    archived, and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -117,7 +117,7 @@ def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: boo
 
 
 def stop(run_id: str, store_id: str, act: Act) -> None:
-    """Stop a run that goes on: one that waits at once, one that is worked on within a second or so.
+    """Stop a run: at once if it waits for a worker, within a second or so if a worker has it.
 
     Raises NoSuchRun, NotNow and tree.NoSuchStore.
     """
@@ -129,7 +129,7 @@ def stop(run_id: str, store_id: str, act: Act) -> None:
 
 
 def stopping(store: Tree, run: ClaudeRun) -> Record:
-    """Stop a locked run that goes on, and return the record of its entry."""
+    """Stop a locked run that has not ended, and return the record of its entry."""
     if run.state == ClaudeRunState.WAITING:
         events.end(run, ClaudeRunState.STOPPED, store.at)
     else:
@@ -138,14 +138,15 @@ def stopping(store: Tree, run: ClaudeRun) -> Record:
 
 
 def stop_erased(store: Tree) -> list[str]:
-    """End the runs that go on in a locked store, because a text is erased there that they may still know, and delete
-    its throw-away copies. Return the ids of the runs. A worker that has one of them writes nothing more of it."""
+    """End the unfinished runs in a locked store, because they may still know a text that is erased there, and delete
+    the store's throw-away copies. Return the ids of the runs. A worker of such a run can write nothing more about
+    it."""
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().order_by("pk")))
 
 
 def stop_redacted(store: Tree) -> list[str]:
-    """Delete the throw-away copies of a locked store, because one of them may have a text that is redacted there. End
-    the runs that go on on them, and return their ids."""
+    """Delete the throw-away copies of a locked store, because they may contain a text that is redacted there. End the
+    unfinished runs on these copies, and return the ids of the runs."""
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().exclude(copy=None).order_by("pk")))
 
 
@@ -163,7 +164,8 @@ def _copies_of(store: Tree) -> list[str]:
 
 
 def new_copy(store: Tree, *, proposes: bool) -> str:
-    """Make a throw-away copy of a locked store, and room for it. Raises TooManyCopies."""
+    """Make a throw-away copy of a locked store; return its id. If there are too many copies, those of ended runs are
+    deleted, the oldest first. Raises TooManyCopies."""
     there = _copies_of(store)
     ended = ClaudeRun.objects.of_store(store.store).filter(copy__in=there, ended_at__isnull=False).order_by("ended_at")
     too_many = len(there) - MOST_COPIES + 1

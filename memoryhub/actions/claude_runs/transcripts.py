@@ -1,6 +1,7 @@
-"""What agents did in sessions, as a dream reads it: made from the audit each time, so what was redacted there is gone.
+"""The sessions of agents as texts that a dream reads. They are made from the audit each time, so redacted values are
+missing.
 
-The hub knows of a session what it did with memories, and not what else was said in it.
+The hub knows only the memory calls of a session, not the rest of its conversation.
 """
 
 import json
@@ -21,7 +22,8 @@ AT_ONCE = MOST_CHARACTERS // MOST_OF_CALL
 
 
 def transcripts(store_id: str, session_ids: Sequence[str]) -> str:
-    """Return the calls of sessions in a memory store, the oldest session first. Long ones lose their oldest calls."""
+    """Return the transcripts of sessions in a memory store, the oldest session first. Long ones lack their oldest
+    calls."""
     sessions = Session.objects.filter(pk__in=session_ids).select_related("agent").order_by("pk")
     found = [(session, *_calls(store_id, session.pk)) for session in sessions]
     room = _room([sum(map(len, calls)) for _, calls, _ in found])
@@ -39,8 +41,7 @@ def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -
 def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
     """Return the newest calls of a session, in order, and how many calls it has (at most MOST_CALLS).
 
-    The calls end as soon as they are longer than all transcripts together may be: further ones are not read, because
-    inputs can be long.
+    Because inputs can be long, no more calls are read once these are longer than all transcripts together may be.
     """
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
     calls, size = [], 0
@@ -61,7 +62,8 @@ def _call(entry: AuditEntry) -> str:
 
 
 def _room(lengths: Sequence[int]) -> int:
-    """Return how many characters each transcript may have: the short ones leave the others more."""
+    """Return the most characters that a transcript may have. Transcripts that are shorter than an equal share leave
+    their rest to the long ones."""
     left = MOST_CHARACTERS
     for number, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - number)
@@ -80,7 +82,7 @@ def _newest(calls: Sequence[str], room: int) -> Sequence[str]:
 
 
 def input_of(entry: AuditEntry) -> dict[str, Any]:
-    """Return the input of a call as the audit keeps it: redacted, or in part, if that is so."""
+    """Return the input of a call as the audit keeps it: redacted inputs lack the text, and large ones are shortened."""
     if entry.input is None:
         return {"command": entry.command, "path": "[redacted]"}
     given, _ = keeping.parts(json.loads(entry.input))

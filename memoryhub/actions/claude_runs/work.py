@@ -1,5 +1,5 @@
-"""What the worker of a Claude run writes. Each function is one short transaction, in which the run must still be the
-worker's: otherwise it raises LostRun, and nothing is written."""
+"""The writes of the worker of a Claude run. Each function is one short transaction. If the run is no longer the
+worker's, the function raises LostRun and writes nothing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ class LostRun(Exception):
 
 
 class OverBudget(Exception):
-    """The next answer could pass a budget. `problem` says which."""
+    """The next answer could pass a budget. `problem` is the code that names the budget."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -37,7 +37,7 @@ class OverBudget(Exception):
 
 @dataclass(slots=True)
 class Part:
-    """A part of an answer that is being made: its block, and the number of its event (None: it has none yet)."""
+    """A part of an answer that is being made. `number` is that of the part's event (None: it has none yet)."""
 
     kind: ClaudeEventKind
     block: dict[str, Any]
@@ -56,7 +56,8 @@ def own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
 
 
 def claim(worker: str, at: datetime, most: int) -> str | None:
-    """Take the waiting run that was started first, unless `most` are running; return its id."""
+    """Assign the waiting run that was started first to a worker, and return its id; None if no run waits or `most` are
+    running."""
     running = ClaudeRun.objects.filter(state=ClaudeRunState.RUNNING).count()
     waiting = ClaudeRun.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
     waiting = waiting.order_by("created_at", "pk")
@@ -72,7 +73,7 @@ def claim(worker: str, at: datetime, most: int) -> str | None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Mark the runs as interrupted whose worker was killed: it has not been seen since a moment."""
+    """Mark the runs as interrupted whose worker was killed: it has written nothing since the moment `since`."""
     for run_id in list(ClaudeRun.objects.silent_since(since).values_list("pk", flat=True)):
         with writing():
             run = ClaudeRun.objects.select_for_update().silent_since(since).filter(pk=run_id).first()
@@ -97,7 +98,7 @@ def is_stopped(run_id: str, worker: str) -> bool:
 
 
 def may_go_on(run: ClaudeRun) -> bool:
-    """Return whether the person who started the run may still run Claude there; of a dream, whether its key may."""
+    """Return whether the person who started the run (for a dream: the key) may still run Claude on its store."""
     dream: Any = run.dream
     if dream is not None:
         return configuration.may_dream(run.key, run.store_id, timezone.now(), updates=dream["updates"])
@@ -105,8 +106,8 @@ def may_go_on(run: ClaudeRun) -> bool:
 
 
 def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
-    """Hold the tokens of the next answer: those that it is made from, and at most `wanted` for it. Return how many it
-    may have. Raises OverBudget if there is no room for any."""
+    """Hold tokens for the next answer: its input, and at most `wanted` for the answer itself. Return how many tokens
+    the answer may have. Raises OverBudget if it may have none."""
     with own(run_id, worker) as run:
         today, _ = ClaudeDay.objects.select_for_update().get_or_create(day=timezone.now().date())
         day = settings.MEMORYHUB_CLAUDE_DAY_TOKENS
@@ -123,7 +124,7 @@ def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
 
 
 def _settle(run: ClaudeRun, used: int) -> None:
-    """Count the tokens that an answer used, in place of those that were held for it."""
+    """Count the tokens that an answer used, and release those that were held for it."""
     ClaudeRun.objects.filter(pk=run.pk).update(tokens=F("tokens") + used, held=0)
     more = used - run.held
     day, _ = ClaudeDay.objects.get_or_create(day=timezone.now().date())
@@ -170,7 +171,8 @@ def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any]
 
 
 def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: datetime, problem: dict[str, Any]) -> None:
-    """Write that an answer broke off, with the part that arrived and why ({}: a person stopped it)."""
+    """Record that an answer broke off: the parts that arrived, the tokens that it used, and the reason (`problem`; {}:
+    a person stopped it)."""
     with own(run_id, worker) as run:
         if parts:
             write(run_id, worker, parts, at)
@@ -183,7 +185,7 @@ def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: dateti
 
 
 def calls_to_run(run_id: str) -> list[ClaudeEvent]:
-    """Return the calls of complete answers that have neither run nor got another answer, in order."""
+    """Return the calls of complete answers that still have to run, in order."""
     calls = ClaudeEvent.objects.of_run(run_id).filter(kind=ClaudeEventKind.CALL, seq=None, is_cut=False)
     return [call for call in calls if "answer" not in call.content]
 
@@ -196,21 +198,21 @@ def seq_of(run: ClaudeRun, call_id: str) -> int | None:
 
 
 def summary_asked(run_id: str) -> int | None:
-    """Return the number of the message before which the conversation is to be summarized, if that is not done yet."""
+    """Return the number of the message before which the conversation is still to be summarized, or None."""
     kinds = (ClaudeEventKind.MESSAGE, ClaudeEventKind.TURN)
     last = ClaudeEvent.objects.of_run(run_id).filter(kind__in=kinds).last()
     return last.number if last is not None and last.content.get("summarizes") else None
 
 
 def is_answered(run_id: str) -> bool:
-    """Return whether the newest answer ended the conversation, and no message came after it."""
+    """Return whether the newest answer ended the conversation, with no message after it."""
     kinds = (ClaudeEventKind.MESSAGE, ClaudeEventKind.TURN)
     last = ClaudeEvent.objects.of_run(run_id).filter(kind__in=kinds).last()
     return last is not None and last.content.get("stop_reason") in ("end_turn", "stop_sequence")
 
 
 def called(run_id: str, worker: str, number: int, seq: int) -> None:
-    """Note that a call ran, and the number of its audit entry: its input and its answer are read there."""
+    """Record that a call ran, with the number of its audit entry, from which its input and answer are read."""
     with own(run_id, worker) as run:
         event = ClaudeEvent.objects.get(run_id=run_id, number=number)
         content = {name: event.content[name] for name in ("id", "name")}
@@ -218,7 +220,7 @@ def called(run_id: str, worker: str, number: int, seq: int) -> None:
 
 
 def not_called(run_id: str, worker: str, number: int, why: str) -> None:
-    """Note that a call was not run, and what Claude is told instead."""
+    """Record that a call was not run, and the text that Claude gets instead of an answer (`why`)."""
     with own(run_id, worker) as run:
         event = ClaudeEvent.objects.get(run_id=run_id, number=number)
         events.change(run, number, content=event.content | {"answer": why})
@@ -238,7 +240,7 @@ def copied(run_id: str, worker: str, seq: int) -> None:
 
 def forget(clock: datetime, most: int = 20) -> int:
     """Delete at most `most` runs that ended long ago, with their events and their copies; return how many. The audit
-    entries of calls that were not made on a copy stay."""
+    entries of their calls on the store itself stay."""
     before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
     ended = list(ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at").values_list("pk", "copy")[:most])
     for copy in [copy for _, copy in ended if copy]:
