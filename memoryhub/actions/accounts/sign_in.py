@@ -61,7 +61,7 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
 def _stored(user: User | None) -> str | None:
     """Return the hash of the password with which a person may sign in, or None.
 
-    Some have no password, and where single sign-on is the only way, only administrators sign in with one.
+    Some people have no password. Where single sign-on is the only way, only administrators may use a password.
     """
     if user is None or not user.has_usable_password() or not may_use_password(user):
         return None

@@ -1,4 +1,4 @@
-"""Whom a comment can tell something: the agent that wrote what the comment is about."""
+"""Finds the agent to which a comment can be addressed: the one that wrote what the comment is about."""
 
 import json
 
@@ -16,9 +16,11 @@ NEWEST = 50
 
 
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
-    """Return the agent to which a comment is addressed: the one that last wrote one of these lines of a version.
+    """Return the agent to which a comment is addressed: the agent that last wrote one of these lines of a version.
 
-    If no agent wrote any of them, or `lines` is None, it is the one that last wrote the memory, up to that version."""
+    If no agent wrote any of them, or `lines` is None, return the agent that last wrote the memory up to that version;
+    None if there is no such agent.
+    """
     versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
     seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]
     columns = ("seq", "actor_kind", "author_id", "command", "input")
@@ -45,7 +47,8 @@ def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
 
 
 def _author(kind: str, author: str | None, command: str | None, input: str | None) -> str | None:
-    """Return the id of the agent that wrote the text of an entry, even if a person merged what it had proposed."""
+    """Return the id of the agent that wrote the text of an entry, or None. If a person merged a proposal, this is the
+    agent that proposed the text."""
     if kind == ActorKind.KEY:
         return author
     if command not in MERGES:

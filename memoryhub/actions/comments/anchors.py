@@ -1,4 +1,4 @@
-"""The lines that comments are on: in a later version, and after retention has removed the version they were on."""
+"""The lines of comments: in a later version of the memory, and after retention has removed the commented version."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -19,8 +19,8 @@ Lines = tuple[int, int]
 def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[str, Lines | None]:
     """Return {thread: its lines in version `number` of the memory} for threads on lines of it or of earlier versions.
 
-    If that version has no text, those of the newest version before it count. None means that no line of the thread is
-    left, or that a text between was redacted or removed.
+    If that version has no text, the lines are those in the newest earlier version that has one. They are None if none
+    of the thread's lines is left, or if the text of a version in between was redacted or removed.
     """
     on_lines = {one.thread: one for one in threads if one.first is not None and one.number <= number}
     if not on_lines:
@@ -30,10 +30,11 @@ def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[st
 
 
 def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
-    """Move the threads on lines of versions, by number, that are about to be removed to the next version that stays.
+    """Move the threads on lines of versions that are about to be removed to the next version that stays. `removed` has
+    the numbers of these versions.
 
-    The act's entry must follow. A thread none of whose lines is left there stays with its version, and so do the last
-    ones if there are too many texts to compare.
+    The act's entry must follow. A thread stays with its version if none of its lines is in the next one, or if there
+    were too many texts to compare.
     """
     first_ones, work = Comment.objects.of_memory(store_id, memory.pk).first_ones(), Work()
     for number in sorted(removed):
@@ -52,8 +53,8 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
 
 
 def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
-    """Return the versions from the first of `numbers` to `last`; only those of `numbers` and the last one, if they are
-    too many."""
+    """Return the versions from the first of `numbers` to `last`. If there are too many, return only those of `numbers`
+    and the newest one."""
     history = blame.between(memory, min(numbers), last, MOST_STEPS)
     if history.whole:
         return history.versions()

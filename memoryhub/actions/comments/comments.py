@@ -40,7 +40,7 @@ class NoSuchComment(Exception):
 
 
 class NotTheAuthor(Exception):
-    """Only its author changes a comment."""
+    """A person tried to change the comment of another author."""
 
 
 class TooMany(Exception):
@@ -61,7 +61,7 @@ class NoSuchLines(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The id of the comment, and the number of the audit entry; None if nothing changed."""
+    """The result of an act on a comment: the comment's id, and the seq of the audit entry (None: nothing changed)."""
 
     comment: str
     seq: int | None
@@ -72,8 +72,9 @@ def write(
 ) -> Done:
     """Begin a thread on a version of a memory: on some of its lines, or on the memory as a whole.
 
-    `tell` is the id of the agent to tell, which must be the one that wrote them. Raises NoSuchComment, NoSuchLines,
-    TooMany, NotANote, TooManyNotes, and ToolError if the memory store is archived.
+    `tell` is the id of the agent that gets the comment as a note ("": none): it must be the agent that wrote these
+    lines. Raises NoSuchComment, NoSuchLines, TooMany, NotANote, TooManyNotes, and ToolError if the memory store is
+    archived.
     """
     version = _version(store_id, memory_id, version_id, lines)
     agent = addressee.agent_of(version.memory, version.number, lines)
@@ -110,10 +111,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Delete a comment: its text is gone, and the thread stays. With `of_others` it may be by someone else.
-
-    Raises NoSuchComment, NotTheAuthor and ToolError.
-    """
+    """Delete a comment: its text is gone, and the thread stays. With `of_others`, its author may be another person."""
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
         subject = _subject(store, comment)
@@ -124,7 +122,8 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Let a comment no longer be a note, if no view has delivered it. With `of_others` it may be by someone else.
+    """Withdraw the note that a comment is, unless a view has delivered it already. With `of_others`, its author may be
+    another person.
 
     Raises NoSuchComment, NotTheAuthor and ToolError.
     """
@@ -153,7 +152,7 @@ def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> D
 
 
 def _withdraw(comment: Comment) -> bool:
-    """Withdraw what an agent was to be told. Return whether it was still to be told."""
+    """Withdraw the note that a comment is. Return whether it was still waiting."""
     if comment.waits:
         Comment.objects.of_store(comment.store_id).filter(pk=comment.pk).update(tells=False)
         if comment.memory_id:
@@ -194,7 +193,8 @@ def _memory(store: Tree, memory_id: str) -> Memory:
 
 
 def _subject(store: Tree, comment: Comment) -> Subject:
-    """Return what a comment is about. Raises NoSuchComment, and ToolError if the memory store is archived."""
+    """Return the memory or the proposal that a comment is about. Raises NoSuchComment, and ToolError if the memory
+    store is archived."""
     if comment.memory_id:
         return _memory(store, comment.memory_id)
     tree.require_active(store)
@@ -267,7 +267,8 @@ def _count_note(subject: Subject) -> None:
 
 
 def _masked(store: Tree, text: str) -> str:
-    """Return a text as it is kept. PostgreSQL cannot store NUL."""
+    """Return a text as it is stored: masked by the rules of the memory store and without NUL, which PostgreSQL cannot
+    store."""
     return store.ruling.masked(text.replace("\0", "\ufffd"))
 
 

@@ -1,4 +1,4 @@
-"""Tells people of comments that name them, and of answers in conversations in which they take part."""
+"""Notifies people of comments that name them, and of answers in conversations in which they take part."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -24,7 +24,7 @@ def readers_of(store_id: str) -> Sequence[User]:
 
 
 def who_only_read(store_id: str) -> set[str]:
-    """Return the ids of the viewers of a memory store: they are told of comments, but cannot answer."""
+    """Return the ids of the viewers of a memory store. They get notices of comments, but cannot answer."""
     viewers = User.objects.filter(memberships__store_id=store_id, memberships__role=Role.VIEWER, is_superuser=False)
     return set(viewers.values_list("pk", flat=True))
 
@@ -58,8 +58,8 @@ def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
 
 
 def _first_names(people: Iterable[User]) -> dict[str, str]:
-    """Return {first name: id} of the first names that only one member has. Administrators of the hub need not be
-    members."""
+    """Return {first name: person's id} of the first names that only one member has. Administrators of the hub are left
+    out, because they need not be members."""
     ids: dict[str, list[str]] = {}
     for user in people:
         first, _space, rest = user.name.casefold().partition(" ")
@@ -73,12 +73,12 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def add(comment: Comment, text: str, before: str = "") -> None:
-    """Note, in the transaction of a comment, whom it concerns: the people whom `text` names, and those who wrote in its
-    thread before.
+    """Store, in the transaction of a comment, notices for the people whom it concerns: those whom `text` names, and
+    those who wrote in its thread before.
 
-    `before` is the text before an edit. Then only people whom `text` names and `before` did not are told, and the
-    notices of people whom only `before` named are deleted. A person keeps the notice of an earlier comment that named
-    them until they dismiss it. The author's own notices of the thread are dismissed.
+    `before` is the text before an edit. With it, only people whom `text` names and `before` did not get notices, and
+    the notices of people whom only `before` named are deleted. If a person has a notice of an earlier comment that
+    named them, it stays until they dismiss it. The author's own notices of the thread are dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)
@@ -107,6 +107,6 @@ def waiting_for(user: User, stores: Collection[str] | QuerySet[Any, Any]) -> Que
 
 
 def put_away(store: MemoryStore, thread: str, user: User) -> None:
-    """Forget that a person was told of a thread."""
+    """Delete a person's notices of a thread."""
     with writing():
         Notice.objects.filter(store_id=store.pk, thread=thread, to=user).delete()

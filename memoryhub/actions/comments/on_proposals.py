@@ -20,7 +20,7 @@ class NoSuchPlace(Exception):
 
 
 class Place(NamedTuple):
-    """A line of what a proposal would do to one memory. See `models.Comment` for the names."""
+    """A line of a change to one memory in a proposal. See `models.Comment` for the names."""
 
     change: str
     base: str
@@ -31,8 +31,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A comment that is not published yet, on a line or on the proposal as a whole. `tells`: the agent that proposed
-    the changes reads it too."""
+    """A comment that is not published yet, on a line or on the proposal as a whole. With `tells`, the agent that made
+    the proposal reads it too."""
 
     text: str
     tells: bool = False
@@ -40,7 +40,7 @@ class Draft:
 
 
 def publish(store: Tree, proposal: Proposal, drafts: Sequence[Draft]) -> dict[str, object]:
-    """Add the comments in a transaction. Return their part of the input of the entry, which must follow.
+    """Add the comments, in a transaction whose entry must follow. Return what the input of that entry says about them.
 
     Raises NoSuchPlace, `comments.TooMany` and `comments.NotANote`.
     """
@@ -78,8 +78,8 @@ def _require_places(proposal: Proposal, places: Sequence[Place]) -> None:
 
 
 def comment(store_id: str, number: int, drafts: Sequence[Draft], act: Act) -> None:
-    """Publish comments on a proposal alone. Raises Proposal.DoesNotExist, what `publish` raises, and ToolError if the
-    memory store is archived."""
+    """Publish comments on a proposal without a decision. Raises Proposal.DoesNotExist, the errors of `publish`, and
+    ToolError if the memory store is archived."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = Proposal.objects.of_store(store_id).get(number=number)

@@ -1,7 +1,7 @@
 """Notes to agents: comments that people let an agent read, at the end of its next view of the memory, once.
 
 A memory's `waiting_notes` counts the notes that wait at it, so a view of a memory without any reads nothing more. The
-entry of the view has the notes as its `note`. They are no part of its answer, which is the text of the memory alone.
+entry of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,13 @@ Lines = tuple[int, int]
 
 
 def count(store_id: str, memory_id: str, by: int) -> None:
-    """Change the number of notes that wait at a memory."""
+    """Add `by` to the number of notes that wait at a memory."""
     Memory.objects.among(store_id, [memory_id]).update(waiting_notes=F("waiting_notes") + by)
 
 
 def deliver(store: Tree, memory_id: str) -> str | None:
-    """Record that the act delivers to its agent the notes that wait at a memory.
-
-    Return one line for each note, or None if none waits.
-    """
+    """Deliver the notes that wait at a memory to the acting agent, and record this. Return the notes, one line each, or
+    None if none waits."""
     waiting = Comment.objects.of_memory(store.store, memory_id).waiting().filter(agent=store.act.actor.author_id)
     notes = list(waiting.order_by("pk"))
     if not notes:
@@ -44,7 +42,8 @@ def deliver(store: Tree, memory_id: str) -> str | None:
 
 
 def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lines]:
-    """Return {thread: its lines in the current text}, without those about the whole memory or that are not found."""
+    """Return {thread: its lines in the current text}. Threads about the whole memory, and those whose lines cannot be
+    found, are left out."""
     firsts = Comment.objects.of_memory(store_id, memory_id).filter(pk__in=threads, first__isnull=False)
     found = {}
     for one in firsts:
@@ -56,7 +55,7 @@ def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lin
 
 
 def _now(store_id: str, memory_id: str, number: int, lines: Sequence[int]) -> LineSet:
-    """Return the lines in the current text that these lines of a version are now."""
+    """Return which lines of the current text correspond to these lines of a version."""
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, text__isnull=False)
     both = versions.filter(Q(number=number) | Q(superseded_seq=None))
     texts = [Version(*row) for row in both.order_by("number").values_list("number", "text_id")]

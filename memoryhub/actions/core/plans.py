@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class TooMuch(Exception):
-    """An act would change too many memories: at least `count`, where `most` are allowed."""
+    """An act would change too many memories: at least `count`, while only `most` are allowed."""
 
     def __init__(self, count: int, most: int) -> None:
         super().__init__(f"{count} memories would change; one act changes {most} at most")
@@ -31,7 +31,8 @@ class TooMuch(Exception):
 
 
 class Choice(StrEnum):
-    """What to do with one memory. BEFORE restores its state from before the undone act, and drops all later changes."""
+    """The ways to treat one memory of a plan. BEFORE restores its state from before the undone act, and drops all later
+    changes."""
 
     APPLY = "apply"
     KEEP = "keep"
@@ -85,12 +86,12 @@ class Change:
     """One memory in a plan: its state now, and its possible states.
 
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
-    of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. A restore
-    lists only the newest there, counts the others in `more_later`, and names in `version` the one to which it returns.
-    BEFORE drops `later_lines` of their lines (None: not counted). `cancelled` are versions of earlier undos that are
-    skipped together with the undone ones. The first of `choices` is the proposed one. In a plan of a proposal,
-    `replaced` are the ids of changes by its agent of which later ones left nothing, `cut` of those of which they left a
-    part.
+    of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. In a
+    restore, `later` has only the newest such version, `more_later` is the number of the others, and `version` is the id
+    of the version to which the memory returns. BEFORE drops `later_lines` of their lines (None: not counted).
+    `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of `choices` is
+    the proposed one. In a plan of a proposal, `replaced` are the ids of those of its agent's changes that later changes
+    replaced completely, and `cut` of those that they replaced in part.
     """
 
     memory: str
@@ -111,7 +112,7 @@ class Change:
 
     @property
     def is_new(self) -> bool:
-        """Return whether there is no such memory yet; `memory` then is only a name in the plan."""
+        """Return whether the memory does not exist yet. Then `memory` is a name that only this plan uses."""
         return not self.number
 
     @property
@@ -131,7 +132,8 @@ class Change:
         return self.now.path or self.then.path or (self.before.path if self.before else None) or ""
 
     def effects(self, choice: Choice) -> tuple[str, ...]:
-        """Return what a choice does: some of `created`, `deleted`, `moved`, `modified`; an empty tuple if nothing."""
+        """Return the effects of a choice: some of `created`, `deleted`, `moved`, `modified`; an empty tuple if it
+        changes nothing."""
         state = self.chosen(choice)
         if state.same(self.now):
             return ()
@@ -151,8 +153,8 @@ class Change:
 class Plan:
     """All changes, sorted by path.
 
-    `digest` changes with the memories, their newest versions, problems and proposed states. It is an HMAC: even people
-    from whom values in the texts are masked get it on a page, and they cannot check guesses with it.
+    `digest` changes with the memories, their newest versions, problems and proposed states. It is an HMAC, so people
+    who see only masked texts cannot check guesses with the digest on their page.
     """
 
     store: str
@@ -176,7 +178,7 @@ class Plan:
 
 
 class PlanChanged(Exception):
-    """The plan changed since it was shown, and nothing was done; `plan` is the current one."""
+    """The plan changed after it was shown, and nothing was applied; `plan` is the current one."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__("the plan has changed")
@@ -184,7 +186,8 @@ class PlanChanged(Exception):
 
 
 def made(store: str, changes: Iterable[Change]) -> Plan:
-    """Return a plan of the changes that have an effect. If a path is taken, a free one is proposed. Raises TooMuch."""
+    """Return a plan of those changes that have an effect. If a target path is taken, a free path is proposed. Raises
+    TooMuch."""
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
         raise TooMuch(len(real), MOST)
@@ -229,7 +232,7 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 
 class _Targets:
-    """The paths that are taken: those `occupied` by memories that stay, and those of the changes placed so far."""
+    """The paths that are taken: `occupied` by memories that stay, or by the changes placed so far."""
 
     def __init__(self, occupied: Collection[str]) -> None:
         self._occupied, self._placed = occupied, set[str]()
@@ -240,7 +243,7 @@ class _Targets:
         self._directories.update(paths.ancestors(path)[1:])
 
     def above(self, path: str) -> str | None:
-        """Return the path of a change that is above a path, or None."""
+        """Return the path of a placed change that is above a path, or None."""
         return next((place for place in paths.ancestors(path)[1:] if place in self._placed), None)
 
     def takes(self, path: str) -> bool:
@@ -259,7 +262,7 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return which target paths are taken: another memory will be at the path, above it or under it."""
+    """Return those target paths that are taken, because another memory will be at, above or under them."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
@@ -281,9 +284,9 @@ def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
 
 
 def _placed(store: str, change: Change, targets: _Targets) -> Change:
-    """Return the change.
+    """Return the change with a free target path.
 
-    If its target path is taken, it gets a free path beside it, and KEEP becomes the proposed choice.
+    If its target path is taken, the change gets a free path beside that one, and KEEP becomes the proposed choice.
     """
     if not _moves(change) or not targets.takes(str(change.then.path)):
         return change
@@ -295,7 +298,8 @@ def _placed(store: str, change: Change, targets: _Targets) -> Change:
 def _free_path(store: str, path: str, targets: _Targets) -> str:
     """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
 
-    If a memory is at the place of a directory above, that directory is renamed: `/a-restored/b.md` if `/a` is a memory.
+    If a memory has the path of a directory above, the directory gets another name: `/a-restored/b.md` if `/a` is a
+    memory.
     """
     above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
     place = above.values_list("path", flat=True).first() or targets.above(path) or path
@@ -308,13 +312,14 @@ def _free_path(store: str, path: str, targets: _Targets) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return another path in the same directory, with `-restored` and a number (from 2 on) in its name; see
-    `marked`."""
+    """Return a free-looking path in the same directory: the name gets `-restored` and, from 2 on, a number. For `more`,
+    see `marked`."""
     return marked(path, f"-restored{number if number > 1 else ''}", more)
 
 
 def marked(path: str, mark: str, more: int = 0) -> str:
-    """Return a path with a mark at the end of its name, before the ending: a pattern such as `*.md` matches both.
+    """Return a path with a mark at the end of its name, before the ending, so that a pattern such as `*.md` still
+    matches.
 
     The name is shortened if it would be too long, or if the path with `more` further bytes would be too long.
     """
@@ -326,7 +331,7 @@ def marked(path: str, mark: str, more: int = 0) -> str:
 
 
 def lives(store_id: str, path: str) -> bool:
-    """Return whether a path is not free: a memory or a directory is at it, or a memory is above it."""
+    """Return whether a path is taken: a memory or a directory is at it, or a memory is above it."""
     places = [*paths.ancestors(path)[1:], path]
     if Memory.objects.live().filter(store_id=store_id, path__in=places).exists():
         return True

@@ -16,7 +16,8 @@ _to_json = compact_json.writer()
 class Proof(NamedTuple):
     """The salts and commitments that an entry contains, in hexadecimal, by the names of the fields.
 
-    With `is_older`, `commitments` has all of them. Else a commitment is there only if its value is not in the entry.
+    With `is_older`, `commitments` has the commitments to all fields. Otherwise it has only those whose value is not in
+    the entry.
     """
 
     salts: dict[str, str]
@@ -42,8 +43,8 @@ def read(entry: AuditEntry) -> Proof:
 
 
 def commitments_of(entry: AuditEntry) -> dict[str, str]:
-    """Return the commitments to all committed values of an entry: those that it keeps, and those that follow from its
-    values and salts. Raises ValueError."""
+    """Return the commitments to all committed values of an entry: those that the entry contains, and those computed
+    from its values and salts. Raises ValueError."""
     proof = read(entry)
     if proof.is_older:
         return proof.commitments
@@ -66,20 +67,20 @@ def _value(entry: AuditEntry, field: str) -> str | None:
 
 
 def hash_of(entry: AuditEntry, key: bytes) -> str:
-    """Return the hash that an entry has if this key wrote it. Raises ValueError."""
+    """Return the hash that an entry must have if it was written with this key. Raises ValueError."""
     plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
     canonical = chain.canonical(entry.key_name, plain, commitments_of(entry))
     return chain.entry_hash(key, entry.previous_hash, canonical)
 
 
 def is_right(entry: AuditEntry) -> bool:
-    """Return whether an entry's hash fits. True if its key was lost, because then nothing can be said."""
+    """Return whether an entry's hash is right. True if its key was lost, because then the hash cannot be checked."""
     key = keys.of(entry.key_name)
     return keys.is_lost(entry.key_name) if key is None else fits(entry, key)
 
 
 def fits(entry: AuditEntry, key: bytes) -> bool:
-    """Return whether this key wrote an entry, and nothing that the hash covers has changed since."""
+    """Return whether an entry was written with this key, and nothing that the hash covers has changed since."""
     try:
         return hash_of(entry, key) == entry.hash
     except (ValueError, TypeError, AttributeError):
@@ -87,9 +88,9 @@ def fits(entry: AuditEntry, key: bytes) -> bool:
 
 
 def without_salt(entry: AuditEntry, field: str) -> dict[str, object]:
-    """Return the columns of an entry whose salt of a field is destroyed; {} if it has none.
+    """Return the changed columns of an entry whose salt for a field is destroyed; {} if there is no such salt.
 
-    Call it while the entry still has the field's value: the proof then keeps the commitment to it.
+    Call it while the entry still has the field's value, so that the proof keeps the commitment to that value.
     """
     proof = read(entry)
     if field not in proof.salts:

@@ -1,5 +1,5 @@
-"""Removes proposed texts together with versions: the texts proposed to a version, and the texts that became a
-version."""
+"""Removes proposed texts together with versions: the texts that were proposed as changes of a version, and the texts
+that became a version."""
 
 import hashlib
 import json
@@ -17,11 +17,12 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove the texts that were proposed to some versions of a memory, and the texts that became one of them by a
-    merge. Imported texts that were proposed to a version that is not here are removed with any version.
+    """Remove the texts that were proposed as changes of these versions of a memory, and the texts that became one of
+    them by a merge. Imported texts that were proposed for a version which this hub does not have are always removed
+    too.
 
-    Return the seqs of the calls that proposed the texts that became versions. Call it before the versions are changed,
-    and write the entry of the act afterwards.
+    Return the seqs of the calls that proposed the texts which became versions. Call this before the versions are
+    changed, and write the entry of the act afterwards.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
@@ -42,15 +43,16 @@ def _not_here(store: Tree, bases: set[str]) -> set[str]:
 
 
 def _imported(store: Tree, versions: Sequence[str]) -> Iterable[ProposedChange]:
-    """Return those changes of imported proposals of which one of these versions is the result: the proposal was merged
-    in the hub from which both were imported."""
+    """Return the changes of imported proposals that became one of these versions: the other hub had merged them before
+    the import."""
     return ProposedChange.objects.filter(store_id=store.store, became__in=versions).with_text().defer("content")
 
 
 def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:
     """Return the ids of the proposals that some entries merged.
 
-    An entry names its proposal. A proposal names its last decision, as long as it is not opened again.
+    A proposal is found by its id in the entry, or by the seq of its last decision, which is kept until the proposal is
+    opened again.
     """
     found: set[str] = set()
     for part in in_parts(seqs):

@@ -1,4 +1,5 @@
-"""Stores proposals: changes that a path rule holds back until a person decides. The tree does not change."""
+"""Stores proposals: changes by agents that wait for a person's decision because of a path rule. The tree does not
+change."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -31,8 +32,8 @@ MOST_BYTES = 2_000_000
 class Wanted(NamedTuple):
     """A change that an agent proposes for one memory.
 
-    `memory` is None if the memory does not exist yet. `content` is None if the text stays, `new_path` if the path
-    stays.
+    `memory` is None if the memory does not exist yet. `content` is None if the text does not change, and `new_path` is
+    None if the path does not change.
     """
 
     memory: StoredMemory | None
@@ -45,8 +46,9 @@ class Wanted(NamedTuple):
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
-    After that, raises ProposedByRule; the entry of the call then seals the rows. Raises ToolError, and stores nothing,
-    if a hold or a limit forbids a change, or if too much is proposed already; DiskFull if no text can be stored now.
+    After storing them, raises ProposedByRule: this is the answer of the call, whose entry then seals the rows. Raises
+    ToolError, and stores nothing, if a hold or a limit forbids a change, or if too much is proposed already; DiskFull
+    if no text can be stored now.
     """
     for change in changes:
         require_possible(store, change)
@@ -69,7 +71,8 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
 
 
 def require_size(before: Sequence[ProposedChange], new: Sequence[Wanted]) -> None:
-    """Raise ToolError if a proposal would have too much with new changes, or DiskFull if no text can be stored now."""
+    """Raise ToolError if a proposal would be too large with the new changes, or DiskFull if no text can be stored
+    now."""
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_much_proposed(str(len(before) + len(new)), str(MOST_CHANGES)))
     texts = [*(change.content for change in before), *(change.content for change in new)]
@@ -102,8 +105,8 @@ def _open(store: Tree) -> Proposal | None:
 
 
 def opened_before(store: Tree) -> int:
-    """Return how many proposals the acting session has opened in the store, or 0 if one of them is still open: what it
-    proposes now joins that one. Of calls without a session, those of the same key and day (UTC) are counted."""
+    """Return how many proposals the acting session has opened in the store, or 0 if its next change joins an open one.
+    For calls without a session, the proposals of the same key on the same day (UTC) count."""
     if _open(store) is not None:
         return 0
     midnight = datetime.combine(day_of(store.at), time(), UTC)
@@ -127,8 +130,8 @@ def opened(
     number: int | None = None,
     origin: ProposalOrigin | None = None,
 ) -> Proposal:
-    """Open a proposal without changes; `at` is when, if not now, and `number` its number, if not the next one. Raises
-    ToolError if too many are open."""
+    """Open a proposal without changes, and return it. `at` is the time of opening (None: now), and `number` its number
+    (None: the next one). Raises ToolError if too many are open."""
     opened_at = at or store.at
     require_room(store, agent)
     return Proposal.objects.create(  # type: ignore[misc]
@@ -162,7 +165,7 @@ def require_room(store: Tree, agent: str) -> None:
 
 
 def _name(change: Wanted) -> str:
-    """Return the id of the memory, or the path of one that does not exist yet."""
+    """Return the id of the change's memory, or the path if the memory does not exist yet."""
     return change.memory.id if change.memory else change.path
 
 
@@ -183,8 +186,8 @@ def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
 def row(
     store: Tree, proposal: Proposal, number: int, change: Wanted, base: str | None = None, rule: int | None = None
 ) -> ProposedChange:
-    """Return the row of a change; `base` is the version that the agent saw, if it is not the newest one. `rule` is the
-    number of the rule that holds it back, if one does."""
+    """Return the row of a change. `base` is the id of the version that the agent saw (None: the newest one), and `rule`
+    the number of the rule that requires the proposal (None: no rule)."""
     memory = change.memory
     return ProposedChange(
         id=ids.new_id(ids.PROPOSED_CHANGE, store.at),

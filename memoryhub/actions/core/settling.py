@@ -1,6 +1,6 @@
-"""Keeps findings open or resolved as their texts say, with an audit entry of the hub for each change.
+"""Opens and resolves findings when texts change, with an audit entry of the hub for each change.
 
-A finding is resolved only while its value is not in the newest version of its live memory; `settle` has the one
+A finding is resolved only while its value is not in the newest version of its live memory; `settle` describes the only
 exception. Every act that writes versions calls this module at its end (`tree.commit`), in its own transaction. No door
 can set a finding to resolved.
 """
@@ -39,9 +39,9 @@ _NEEDED = (
 
 
 class Changed(NamedTuple):
-    """A memory that got a version: the id of its text's row and its path, before and after.
+    """A memory that got a new version: the id of its text's row and its path, before and after.
 
-    After a deletion both are None.
+    After a deletion, the text and the path are None.
     """
 
     memory: str
@@ -70,9 +70,10 @@ def settle(
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
     A dismissed finding is opened again if its value occurs more often than before.
 
-    The newest LOOK resolved findings of a memory are searched for in its text. Older resolved findings are opened again
-    only if the detectors find their values. An agent that wrote many values into a memory could otherwise keep the
-    store locked with each small edit. What deletions resolve may have been read `ahead`, for many memories at once.
+    The values of the newest LOOK resolved findings of a memory are searched for in its text. Older resolved findings
+    are opened again only if the detectors find their values: otherwise an agent that wrote many values into a memory
+    could keep the store locked with each small edit. `ahead` has the findings that deletions resolve, if they were read
+    before for many memories at once.
     """
     if ahead and all(one.path is None and one.memory in ahead for one in changed):
         resolved = [finding for one in changed for finding in ahead[one.memory]]
@@ -104,7 +105,7 @@ def settle(
 
 
 def resolved_by_deletion(store_id: str, deleted: Sequence[Changed]) -> Resolved:
-    """Return what the deletion of each of these memories would resolve now."""
+    """Return, for each of these memories, the open findings that its deletion would resolve now."""
     changes = {one.memory: one for one in deleted}
     findings = _of_memories(store_id, list(changes), FindingState.OPEN)
     texts = _texts(store_id, {changes[finding.memory_id].old_text for finding in findings})
@@ -118,10 +119,10 @@ def resolved_by_deletion(store_id: str, deleted: Sequence[Changed]) -> Resolved:
 
 
 def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Finding]:
-    """Move the findings of versions that are about to be removed to the newest other version with their value. Return
-    the open ones whose value no other version has: after the act's entry, `write` resolves them.
+    """Move each finding of versions that are about to be removed to the newest other version that contains its value.
+    Return the open findings whose value is in no other version; pass them to `write` after the act's entry.
 
-    Only the newest CARRIED versions are looked at; a finding that may be in an older one stays as it is.
+    Only the newest CARRIED versions are searched. If there are older ones, a finding that is not found stays unchanged.
     """
     own = Finding.objects.of_store(store_id).filter(memory_id=memory_id, version_id__in=removed)
     findings = list(own.filter(state__in=(FindingState.OPEN, FindingState.DISMISSED)))
@@ -146,9 +147,9 @@ def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Findi
 def write(
     head: ChainHead, act: Act, store_id: str, findings: Sequence[Finding], state: FindingState, why: Mapping[str, Any]
 ) -> None:
-    """Set the state of findings in the name of the hub, with one entry.
+    """Set the state of findings as the hub, with one entry.
 
-    `why` goes into the entry's input. Lock the store first.
+    `why` is added to the entry's input. Lock the store first.
     """
     if not findings:
         return
@@ -182,7 +183,8 @@ def count_of(finding: Finding, value: str | None, text: str) -> int:
 def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each occurrence of a finding's value in a text, in order.
 
-    If `value` is None, the detector searches the text. Its matches are returned if they have the finding's fingerprint.
+    If `value` is None, the detector searches the text, and those of its matches are returned that have the finding's
+    fingerprint.
     """
     if value:
         return [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
@@ -192,9 +194,9 @@ def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int,
 
 
 def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return {finding id: value}, read from the version of each finding.
+    """Return {finding id: value}. Each value is read from the finding's version.
 
-    Findings whose version has lost its text are left out.
+    Findings whose version has no text any more are left out.
     """
     return _values(store_id, findings)
 
@@ -210,7 +212,7 @@ def _state(finding: Finding, value: str | None, place: _Place, seq: int) -> Find
 
 
 def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
-    """Return the ids of those memories that have findings. For one memory, this is one indexed query."""
+    """Return the ids of those of the memories that have findings. For one memory, this is one indexed query."""
     if len(memories) == 1:
         return list(memories) if sql.one(sql.HAS_FINDING, store_id, memories[0]) else []
     found: list[str] = []
@@ -228,7 +230,8 @@ def _of_memories(store_id: str, memories: Iterable[str], *states: FindingState) 
 
 
 def _resolved(store_id: str, changes: Iterable[Changed], texts: Mapping[str, str]) -> list[Finding]:
-    """Return the newest LOOK resolved findings of each memory, and older ones whose values the detectors find in it."""
+    """Return the newest LOOK resolved findings of each memory, and the older ones whose values the detectors find in
+    its text."""
     found: dict[str, Finding] = {}
     for part in in_parts(changes):
         newest = _newest_resolved(store_id, [change.memory for change in part])
@@ -271,7 +274,8 @@ def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Plac
 
 
 def _values(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return {finding id: value}. The texts of very many versions may be needed: only a few are in memory at once."""
+    """Return {finding id: value}. Only a few texts are in memory at once, because the findings can be in very many
+    versions."""
     by_version: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_version[finding.version_id].append(finding)

@@ -1,4 +1,4 @@
-"""The settings of a store as acts on it read them."""
+"""The settings of a memory store that an act on it needs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from memoryhub.actions.core.rules.limits import Limits
 
 
 class Settings(NamedTuple):
-    """`path_rules` and `rules` (the store's, the hub's) are JSON texts."""
+    """The settings of a store. `path_rules` and `rules` (for sensitive text: the store's, the hub's) are JSON texts."""
 
     archived: bool
     overwrite: bool

@@ -28,7 +28,8 @@ class StoredMemory(NamedTuple):
 
 
 def with_its_findings(store_id: str, row: sql.Row) -> StoredMemory:
-    """Return the memory of a row of `sql.MEMORY_AT`. Whether it has findings is not asked again."""
+    """Return the memory of a row of `sql.MEMORY_AT`. The row also says whether the memory has findings, so no further
+    query is needed."""
     memory = StoredMemory(*row)
     if memory.has_findings is not None:
         sql.know((sql.HAS_FINDING, (store_id, memory.id)), [(1,)] if memory.has_findings else [])

@@ -1,4 +1,5 @@
-"""The memory tree of a locked store. All changes to its rows are made here, inside its transaction."""
+"""The memory tree of a locked store. Only this module changes the rows of the tree, in the transaction that locks the
+store."""
 
 import hashlib
 from collections import defaultdict
@@ -33,8 +34,8 @@ class Tree:
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
     text before and after its masking. `looked`, `clean`, `at_hand` (a memory) and `resolved_ahead` (findings that
-    deletions resolve) were read before. The act itself resolves the open findings `ended`. If `asks`, a person who
-    writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
+    deletions resolve) were read before the store was locked. `ended` are open findings that the act itself resolves. If
+    `asks`, a person who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
     """
 
     store: str
@@ -135,7 +136,7 @@ def memories_under(tree: Tree, path: str) -> list[StoredMemory]:
 
 
 def directory_at(tree: Tree, path: str) -> str | None:
-    """Return the id of the directory at a path, or None, also if the actor sees nothing in it."""
+    """Return the id of the directory at a path; None if there is none, or if the actor sees nothing in it."""
     row = sql.one(sql.DIRECTORY_AT, tree.store, path)
     is_hidden = tree.sight and path != paths.ROOT_DIRECTORY and not memories_under(tree, path)
     return None if row is None or is_hidden else str(row[0])
@@ -276,7 +277,7 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path, with one of its texts; return the new version's id."""
+    """Move a memory from the trash to a free path, with the text of this id; return the new version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
@@ -291,7 +292,7 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
 
 
 def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
-    """Free the paths of live memories. Call `put` or `note_deleted` for each memory afterwards."""
+    """Free the paths of these live memories. Call `put` or `note_deleted` for each memory afterwards."""
     require_not_frozen(tree, *memories)
     sql.run_each(sql.TAKE_OUT, [(tree.now, tree.store, memory.id) for memory in memories])
     by_directories = defaultdict[Sequence[str], list[int]](list)
@@ -310,7 +311,7 @@ def note_deleted(tree: Tree, memory: StoredMemory) -> None:
 
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
-    """Place a memory at a free path with one of its texts. It comes from the trash, or `take_out` removed it before."""
+    """Place a memory from the trash, or one that `take_out` removed, at a free path with the text of this id."""
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
@@ -336,7 +337,8 @@ def add_version(
     tree: Tree, memory: str, number: int, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Write a memory version, and keep its commitment for the entry; return its id. A key's version awaits review."""
+    """Write a memory version, and keep its commitment for the entry; return its id. A version by a key awaits
+    review."""
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,

@@ -15,7 +15,8 @@ from memoryhub.pure.protocol.errors import ToolError
 def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
     """Delete a version's text and path permanently, as `redaction.redact_version` does; return the redacted version.
 
-    A refusal has an audit entry too. Raises ToolError, NoSuchVersion (without an entry), and the errors of `on_store`.
+    A refusal also makes an audit entry. Raises ToolError, NoSuchVersion (without an entry), and the errors of
+    `on_store`.
     """
 
     def work(store: Tree) -> tuple[Exception | None, Record | None]:

@@ -1,6 +1,7 @@
-"""Collects what a store has about a person who asks for it. It changes nothing; an audit entry says that it was done.
+"""Collects what a store has about a person who asks for it. The collection changes nothing, and an audit entry records
+it.
 
-It reads the same places that an erasure changes, so that the two never differ.
+It searches the same places that an erasure changes, so that both always find the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,19 +20,20 @@ _OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 
 
 def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
-    """Write the entry, before anything is handed out, and return its seq. Raises tree.NoSuchStore.
+    """Write the entry of the collection, and return its seq. Call it before any text is handed out. Raises
+    tree.NoSuchStore.
 
-    The entry has the number of texts and of places found, and none of the texts.
+    The entry has the number of the texts and the number of places, but none of the texts.
     """
     with tree.locked(store_id, act) as store:
         return tree.commit(store, Record("collect", input=audit.to_json({"texts": len(terms), "places": found})))
 
 
 def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield every place with one of the texts: its kind, its column, its whole value, and whose it is.
+    """Yield every place with one of the texts: its kind, its column, its whole value, its memory and its author.
 
-    With `whole_hub`, what the store shares with others is collected, too, as an erasure does. The view that another
-    person keeps to themselves is named without its text.
+    With `whole_hub`, rows that the store shares with others are collected too, as in an erasure. A private view of
+    another person is named without its text.
     """
     if not terms:
         return
@@ -48,7 +50,8 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
 
 
 def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield the texts with a spelling of the subject that an erasure leaves to people."""
+    """Yield the texts that contain a spelling of the subject and that an erasure does not change: people have to change
+    them."""
     for one in around.elsewhere(store_id, subject, whole_hub=whole_hub):
         yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
 
@@ -65,7 +68,7 @@ def _of_view(view: SavedView, user_id: str) -> JsonRow:
 
 
 def _whose(store_id: str, row: Any) -> Mapping[str, object]:
-    """Return the memory, the versions, the moment and the author of a row, as far as it has them."""
+    """Return the memory, the versions, the time and the author of a row: those of them that the row has."""
     if isinstance(row, AuditEntry):
         return {"memory": row.memory, "path": row.path, "command": row.command, **_done(row)}
     if isinstance(row, MemoryText):

@@ -1,8 +1,7 @@
-"""Finds what an erasure leaves to people: texts that only they can change, and other spellings of a text.
+"""Finds the texts that an erasure does not change: texts that only people can change, and other spellings of a text.
 
-Every text column of the hub is searched here or in `places`. For each other column,
-`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, gives the reason why it cannot contain
-anyone's words.
+Every text column of the hub is searched here or in `places`, except those that cannot contain anyone's words:
+`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, gives the reason for each of them.
 """
 
 import itertools
@@ -63,7 +62,8 @@ ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A spelling, and in how many erasable places it is. `same` is False if the spaces between its words differ."""
+    """A spelling of a text, and the number of erasable places that contain it. `same` is False if the spaces between
+    its words differ from those of the text."""
 
     text: str
     places: int
@@ -88,7 +88,7 @@ class TooLong(Exception):
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
-    """Return every spelling in erasable places: `same` ones first, then by frequency.
+    """Return every spelling in erasable places: the `same` ones first, each group by descending frequency.
 
     With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """
@@ -106,7 +106,7 @@ def spellings_and_near(
     """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings. Raises TooLong when the
     monotonic clock reaches `until`.
 
-    No near spelling comes from a saved view, because it would show another word than the one that was typed.
+    Saved views are not searched for near spellings, because one found there could be a word that another person typed.
     """
     looked_for, nearly = Spellings(texts), NearSpellings(texts)
     counts: Counter[str] = Counter()
@@ -149,8 +149,8 @@ def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Yield every value that an erasure can change, without `_sessions` and `_views`. JSON texts with escaped
-    characters are decoded."""
+    """Yield every value that an erasure can change, except those that `_sessions` and `_views` yield. JSON texts with
+    escaped characters are decoded."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *(() if after else places.COPIES)):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:
@@ -169,7 +169,7 @@ def _of_store(store_id: str) -> models.QuerySet[Session]:
 
 
 def _sessions(store_id: str, is_sought: Callable[[str], bool], whole_hub: bool) -> Iterator[str]:
-    """Yield the names of sessions that are sought and that an erasure can change."""
+    """Yield the names of sessions for which `is_sought` returns True and that an erasure can change."""
     for session in _of_store(store_id).iterator(200):
         if is_sought(session.name) and (whole_hub or not places.is_shared(store_id, session.pk)):
             yield session.name

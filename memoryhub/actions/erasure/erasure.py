@@ -54,9 +54,9 @@ class Hit:
 class Found:
     """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
 
-    `imports` are the ids of the open imports that have one of the texts: an erasure cancels them.
-    With a subject, it also has the subject's spellings in the store, and the texts that contain it but that an erasure
-    does not change.
+    `imports` are the ids of the open imports that have one of the texts: an erasure cancels them. If the search had a
+    subject, the result also has the subject's spellings in the store (`spellings`), and the texts that contain the
+    subject but that an erasure does not change (`elsewhere`).
     """
 
     hits: tuple[Hit, ...]
@@ -92,9 +92,9 @@ def search(
     With `subject`, all spellings of these texts are searched too, even in places that only people can change. Nothing
     is written, so no entry contains the texts. `at` decides which legal holds are in force.
 
-    With `whole_hub`, here and in the functions below, what the store shares with others is searched and erased too:
-    saved views that belong to no store, and names of sessions that also worked in other stores. It is for
-    administrators of the hub.
+    With `whole_hub`, here and in the functions below, rows that the store shares with others are searched and erased
+    too: saved views that belong to no store, and names of sessions that also worked in other stores. Only
+    administrators of the hub may use `whole_hub`.
     """
     with snapshot():
         return _looked(store_id, _checked(terms), at, subject, whole_hub=whole_hub)
@@ -166,8 +166,8 @@ def _checked(terms: Sequence[str]) -> Terms:
 
 
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0, *, whole_hub: bool) -> Found:
-    """Search a store. With `after`, search the small tables, but only those rows of large tables that later entries
-    wrote."""
+    """Search a store. With `after`, search all of the small tables, but in large tables only the rows that entries
+    after this seq wrote."""
     hits = _with_memories(store_id, list(_hits(store_id, terms, after, whole_hub)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
@@ -228,7 +228,7 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A search result that is still what the person saw, up to the entry `seq`. It can be erased."""
+    """A search result that is still the same as the person saw, up to the entry `seq`. `erase_prepared` takes it."""
 
     terms: Terms
     subject: Sequence[str]
@@ -326,7 +326,7 @@ def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
 
 
 def _without_gone(found: Found, newer: Found) -> Found:
-    """Return the search result without sessions and views that no longer have the texts.
+    """Return the search result `found` without the sessions and views that no longer have the texts in `newer`.
 
     Several stores share these rows, so the erasure in another store can have changed them since the search.
     """

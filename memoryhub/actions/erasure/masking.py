@@ -146,7 +146,8 @@ class Erasing:
             )
 
     def _findings(self, text: MemoryText, content: str) -> None:
-        """Resolve the findings whose value is no longer in a text; move its other findings to their new positions."""
+        """Resolve the findings whose value is no longer in a text; store the new positions of the text's other
+        findings."""
         versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
         found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
         for finding in found.filter(in_path=False):
@@ -192,8 +193,8 @@ class Erasing:
                 rows.update(**{column: masked[: row._meta.get_field(column).max_length]})  # else PostgreSQL refuses it
 
     def _path_rules(self) -> None:
-        """Mask the reasons of path rules, and their patterns in the same way as paths, so that a rule applies to the
-        same memories as before."""
+        """Mask the reasons of path rules, and mask their patterns in the same way as paths, so that each rule applies
+        to the same memories as before."""
         for row in places.path_rules(self.store.store, self.terms):
             rules = [
                 replace(

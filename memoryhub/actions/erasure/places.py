@@ -46,8 +46,8 @@ REDACTED = "[redacted]"
 
 
 class Named(NamedTuple):
-    """The parts of paths that path rules, policies, holds and pins name: directories, single names that follow a `*`
-    (that of a directory with its slash), and endings such as `.md`.
+    """The parts of paths that path rules, policies, holds and pins name: directories, single names after a `*` (with a
+    final slash if it is the name of a directory), and endings such as `.md`.
 
     A masked path keeps these parts, so that the same rules apply to it.
     """
@@ -63,7 +63,8 @@ class Terms:
     def __init__(
         self, texts: Iterable[str], named: Named | None = None, stand_ins: Mapping[str, str] | None = None
     ) -> None:
-        """Take the texts, the parts of paths to keep, and what replaces each text in paths.
+        """Take the texts, the parts of paths to keep (`named`), and the replacement of each text in paths
+        (`stand_ins`).
 
         A part that contains one of the texts is not kept.
         """
@@ -101,7 +102,7 @@ class Terms:
         return "/".join(new)
 
     def _with_ending(self, name: str, masked: str) -> str:
-        """Return a masked name with the ending that it had, if a pattern names that."""
+        """Return a masked name with the ending of the original name, if a pattern names this ending."""
         ending = next((one for one in self.endings if name.endswith(one)), "")
         return masked if masked.endswith(ending) else masked + ending
 
@@ -113,8 +114,8 @@ class Terms:
         return to_json(masked if size is None else keeping.of_parts(masked, size))
 
     def masked_values(self, value: Any) -> Any:
-        """Return a JSON value with the terms masked in every string: in a path or pattern as in `masked_path`, so that
-        earlier path rules, for example, are about the same memories as the present ones."""
+        """Return a JSON value with the terms masked in every string. Paths and patterns are masked as by `masked_path`,
+        so that, for example, earlier path rules still name the same memories as the current rules."""
         if isinstance(value, str):
             return self.masked_path(value) if value.startswith("/") and "\n" not in value else self.masked(value)
         if isinstance(value, list):
@@ -126,9 +127,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Some columns of a table, whose rows belong to a store. `escaped` is set if they have ASCII-escaped JSON.
+    """Some columns of a table with rows of a store. `escaped` says that the columns contain ASCII-escaped JSON.
 
-    `rows` returns the rows of a store. `since` is for a table that grows: it returns the rows that entries after a seq
+    `rows` returns the rows of a store. `since`, for a table that grows, returns only the rows that entries after a seq
     wrote.
     """
 
@@ -185,7 +186,8 @@ def _escaped(model: type[models.Model], column: str) -> bool:
 def named(store_id: str) -> Named:
     """Return the directories, names and endings that the path rules, policies, holds and pins of a store contain.
 
-    An erasure that changes paths moves nothing into them or out of them."""
+    If an erasure changes paths, no memory moves into these directories, names and endings or out of them.
+    """
     patterns = [pattern.split("/") for pattern in _patterns(store_id)]
     before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]
     whole = (accumulate(names, lambda directory, name: f"{directory}/{name}") for names in before)
@@ -209,8 +211,9 @@ def _patterns(store_id: str) -> Iterator[str]:
 
 
 def stand_ins(store_id: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return what replaces each text in paths: `[redacted]`, or `[redacted-2]` and so on if the store already has that.
-    So no two paths become equal, and no path comes under a rule, policy or hold that names another one."""
+    """Return {text: its replacement in paths}: `[redacted]`, or `[redacted-2]` and so on if paths of the store already
+    contain that. So no two paths become equal, and no path comes under a rule, policy or hold that names another
+    path."""
     there = set(_patterns(store_id))
     changes = ProposedChange.objects.all()
     for rows, column in ((Memory.objects.all(), "path"), (changes, "path"), (changes, "new_path")):
@@ -279,7 +282,7 @@ IMPORTS = tuple(place for place in (*PLAIN, *PLAIN_JSON) if place.kind == "impor
 
 
 def open_imports(store_id: str, terms: Terms) -> tuple[str, ...]:
-    """Return the ids of the imports that are not over and have one of the texts."""
+    """Return the ids of the imports that have not ended and contain one of the texts."""
     found = {
         row.job_id if isinstance(row, ImportItem) else row.pk
         for place in IMPORTS
@@ -290,13 +293,14 @@ def open_imports(store_id: str, terms: Terms) -> tuple[str, ...]:
 
 
 def path_rules(store_id: str, terms: Terms) -> list[MemoryStore]:
-    """Return the store if the pattern or the reason of one of its path rules has one of the texts."""
+    """Return the store, in a list, if the pattern or the reason of one of its path rules contains one of the texts;
+    otherwise an empty list."""
     stores = MemoryStore.objects.filter(pk=store_id)
     return [store for store in stores if any(map(terms.stand_in, texts_of_rules(store.path_rules)))]
 
 
 def texts_of_rules(rules: Iterable[Any]) -> Iterator[str]:
-    """Yield what people typed into path rules (in the stored form): each pattern and each reason."""
+    """Yield the texts that people typed into path rules (in the stored form): each pattern and each reason."""
     for rule in rules:
         yield from (rule["pattern"], rule["reason"])
 
@@ -321,7 +325,8 @@ def is_shared(store_id: str, session_id: str) -> bool:
 
 
 def saved_views(store_id: str, terms: Terms, *, whole_hub: bool) -> list[SavedView]:
-    """Return the views that may be changed, with one of the texts in their name or their decoded query."""
+    """Return the saved views that the act may change and that have one of the texts in their name or their decoded
+    query."""
     views = views_within(store_id, whole_hub=whole_hub)
     return [view for view in views if terms.stand_in(view.name) or terms.stand_in(unquote_plus(view.query))]
 

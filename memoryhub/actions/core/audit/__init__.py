@@ -34,7 +34,7 @@ class Actor:
     """The author of an act. `label` is the author's current name.
 
     For a key, `id` is the key's id and `author_id` the agent's. For a person, both are the person's id. For the hub,
-    both are None. `second` is the id of the person who allowed the act.
+    both are None. `second` is the id of the second person who allowed the act, if one did.
     """
 
     kind: str
@@ -45,7 +45,8 @@ class Actor:
 
     @classmethod
     def person(cls, user: User, second: User | None = None) -> "Actor":
-        """Return a person as an actor. With `second`, the label says who allowed the act: no name of a person can."""
+        """Return a person as an actor. With `second`, the label also names the person who allowed the act, in a form
+        that no person can have as a name."""
         label, other = (_ALLOWED_BY.sub("(", str(one)) if one else "" for one in (user, second))
         if second is None:
             return cls(ActorKind.USER.value, user.id, user.id, label)
@@ -90,8 +91,9 @@ class Record(NamedTuple):
 
     The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
     rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
-    `has_notes`: notes of reviewers wait at the memory that was read, for this or another agent; it is not stored.
-    `text` is the text of the version that the act made, if the input may have it, too; it is not stored a second time.
+    `has_notes` says whether notes of reviewers wait at the memory that was read, for this or another agent; it is not
+    stored. `text` is the text of the version that the act made, if the input may contain the same text: the entry does
+    not store the text a second time.
     """
 
     command: str | None
@@ -150,10 +152,8 @@ def open_chain(chain_id: str) -> ChainHead:
 
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
-    """Write the seals of changed rows.
-
-    Return the digest of the entry's versions, redactions and seals, if it has any.
-    """
+    """Write the seals of changed rows. Return the digest of the entry's versions, redactions and seals, or None if it
+    has none of them."""
     made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
     made += record.redactions
     return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)

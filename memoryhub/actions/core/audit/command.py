@@ -1,4 +1,4 @@
-"""What an audit entry can say that was done: a command, the chains that can contain it, its words and its events."""
+"""Describes a command of the audit: the chains that can contain it, its words and its webhook events."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,8 @@ class Command:
 
     @property
     def label(self) -> str:
-        """The short form for lists: `did`, or the words of the command if they contain no values. Empty without one."""
+        """Return the short form for lists: `did`, or the command's words if they contain no values; otherwise an empty
+        text."""
         if self.did or not isinstance(self.words, str | Promise):
             return str(self.did)
         words = str(self.words)

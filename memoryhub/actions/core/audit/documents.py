@@ -1,7 +1,7 @@
 """Signed documents for people outside the hub: receipts of erasures, and certificates of retention.
 
-A document is JSON with a content and its signature, made with the hub's audit key. Only this hub can verify it. One
-that an older key signed counts only if the audit confirms it: who has that key could have signed it later.
+A document is JSON with a content and its signature, made with the hub's audit key. Only this hub can verify it. If an
+older key signed a document, the audit must confirm it too, because anyone who has that key could have signed it later.
 """
 
 import hashlib
@@ -29,7 +29,8 @@ class Malformed(ValueError):
 
 
 class Verdict(Enum):
-    """What the hub says about a document: it is its own, it is not, or only an older key says so."""
+    """The result of checking a document: this hub signed it, or did not, or its older key cannot be confirmed or was
+    lost."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -63,8 +64,8 @@ def document(kind: str, content: Mapping[str, Any], signed: str) -> str:
 
 
 def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mapping[str, Any], act: Act) -> str:
-    """Write the entry `certify` about what was found in a memory store, with `counted` and the digest of it all, and
-    return the signed certificate as JSON text. Raises tree.NoSuchStore."""
+    """Write the entry `certify` in the chain of a memory store, and return the signed certificate as JSON text. The
+    certificate contains `found`; the entry contains `counted` and the digest of `found`. Raises tree.NoSuchStore."""
     stated = {**counted, "names": sorted(found), "sha256": sha256(found)}
     with tree.locked(store_id, act) as store:
         seq = tree.commit(store, Record("certify", input=audit.to_json(stated)))

@@ -56,7 +56,7 @@ class Evidence:
     def of_field(self, entry: AuditEntry, field: str) -> None:
         """Record a field's current value, after its salt was removed.
 
-        This replaces an earlier record of the same field.
+        This replaces a record that this act made of the same field before.
         """
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
@@ -100,7 +100,7 @@ class Evidence:
         return tuple(row.commitment for row in rows)
 
     def _forget_older(self) -> None:
-        """Delete the salts of earlier redactions of these places: with a salt, guesses could be checked."""
+        """Delete the salts of earlier redactions of these places, with which guesses could be checked."""
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
         for part in in_parts(versions):

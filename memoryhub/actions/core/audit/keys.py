@@ -1,8 +1,8 @@
 """The hub's audit keys: the current one, which is kept outside the database, and older ones, which only verify.
 
-The older keys are in the database, encrypted with the current one: who has the current key has them all, so a backup
-and a new node need it alone. What must not change with a rotation (fingerprints of findings, ids of events) is derived
-from the first key.
+The older keys are in the database, encrypted with the current one, so a backup and a new node need only the current
+key. Values that must not change with a rotation (fingerprints of findings, ids of events) are derived from the first
+key.
 """
 
 import base64
@@ -37,7 +37,7 @@ class Replaced(OperationalError):
 
 
 class Known(NamedTuple):
-    """The older keys that are there, oldest first. `is_complete` is False if some were lost."""
+    """The older keys that the hub still has, oldest first. `is_complete` is False if some were lost."""
 
     keys: tuple[Older, ...]
     is_complete: bool
@@ -54,7 +54,7 @@ def current() -> bytes:
 
 
 def key_name() -> str:
-    """Return the name of the hub's audit key, which each new entry has."""
+    """Return the name of the hub's current audit key. Each new entry contains this name."""
     return chain.key_id(current())
 
 
@@ -74,24 +74,24 @@ def _was_rotated() -> bool:
 
 
 def names() -> list[str]:
-    """Return the names of all keys that are there, the oldest first and the current one last."""
+    """Return the names of all keys that the hub still has, the oldest first and the current one last."""
     return [*(one.name for one in known().keys), key_name()]
 
 
 def of(name: str) -> bytes | None:
-    """Return the key with this name, or None if it is not there."""
+    """Return the key with this name, or None if the hub does not have it."""
     if name == key_name():
         return current()
     return next((one.key.encode() for one in known().keys if one.name == name), None)
 
 
 def is_lost(name: str) -> bool:
-    """Return whether a key is not there, and may be one of the hub's that was lost."""
+    """Return whether the hub lacks a key with this name, but may have lost one."""
     return of(name) is None and not known().is_complete
 
 
 def first() -> bytes:
-    """Return the oldest key that is there."""
+    """Return the oldest key that the hub still has."""
     older = known().keys
     return older[0].key.encode() if older else current()
 
@@ -102,13 +102,13 @@ def use(key: bytes) -> None:
 
 
 def with_replaced(at: datetime) -> Known:
-    """Return the older keys as they are once the current one is replaced."""
+    """Return the older keys with the current one added, as they will be after a rotation at this moment."""
     own = Older(key_name(), current().decode(), at.isoformat())
     return known()._replace(keys=(*known().keys, own))
 
 
 def encrypted(kept: Known) -> str:
-    """Return older keys as a text that only the current key opens."""
+    """Return older keys as one encrypted text, which only the current key decrypts."""
     from cryptography.fernet import Fernet
 
     text = json.dumps({"keys": kept.keys, "is_complete": kept.is_complete})

@@ -1,5 +1,5 @@
-"""Counts entries for metrics, from the entries themselves: so the numbers agree with the audit, whichever of several
-processes or machines served a call, and a restart loses none."""
+"""Counts entries for metrics. The counts are made from the entries themselves: so they agree with the audit, whichever
+process or machine served a call, and a restart loses none."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -16,7 +16,7 @@ OTHER = "other"
 
 
 class Call(NamedTuple):
-    """What metrics count of an entry; the duration is in microseconds."""
+    """The values of an entry that metrics need. The duration is in microseconds."""
 
     seq: int
     command: str
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 
 def add(chain: str, calls: Sequence[Call]) -> None:
-    """Add the entries of a chain that were not added before, in the caller's transaction, which lets no other process
+    """Count the entries of a chain that were not counted before. The caller's transaction must let no other process
     count the same chain."""
     row, _ = MeteredChain.objects.get_or_create(pk=chain, defaults={"seq": 0})
     new = [call for call in calls if call.seq > row.seq]

@@ -1,4 +1,5 @@
-"""The texts that entries do not store, because the versions that they made have them."""
+"""The texts of versions that audit entries do not store a second time, although they were in the inputs of the
+calls."""
 
 import json
 from collections.abc import Iterable
@@ -19,8 +20,8 @@ _AT_ONCE = 50
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
     """Store the inputs of these entries whole.
 
-    Call it, in the same transaction, before the versions that they made, or the texts of these, are changed or deleted:
-    the input of a call must stay as it was sent.
+    The input of a call must stay as it was sent. So call this before the versions that these entries made, or the texts
+    of these versions, are changed or deleted, in the same transaction.
     """
     grown = 0
     for part in in_parts(sorted(set(seqs)), _AT_ONCE):
@@ -36,7 +37,7 @@ def copy_back(chain: str, seqs: Iterable[int]) -> None:
 def count_replaced(entry: AuditEntry, input: str | None) -> None:
     """Count how much the audit grows when another input replaces one that was stored without its text.
 
-    The growth from other inputs is not counted.
+    The replacement of other inputs is not counted.
     """
     lacking = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).that_lack_their_text()
     for stored in lacking.values_list(Length("input"), flat=True):
@@ -44,8 +45,8 @@ def count_replaced(entry: AuditEntry, input: str | None) -> None:
 
 
 def has_in_input(escaped: str) -> Q:
-    """Return the condition that the input of an entry has a string, which is given as ASCII-escaped JSON without its
-    quotation marks."""
+    """Return the condition that the input of an entry contains a string. `escaped` is the string as ASCII-escaped JSON,
+    without its quotation marks."""
     text = models.TextField()
     string = str(json.loads(f'"{escaped}"'))
     made = MemoryVersion.objects.filter(store_id=OuterRef("chain"), pk=OuterRef("version"))

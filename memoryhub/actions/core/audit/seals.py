@@ -26,14 +26,12 @@ PART = 400
 
 
 class Unsealed(AssertionError):
-    """Raised if an act changed governing rows and wrote no audit entry afterwards; nothing was committed."""
+    """An act changed governing rows and wrote no audit entry afterwards; nothing was committed."""
 
 
 class State(NamedTuple):
-    """What a seal covers of a row: its chain (`home`) and its columns (`values`; None: there is no such row).
-
-    `may_go` is True for a row that is marked as deleted: background work may remove it without a further seal.
-    """
+    """The state of a row that a seal covers: its chain (`home`) and its columns (`values`; None: there is no such
+    row)."""
 
     home: str | None
     values: dict[str, Any] | None
@@ -56,8 +54,7 @@ def kinds() -> dict[str, type[Sealed]]:
 
 
 def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
-    """Return the text that a seal covers, from the columns of a row. A row with only default values counts as
-    missing."""
+    """Return the part of a row that a seal covers. A row with only default values counts as missing."""
     values = {}
     for field in model.sealed_columns():
         value = row[field.attname]
@@ -214,8 +211,7 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Keep the newest seals of rows when the entries up to `last` are removed. Seals that have been replaced are
-    deleted.
+    """Before the entries up to `last` are removed, keep the newest seal of each row, and delete the replaced seals.
 
     Returns the digest of all seals that outlived their entries; None if there were never any. `start` is this digest
     after the earlier removals, which removed the entries up to `first`.
@@ -248,7 +244,7 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Return a row's replaced seals in a chain up to `last`. If the row was deleted, its last seal is returned too."""
+    """Return a row's replaced seals in a chain up to `last`. If the row was deleted, its last seal is included."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:

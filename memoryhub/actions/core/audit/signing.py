@@ -1,7 +1,7 @@
 """The hub's signature under downloads for auditors: an Ed25519 key that is derived from the audit key.
 
-So there is no further secret to keep, each node signs with the same key, and a rotation of the audit key replaces it.
-The public keys are for everyone.
+So the hub keeps no further secret, each node signs with the same key, and a rotation of the audit key replaces the
+signing key. The public keys are not secret.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The entries of this process whose calls become spans, with the traces of their callers, until they are sent.
 
-A note is made before its transaction is committed: whoever takes it looks for the entry, and drops the note if there is
-none. What a process has not sent when it ends is lost; the audit has it all.
+A note is made before its transaction is committed: so the code that takes a note drops it if the entry does not exist.
+When a process ends, it loses the notes that it has not sent; the audit still has all entries.
 """
 
 from collections import deque
@@ -15,7 +15,8 @@ LONGEST = 200
 
 
 class Place(NamedTuple):
-    """An entry: its chain, its seq, and its moment, because a seq is used again after a transaction failed."""
+    """An entry: its chain, its seq and its time. The time is needed because the seq is used again if a transaction
+    failed."""
 
     chain: str
     seq: int
@@ -26,12 +27,12 @@ _noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
 
 
 def note(place: Place, parent: str) -> None:
-    """Remember an entry, and the header `traceparent` of its request or an empty text."""
+    """Note an entry, with the header `traceparent` of its request or an empty text."""
     _noted.append((place, parent if len(parent) <= LONGEST else ""))
 
 
 def take(most: int = MOST) -> dict[Place, str]:
-    """Return {entry: parent} of what was noted first, at most `most`, and forget it."""
+    """Return {entry: parent} of the oldest notes, at most `most`, and delete these notes."""
     taken: dict[Place, str] = {}
     while _noted and len(taken) < most:
         place, parent = _noted.popleft()

@@ -1,5 +1,5 @@
-"""Whether the database is available: the errors that mean that it does not answer or takes no writes for a while, and
-the proof that it takes them."""
+"""Detects whether the database is available: the errors which mean that it does not answer or takes no writes for a
+while, and a test write."""
 
 from typing import Any
 

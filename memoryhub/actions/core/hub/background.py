@@ -1,6 +1,6 @@
 """The state of each kind of background work. Each process writes its own rows; a page shows all of them.
 
-The rows describe no one's act, so they are not audited.
+The rows are not audited, because they do not describe an act.
 """
 
 import socket

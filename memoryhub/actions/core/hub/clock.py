@@ -1,8 +1,8 @@
 """The clock by which the hub deletes old rows. It moves only while the hub runs.
 
 The computer's clock can jump ahead for some seconds; then everything would look old enough to be deleted. So this clock
-moves by the time that the monotonic clock measured. It never passes the computer's clock. The computer's clock can be
-far ahead, because the hub was stopped or the clock was corrected. Then each move also adds a part of the difference.
+moves by the time that the monotonic clock measured. It never passes the computer's clock. If the computer's clock is
+far ahead, because the hub was stopped or that clock was corrected, each move also adds a part of the difference.
 """
 
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
 def at_most(now: datetime) -> datetime:
     """Return the time of the stored clock, or `now` if that is earlier or no clock is stored.
 
-    A jump of the computer's clock does not move the stored one.
+    A jump of the computer's clock does not move the stored clock.
     """
     kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()
     return now if kept is None else min(now, kept)

@@ -64,7 +64,7 @@ def require_room() -> None:
 
 
 def look() -> None:
-    """Create the reserve if it is missing and there is space. If it is still missing then, the disk counts as full."""
+    """Create the reserve if it is missing. If there is no space for it, the disk counts as full from now on."""
     path = _reserve.path
     if path is None:
         return
@@ -78,7 +78,7 @@ def look() -> None:
 def give_up(error: BaseException) -> bool:
     """If an error means that the disk is full, delete the reserve.
 
-    Returns True if this freed space, so that a retry can succeed.
+    Return whether this freed space, so that a retry can succeed.
     """
     path = _reserve.path
     if path is None or not is_full_error(error):

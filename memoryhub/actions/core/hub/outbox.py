@@ -1,6 +1,6 @@
 """Puts e-mails into the outbox, in the transaction of the act that they are about; the background work sends them.
 
-A message is put there without words, which are written when it is sent (see `models.Mail`).
+The outbox stores no words: the text of a message is written when it is sent (see `models.Mail`).
 """
 
 import secrets
@@ -40,5 +40,5 @@ def new_nonce() -> str:
 
 
 def token_of(nonce: str) -> str:
-    """Return the token that belongs to a nonce. Only with SECRET_KEY, which is not in the database, can it be made."""
+    """Return the token that belongs to a nonce. It can be made only with SECRET_KEY, which is not in the database."""
     return salted_hmac(_SALT, nonce, algorithm="sha256").hexdigest()

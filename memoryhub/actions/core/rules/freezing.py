@@ -1,7 +1,7 @@
 """Freezing legal holds: no door can change the text or the path of a memory that such a hold covers.
 
-`tree` checks this module before the first write of every new version. So a frozen memory keeps the text, the path and
-the versions that it had when the hold began.
+`tree` checks these holds before it writes a new version. So a frozen memory keeps the text, the path and the versions
+that it had when the hold began.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ NOTHING = Frozen({}, {})
 def of_store(store_id: str, now: object) -> Frozen:
     """Return the freezing holds that are in force in a locked store at `now`, a `sql.moment`.
 
-    This takes one indexed query. That there are none is remembered: only a new hold changes it, and never the time.
+    This takes one indexed query. If the store has none, this is remembered until a new hold is placed.
     """
     if remembered.get("frozen", store_id) is not None:
         return NOTHING

@@ -52,7 +52,7 @@ class Holds:
         return not self.memories and not self.places
 
     def stops_policies(self, memory_id: str, path: str) -> Hold | None:
-        """Return the hold or pin that stops policies, or None.
+        """Return the hold or pin that keeps retention policies from a memory, or None.
 
         It is on the memory, its path, a directory above it or the store.
         """
@@ -66,19 +66,20 @@ class Holds:
         return self._known[directory] or self.places.get(path)
 
     def stops_removal(self, memory_id: str, path: str) -> Hold | None:
-        """Return the legal hold that forbids a removal, or None.
+        """Return the legal hold that forbids the removal of a memory, or None.
 
         It is on the memory, its path, a directory above it or the store.
         """
         return self.legal_memories.get(memory_id) or (_above(self.legal_places, path) if self.legal_places else None)
 
     def stops_changes(self, memory_id: str, path: str) -> Hold | None:
-        """Return the freezing hold on a memory, its path, a directory above it or the store, or None."""
+        """Return the freezing hold that covers a memory, or None. It is on the memory, its path, a directory above it
+        or the store."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
     def fixes(self, memory_id: str, path: str) -> Hold | None:
-        """Return the legal hold with which a memory or a directory keeps its path, or None: one that freezes it, or
-        that is on its path or on one under it."""
+        """Return the legal hold because of which a memory or a directory must keep its path, or None. This is a
+        freezing hold that covers it, or a legal hold on its path or on a path under it."""
         frozen = self.stops_changes(memory_id, path)
         return frozen or next(
             (self.legal_places[place] for place in sorted(self.legal_places) if covers(path, place)), None
@@ -87,16 +88,16 @@ class Holds:
     def stops_move(self, memory_id: str, path: str, new_path: str) -> Hold | None:
         """Return the legal hold that forbids a move, or None if there is none.
 
-        A hold forbids it if it fixes the path (see `fixes`), or if it is on a directory above the path that is not
-        above the new path.
+        A hold forbids the move if it fixes the path (see `fixes`), or if it is on a directory that contains the path
+        and would not contain the new path.
         """
         stays = {*paths.ancestors(new_path), new_path}
         left = (place for place in paths.ancestors(path) if place in self.legal_places and place not in stays)
         return self.fixes(memory_id, path) or next((self.legal_places[place] for place in left), None)
 
     def end(self, memory_id: str, path: str) -> datetime | None:
-        """Return when the last of the holds and pins over a memory ends by itself; None if one of them has no last day,
-        or if there is none."""
+        """Return when the last of the holds and pins that cover a memory ends by itself; None if one of them has no
+        end, or if none covers the memory."""
         over = [self.pinned_memories.get(memory_id), self.legal_memories.get(memory_id)]
         for place in (*paths.ancestors(path), path):
             over += [self.pinned_places.get(place), self.legal_places.get(place)]
@@ -109,7 +110,8 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory in a directory that a hold of its own freezes, and the hold; None if there is none."""
+    """Return the first memory in a directory that has a freezing hold of its own, and this hold; None if there is no
+    such memory."""
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)
@@ -123,8 +125,8 @@ def _above(places: Marks, path: str) -> Hold | None:
 
 
 def holds_of(store_id: str, at: datetime) -> Holds:
-    """Return the holds and pins of a store that are in force at a moment. Of several on one place, it is the one that
-    lasts longest."""
+    """Return the holds and pins of a store that are in force at a moment. If several are on the same memory or path,
+    only the one that lasts longest is included."""
     found = Holds()
     in_force = Hold.objects.of_store(store_id).active(at).order_by("-kind", F("ends_at").asc(nulls_last=True), "id")
     for hold in in_force:  # pins first: a hold replaces them
@@ -152,7 +154,7 @@ def holds_of(store_id: str, at: datetime) -> Holds:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Why and how something is held. Holds with one `case_number` can be released together."""
+    """The terms of a hold: its kind, reason, end, and case. Holds with one `case_number` can be released together."""
 
     kind: HoldKind
     reason: str
@@ -168,15 +170,16 @@ def place(
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
     A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
-    Memory.DoesNotExist, NoSuchStore, and IndexError if it is held on these terms already.
+    Memory.DoesNotExist, NoSuchStore, and IndexError if it is already held on the same terms.
     """
     return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
 
 
 def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, str | None]], terms: Terms) -> list[Hold]:
-    """Hold or pin several (memory, path) pairs on the same terms, all or none, with an entry each. See `place`.
+    """Hold or pin several (memory, path) pairs on the same terms, all or none. Each hold has its own entry. See
+    `place`.
 
-    Those that are held on these terms already (same case, or same reason without a case) are left out.
+    Pairs that are already held on these terms (same case, or same reason without a case) are left out.
     """
     places = [(memory, _checked(act, terms, memory, path)) for memory, path in places]
     if terms.freezes and terms.kind != HoldKind.HOLD:
@@ -187,7 +190,7 @@ def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, st
 
 
 def _held_so(store: Tree, terms: Terms) -> frozenset[tuple[str | None, str | None]]:
-    """Return the (memory, path) pairs that are held on such terms now."""
+    """Return the (memory, path) pairs that are already held on these terms."""
     case, reason = terms.case_number.strip(), terms.reason.strip()
     holds = Hold.objects.of_store(store.store).filter(kind=terms.kind, ends_at=terms.ends_at, freezes=terms.freezes)
     same = holds.filter(case_number=case) if case else holds.filter(case_number="", reason=reason)

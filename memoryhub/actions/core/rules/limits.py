@@ -33,8 +33,8 @@ class Limits(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The contents of a store after a call (None: the key does not see all of it), and the calls of the key in the last
-    minute (None: not counted)."""
+    """The number and size of a store's memories after a call (None: the key does not see all of them), and the calls of
+    the key in the last minute (None: not counted)."""
 
     memories: int | None
     total_bytes: int | None
@@ -55,8 +55,8 @@ def check(
     """Raise ToolError for the first limit that a write would exceed.
 
     `old_size` is None for a new memory. `memories` and `total_bytes` are those of the store before the write.
-    `versions` counts the kept versions of the memory. A write that makes a memory smaller can exceed only the limit of
-    versions, because it makes a version too.
+    `versions` counts the kept versions of the memory. A write that makes a memory smaller is checked only against the
+    limit of versions, because it still makes a version.
     """
     grows = new_size > (old_size or 0)
     if limits.memory_bytes is not None and new_size > limits.memory_bytes and grows:
@@ -82,8 +82,8 @@ class Window(NamedTuple):
     """The result of counting some calls.
 
     `seconds` are the counts to store, or None if the calls exceed the limit. `calls` is the number of calls in the last
-    minute; it includes the new calls if they fit. `wait` is the number of whole seconds until a retry, or 0 if they
-    fit.
+    minute; it includes the new calls if they are allowed. `wait` is the number of whole seconds until a retry (0: the
+    calls are allowed).
     """
 
     seconds: Seconds | None
@@ -109,8 +109,8 @@ def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Windo
 
 
 def calls_within(seconds: Seconds, at: datetime) -> int:
-    """Return how many calls were made in the minute before a moment and the minute after it. `seconds` are (second,
-    calls)."""
+    """Return how many calls were made from one minute before a moment to one minute after it. `seconds` has pairs
+    (second, number of calls)."""
     return _within(seconds, int(at.timestamp()))
 
 
@@ -119,7 +119,7 @@ def _within(seconds: Iterable[tuple[int, int]], middle: int) -> int:
 
 
 def _wait(seconds: Seconds, now: int, calls: int, limit: int) -> int:
-    """Return the number of seconds until the calls would fit, at most WINDOW, because clients ignore longer waits.
+    """Return the number of seconds until the calls are allowed, at most WINDOW, because clients ignore longer waits.
 
     The count is by whole seconds, so a retry after this time can be refused once more, for one second.
     """

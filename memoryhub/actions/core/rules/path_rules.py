@@ -40,8 +40,8 @@ MOST_AT_ONCE = 500
 class Change(NamedTuple):
     """A change that an agent wants to make.
 
-    `memory` is None if it does not exist yet. `new_text` returns the text that it would get, and is called only if a
-    rule asks for it.
+    `memory` is None if the memory does not exist yet. `new_text` returns the memory's text after the change; it is
+    called only if a rule needs this text.
     """
 
     path: str
@@ -52,8 +52,8 @@ class Change(NamedTuple):
 def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | None:
     """Return the rule by which the acting agent may only propose the changes, or None if they may be made.
 
-    Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, or allows its
-    session no further proposal, and ToolError if there are too many paths for these rules.
+    Raises RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, or allows the
+    agent's session no further proposal. Raises ToolError if there are too many paths for these rules.
     """
     if store.path_rules == NO_RULES or store.act.actor.kind != ActorKind.KEY:
         return None
@@ -75,8 +75,8 @@ def _too_often(store: Tree, verb: str, path: str, opened: int, rule: PathRule) -
 
 
 def allow(store: Tree, verb: Verb, changes: Sequence[Change]) -> bool:
-    """Return whether a rule of the store allows each of the changes to the acting agent: it is not enough that no rule
-    is against it. Raise ToolError if there are too many paths for these rules."""
+    """Return whether a rule of the store explicitly allows the acting agent each of the changes: a change that no rule
+    mentions is not allowed. Raises ToolError if there are too many paths for these rules."""
     rules = [decision.rule for _, decision in _decisions(store, verb, changes)]
     return all(rule is not None and rule.effect is Effect.ALLOW for rule in rules)
 
@@ -94,22 +94,22 @@ def _decisions(store: Tree, verb: Verb, changes: Sequence[Change]) -> Iterator[t
 
 
 def hidden_place(path: str) -> RefusedByRule:
-    """Return the refusal of a new memory at a path that is, or is blocked by, one hidden from the agent.
+    """Return the refusal of a new memory whose path is taken or blocked by a memory that is hidden from the agent.
 
-    It has the words of a rule that refuses.
+    It has the same words as the refusal by a path rule.
     """
     return RefusedByRule(results.refused_by_rule(path, WORDS[Verb.CREATE], ""))
 
 
 def require_may_move(store: Tree, moves: Sequence[tuple[StoredMemory, str]]) -> PathRule | None:
-    """Return the rule by which the moves (memory, new path) may only be proposed, or None, as `require` does."""
+    """Check moves (memory, new path) as `require` does: return the rule by which they may only be proposed, or None."""
     leaving = require(store, Verb.RENAME, [Change(memory.path, memory) for memory, _ in moves])
     return require(store, Verb.CREATE, [Change(path, memory) for memory, path in moves]) or leaving
 
 
 def of_memories(store_id: str, memories: Sequence[str], conditions: Met) -> dict[Condition, set[str]]:
-    """Return which of some memories (ids) meet the conditions that depend only on the memory. Without such a condition,
-    nothing is queried."""
+    """Return {condition: ids of the memories that meet it}, for the conditions that depend only on the memory. If
+    `conditions` has none of these, nothing is queried."""
     met: dict[Condition, set[str]] = {}
     for condition in set(_OF_MEMORIES) & conditions:
         parts = (memories[at : at + MOST_AT_ONCE] for at in range(0, len(memories), MOST_AT_ONCE))
@@ -118,7 +118,7 @@ def of_memories(store_id: str, memories: Sequence[str], conditions: Met) -> dict
 
 
 def of_agent(store_id: str, agent: str, conditions: Met) -> Met:
-    """Return which of the conditions an agent (id) meets in a store, wherever it writes."""
+    """Return those of the conditions that an agent (id) meets in a store, whatever it changes."""
     if Condition.NEW_AGENT not in conditions:
         return NONE_MET
     return NONE_MET if lists.has_merged(store_id, agent) else frozenset({Condition.NEW_AGENT})
@@ -128,7 +128,7 @@ _OF_MEMORIES = {Condition.BY_PERSON: lists.of_people, Condition.HAS_FINDING: lis
 
 
 class _Met:
-    """Which conditions the changes of one act meet."""
+    """Finds the conditions of path rules that the changes of one act meet."""
 
     def __init__(self, store: Tree, doer: Doer, verb: Verb, changes: Sequence[Change], rules: PathRules) -> None:
         conditions = rules.conditions_for(doer, verb)

@@ -1,4 +1,5 @@
-"""Protected lines: where the lines that a path rule names are in the newest text of a memory, and what changes them."""
+"""Protected lines: finds the lines that a path rule names in the newest text of a memory, and the changes that affect
+them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,8 +32,8 @@ _TEXT = Statement("select content from memoryhub_memorytext where store_id = %s 
 
 
 def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> None:
-    """Let the rules about lines go with the memories that an act has moved; `rules` are the JSON text of those before
-    it. Call it before the act's entry, which seals them."""
+    """Give rules about lines the new paths of their memories after an act has moved these. `rules` is the JSON text of
+    the rules before the act. Call it before the act's entry, which seals the new rules."""
     moved = [one for one in changed if one.path not in (None, one.old_path)] if f'"{LINES}:' in rules else []
     if not moved:
         return
@@ -45,8 +46,8 @@ def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> No
 
 
 def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]) -> PathRule:
-    """Return a rule with the new path of its memory. If the version that it names is gone, that is the memory at its
-    path."""
+    """Return a rule with the new path of its memory. If the version that the rule names is gone, its memory is the one
+    at the rule's path."""
     if not isinstance(rule.only_if, Lines):
         return rule
     whose, pattern = memories.get(rule.only_if.version), rule.pattern
@@ -59,7 +60,7 @@ def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]
 class ProtectedLines:
     """The protected lines of a memory store, during one act or for one page.
 
-    Each text is read once, unless those read before have more than MOST_CHARACTERS: these are read again.
+    Each text is read once and kept, unless the texts that were read have more than MOST_CHARACTERS together.
     """
 
     def __init__(self, store: str) -> None:
@@ -68,10 +69,10 @@ class ProtectedLines:
         self.work = Work(Budget(LINES_SEARCHED), Budget(PAIRS_SEARCHED))
 
     def in_newest(self, memory: str, lines: Lines) -> tuple[str, list[int] | None]:
-        """Return the newest text of a memory (id), and the numbers of the lines in it.
+        """Return the newest text of a memory (id), and the numbers of the protected lines in it.
 
-        There are no numbers if none of the lines is left, or if they are lines of another memory. None means that the
-        version which the rule names has no text any more.
+        The list is empty if none of the lines is left, or if they belong to another memory. It is None if the version
+        that the rule names has no text any more.
         """
         named = self._named(lines)
         if named is None or named[2] is None:
@@ -85,9 +86,9 @@ class ProtectedLines:
         return texts[-1], where_in_last(texts, _numbers(lines, texts[0]), self.work)
 
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
-        """Return the id of the memory whose lines they are ("" if its version is gone), and the ids of those of its
-        later versions that changed, removed or separated the lines, among the newest ones: at most MOST_STEPS, with
-        MOST_CHARACTERS."""
+        """Return the id of the memory to which the lines belong ("": the version that the rule names is gone), and the
+        ids of the later versions that changed, removed or separated the lines. Only the newest versions are searched:
+        at most MOST_STEPS, with at most MOST_CHARACTERS."""
         named = self._named(lines)
         if named is None or named[2] is None:
             return "", set()
@@ -118,5 +119,5 @@ class ProtectedLines:
 
 
 def _numbers(lines: Lines, text: str) -> range:
-    """Return the numbers of those of the lines that a text has. A rule can name far more."""
+    """Return the line numbers that a text has of these lines: a rule can name lines after the end of the text."""
     return range(lines.first, min(lines.last, count_lines(text)) + 1)

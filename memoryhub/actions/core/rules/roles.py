@@ -6,7 +6,7 @@ from memoryhub.models import Member, MemoryStore, Role, User
 
 
 def write_role(store: MemoryStore, user: User, role: Role | None, at: datetime) -> Role | None:
-    """Give a person a role in a store, or remove it (None). Return the role before (None: no role)."""
+    """Give a person a role in a store, or remove it (None). Return the person's earlier role (None: no role)."""
     rows = Member.objects.filter(store=store, user=user)
     before = rows.values_list("role", flat=True).first()
     if role is None:

@@ -44,18 +44,19 @@ class Ruling:
     def masked(self, text: str) -> str:
         """Return a text with its kept-out values masked.
 
-        It is used for texts beside memories: notes, answers and inputs.
+        This is for texts other than memories: notes, answers and inputs.
         """
         return sensitive.mask(text, self.spans(text)) if self.kept_out else text
 
     def spans(self, text: str) -> list[Span]:
-        """Return the spans of a text that are kept out."""
+        """Return the spans of the values in a text that are kept out."""
         if self.marks is not None and not any(mark in text for mark in self.marks):
             return []
         return novelty.find(text, self.kept_out)
 
     def masked_in(self, value: Any) -> Any:
-        """Return a JSON value with the kept-out values masked in every string, name and long number."""
+        """Return a JSON value in which the kept-out values are masked in every string, in every name, and in long
+        numbers."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, int | float) and len(str(value)) >= SHORTEST_NUMBER:
@@ -74,8 +75,8 @@ object."""
 
 
 class Clean(NamedTuple):
-    """The texts and paths in which `rules` found nothing. `texts` has (SHA-256 of the text before, or None if there was
-    none; SHA-256 of the text)."""
+    """The texts and paths in which `rules` found nothing. `texts` has pairs: the SHA-256 of the earlier text (None:
+    there was none), and of the text."""
 
     rules: Ruling | None
     texts: frozenset[tuple[str | None, str]]

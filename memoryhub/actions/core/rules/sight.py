@@ -1,4 +1,4 @@
-"""What an agent sees of a memory store in which path rules hide memories from it."""
+"""Finds out what an agent sees of a memory store in which path rules hide memories from it."""
 
 from datetime import UTC, date, datetime
 
@@ -22,7 +22,7 @@ _RULES = Statement("select path_rules from memoryhub_memorystore where id = %s")
 
 
 class Sight:
-    """Says which paths an agent sees. Memories at the others do not exist for it, whatever it asks."""
+    """Decides which paths an agent sees. For the agent, memories at all other paths do not exist."""
 
     def __init__(self, rules: PathRules, doer: Doer) -> None:
         self._rules, self._doer = rules, doer
@@ -46,26 +46,27 @@ class Sight:
             raise ToolError(results.too_many_to_see()) from None
 
     def hides_at(self, store_id: str, path: str) -> bool:
-        """Return whether something hidden can be at a path, under it or above it. Call it only where the agent sees
-        nothing at, under or above the path."""
+        """Return whether a hidden memory can be at a path, under it or above it. Call it only if the agent sees nothing
+        at, under or above the path."""
         if not self.sees(path) or sql.one(sql.PATH_TAKEN, store_id, path) or sql.one(sql.DIRECTORY_AT, store_id, path):
             return True
         above = paths.ancestors(path)[1:]
         return bool(above and sql.memories_at(store_id, above))
 
     def leaves_some(self, store_id: str, path: str, count: int) -> bool:
-        """Return whether a directory has more than `count` memories, those that the agent sees."""
+        """Return whether a directory has more than `count` memories, where `count` is the number of those that the
+        agent sees."""
         return len(sql.rows(sql.MEMORIES_UNDER, store_id, *paths.subtree(path))) > count
 
 
 def sees(sight: Sight | None, *paths: str | None) -> bool:
-    """Return whether an actor sees memories at all of some paths. A path that was redacted is None: it may have been
-    hidden, so only an actor without a sight sees what was there."""
+    """Return whether an actor with this sight (None: sees everything) sees memories at all of these paths. A path is
+    None if it was redacted: it may have been hidden, so only an actor without a sight sees it."""
     return sight is None or all(path is not None and sight.sees(path) for path in paths)
 
 
 def sight_of(rules: str, actor: Actor, at: datetime) -> Sight | None:
-    """Return the sight of an actor by the path rules of a store (JSON text), or None if it sees everything."""
+    """Return what an actor sees under the path rules of a store (JSON text), or None if the actor sees everything."""
     if rules == NO_RULES or actor.kind != ActorKind.KEY:
         return None
     prepared, doer = path_rules.of_text(rules, day_of(at)), Doer(str(actor.id), str(actor.author_id))
@@ -73,12 +74,12 @@ def sight_of(rules: str, actor: Actor, at: datetime) -> Sight | None:
 
 
 def sight_in(store_id: str, actor: Actor, at: datetime) -> Sight | None:
-    """Return the sight of an actor in a store that is not locked, or None if it sees everything."""
+    """Return what an actor sees in a store that is not locked, or None if the actor sees everything."""
     sql.connect()
     row = sql.one(_RULES, store_id)
     return None if row is None else sight_of(row[0], actor, at)
 
 
 def day_of(at: datetime) -> date:
-    """Return the day of a moment in UTC, by which path rules end."""
+    """Return the day of a moment in UTC, because path rules end at the end of a day in UTC."""
     return at.astimezone(UTC).date()

@@ -1,8 +1,8 @@
 """The hub's SQL, for what the ORM cannot do well.
 
 These are the statements of tool calls, where the ORM is ten times slower, and queries about the past that the ORM
-cannot express. Every statement is written once with `%s`, which becomes `?` for SQLite, and `statements` runs it. Rows
-are tuples with the columns that the statement names.
+cannot express. Every statement is written once, with `%s`, which `statements` replaces by `?` for SQLite. Rows are
+tuples with the columns that the statement names.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def is_writable() -> bool:
 
 
 def keep_snapshot() -> None:
-    """On PostgreSQL, make the transaction read-only, with one snapshot.
+    """On PostgreSQL, make the transaction read-only, so that all its statements see the same state.
 
     Call it before any other statement of the transaction.
     """
@@ -79,7 +79,7 @@ def bytes_in_use() -> int:
 def empty_log() -> bool:
     """Empty SQLite's write-ahead log, outside a transaction.
 
-    Return whether no reader prevented it; always True on PostgreSQL.
+    Return False if a reader prevented this; always True on PostgreSQL.
     """
     connect()
     row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if IS_SQLITE else (0,)

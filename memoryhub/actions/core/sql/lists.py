@@ -1,5 +1,5 @@
-"""The SQL of the API's reads (one memory or version, and pages by key) and of the conditions of path rules. The cost
-does not depend on the store's size."""
+"""The SQL of the API's reads (one memory or version, and pages by key) and of the conditions of path rules. The cost of
+a statement does not depend on the store's size."""
 
 import json
 from collections.abc import Sequence
@@ -132,8 +132,7 @@ def select_versions(
 ) -> list[Row]:
     """Return the versions that meet all conditions, with their actors. `full` adds the text.
 
-    `entries` is a column of audit entries and the values for its search; it selects only the versions that those
-    entries made.
+    `entries` is a condition on audit entries; with it, only the versions that such entries made are returned.
     """
     table = _VERSIONS if entries is None else _OF_ENTRIES
     before, values = ("", ()) if entries is None else (_ENTRIES.format(column=entries[0]), entries[1])
@@ -157,7 +156,8 @@ def last_entry_looked_at(column: str, chain_id: str, value: str, seq: int, most:
 
 
 def origin_of(type: str, id: str) -> Condition:
-    """Return the condition for imported versions by this actor. It searches their origin, which is compact JSON."""
+    """Return the condition that a version was imported and its original author is this actor. It searches the version's
+    origin, which is compact JSON."""
     named = f'"type":{_json(type)}', f'"id":{_json(id)}'
     return f"v.origin is not null and {_FIND}(v.origin, %s) > 0 and {_FIND}(v.origin, %s) > 0", named
 
@@ -187,13 +187,13 @@ _MERGED = Statement(
 
 
 def of_people(store: str, memories: Sequence[str]) -> set[str]:
-    """Return which memories (ids) have a version that a person wrote, imported or approved."""
+    """Return those of the memories (ids) that have a version which a person wrote, imported or approved."""
     sql.connect()
     return {memory for (memory,) in sql.rows(sql.for_paths(_OF_PEOPLE, len(memories)), store, *memories)}
 
 
 def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
-    """Return which memories (ids) have an open finding."""
+    """Return those of the memories (ids) that have an open finding."""
     sql.connect()
     return {memory for (memory,) in sql.rows(sql.for_paths(_WITH_OPEN_FINDING, len(memories)), store, *memories)}
 
@@ -201,7 +201,7 @@ def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
 def has_merged(store: str, agent: str) -> bool:
     """Return whether a person has merged a proposal of an agent, or a part of one.
 
-    The proposal of a dream can be merged without a person.
+    A proposal that was merged without a person, as that of a dream can be, does not count.
     """
     sql.connect()
     return sql.one(_MERGED, store, agent) is not None

@@ -1,9 +1,9 @@
 """Runs the hub's SQL on the driver's own connection, inside the transaction that Django has opened.
 
-Each wait for PostgreSQL is a round trip. So what an act is going to read is asked for together (`ask_ahead`), and what
-it writes waits until another answer is needed, at the latest for the commit (`commit`). psycopg's pipeline sends the
-statements of one round trip in their order, and each sees what was committed when it begins. SQLite has no server:
-there, each statement runs at once.
+Each wait for PostgreSQL is a round trip. So the reads of an act are sent together (`ask_ahead`), and its writes wait
+for the next read or, at the latest, for the commit (`commit`). psycopg's pipeline sends the statements of one round
+trip in their order, and each statement sees what was committed when it begins. SQLite has no server, so each statement
+runs at once.
 """
 
 import re
@@ -25,8 +25,8 @@ _thread = threading.local()
 
 
 class Statement:
-    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only. `table` is the one
-    that it changes, if it changes one."""
+    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only. `table` is the
+    table that the statement changes, or None."""
 
     __slots__ = ("table", "text")
 
@@ -49,8 +49,8 @@ def connect() -> None:
 
 
 def first(statement: Statement, *values: object) -> Row | None:
-    """Connect, and return the first row of a request's first read. On PostgreSQL this read is also the test of the
-    connection that the pool has handed out."""
+    """Open the connection, and return the first row of the first read of a request, or None. On PostgreSQL, this read
+    also tests the connection that came from the pool."""
     if not _SQLITE and connections[DEFAULT_DB_ALIAS].connection is None:
         found = pooled.ask(connect, statement.text, values)
         if found is not None:
@@ -66,7 +66,7 @@ def is_transaction_whole() -> bool:
 
 
 def _run(statement: Statement, values: Sequence[object], *, often: bool = False) -> Any:
-    """Send a statement, and return its cursor. On PostgreSQL, one that is sent `often` is prepared."""
+    """Send a statement, and return its cursor. With `often`, PostgreSQL prepares the statement."""
     driver = _thread.driver
     return driver.execute_often(statement.text, values) if often else driver.execute(statement.text, values)
 
@@ -88,7 +88,7 @@ def rows(statement: Statement, *values: object) -> list[Row]:
 
 
 def run(statement: Statement, *values: object) -> None:
-    """Run a write. On PostgreSQL it is sent with the next read, or with the commit, if `begin` was called."""
+    """Run a write. On PostgreSQL, after `begin`, it waits and is sent with the next read or with the commit."""
     batch: _Batch | None = None if _SQLITE else _batch()
     if batch is None:
         _run(statement, values)
@@ -108,9 +108,10 @@ def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
 
 
 def find_or_add(read: Question, statement: Statement, *values: object) -> Row | None:
-    """Insert a row, and return None. If a row with its key is there, return that row instead, as `read` returns it.
+    """Insert a row, and return None. If there is already a row with the same key, return that row, as `read` returns
+    it.
 
-    The insert says `on conflict do nothing`. A lock must keep others from inserting the same row.
+    `statement` is an insert with `on conflict do nothing`. A lock must keep others from inserting the same row.
     """
     if _SQLITE:
         return None if _run(statement, values).rowcount else one(read[0], *read[1])
@@ -124,7 +125,7 @@ def find_or_add(read: Question, statement: Statement, *values: object) -> Row | 
 
 
 class _Batch:
-    """What is sent later, or is known already, in the open transaction of a thread."""
+    """The waiting writes and the known answers of a thread's open transaction."""
 
     def __init__(self, database: Any) -> None:
         self.database, self.is_outermost = database, not database.savepoint_ids
@@ -132,12 +133,12 @@ class _Batch:
         self.answers: dict[tuple[str, Sequence[object]], list[Row]] = {}
 
     def forget(self, table: str | None) -> None:
-        """Forget the answers that a write to a table may change; with None, all."""
+        """Forget the known answers that a write to a table may change; if `table` is None, forget all of them."""
         for key in [key for key in self.answers if table is None or table in key[0]]:
             del self.answers[key]
 
     def before_others(self, execute: Callable[..., Any], *statement: Any) -> Any:
-        """Send the waiting writes before a statement of the ORM, so that it sees them."""
+        """Send the waiting writes, and then a statement of the ORM, so that the statement sees these writes."""
         _send(self)
         self.forget(None)
         return execute(*statement)
@@ -148,8 +149,8 @@ def _batch() -> _Batch | None:
 
 
 def begin() -> None:
-    """Let the writes of the transaction that was just opened wait, on PostgreSQL, until `commit`. Call `end` in any
-    case."""
+    """On PostgreSQL, let the writes of the newly opened transaction wait until `commit`. Always call `end`
+    afterwards."""
     connect()
     if not _SQLITE:
         database = connections[DEFAULT_DB_ALIAS]
@@ -158,15 +159,15 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Let writes wait no more. Those that were not sent are forgotten."""
+    """Stop letting writes wait. Writes that were not sent are dropped."""
     batch, _thread.batch = _batch(), None
     if batch is not None and batch.before_others in batch.database.execute_wrappers:
         batch.database.execute_wrappers.remove(batch.before_others)
 
 
 def commit() -> None:
-    """Send the writes that wait, and the commit with them unless this transaction is part of another one. Then Django's
-    own commit finds it done, and sends nothing."""
+    """Send the waiting writes together with the commit; inside another transaction, send only the writes. Django's own
+    commit then sends nothing, because the transaction is over."""
     batch = _batch()
     if batch is not None and batch.writes:
         with _thread.driver.pipeline():
@@ -179,8 +180,8 @@ _BEGIN, _COMMIT = Statement("begin"), Statement("commit")
 
 
 def ask_ahead(questions: Iterable[Question]) -> None:
-    """On PostgreSQL, ask for all of this in one round trip, in this order. `one` and `rows` then return the answers,
-    unless the act has written to the same tables since."""
+    """On PostgreSQL, send all these reads in one round trip, in this order. `one` and `rows` then return their answers
+    without a query, unless the act has written to the same tables since."""
     if _batch() is not None:
         asked = list(questions)
         for question, answer in zip(asked, _answers(asked), strict=True):
@@ -188,9 +189,9 @@ def ask_ahead(questions: Iterable[Question]) -> None:
 
 
 def know(question: Question, answer: list[Row]) -> None:
-    """Store the answer to a question that follows from what was already read.
+    """Store the answer to a read that is already known from other reads.
 
-    `one` and `rows` then return it, as after `ask_ahead`.
+    `one` and `rows` then return this answer, as after `ask_ahead`.
     """
     batch = _batch()
     if batch is not None:
@@ -204,7 +205,7 @@ def _answer(statement: Statement, values: Sequence[object]) -> list[Row]:
 
 
 def _answers(questions: Sequence[Question]) -> list[list[Row]]:
-    """Return the rows of each read. The writes that wait are sent before."""
+    """Return the rows of each read. The waiting writes are sent first."""
     batch, driver = _batch(), _thread.driver
     if len(questions) == 1 and not (batch and batch.writes):
         return [_run(*questions[0]).fetchall()]

@@ -81,8 +81,8 @@ def writing() -> Iterator[None]:
 
 
 def _require_a_chance(arrived: float) -> None:
-    """Raise the "database is locked" error if another thread's wait has failed while this thread waited: so a thread
-    waits for another process at most twice as long as SQLite does, not once for each thread in the queue."""
+    """Raise "database is locked" if a wait for another process has failed since this thread arrived. So a thread waits
+    at most twice as long as SQLite does, however many threads queue."""
     if arrived <= Last.in_vain:
         raise OperationalError("database is locked")
 
@@ -170,7 +170,7 @@ class NotTogether(BaseException):
 
 
 class _Request(_Job[T]):
-    """A whole request, of which a write is only one part. A request has an answer even if its write failed. So the
+    """A whole request, of which a write is only one part. Even if the write fails, the request has an answer. So the
     error of the write is noted where it is raised."""
 
     __slots__ = ("done",)
@@ -223,9 +223,9 @@ _committer_runs = threading.Event()
 def my_turn() -> Iterator[None]:
     """Let the committer and the callers run Python in turns. A caller's turn ends at `together`, or with this block.
 
-    Every SQL statement releases Python's global lock. If another thread took it then, the committer would wait twice
-    per statement; all threads would lose a third of their throughput. A thread that waits for the disk or a lock gives
-    up its turn. Do not wait for a client inside.
+    Every SQL statement releases Python's global lock. Without turns, another thread could take that lock, and the
+    committer would wait twice per statement: this costs a third of the throughput. A thread that waits for the disk or
+    a database lock gives up its turn. Do not wait for a client inside the block.
     """
     if not _committer_runs.is_set() or _is_in_group():
         yield
@@ -247,7 +247,7 @@ def is_busy() -> bool:
 
 
 def tidy_up() -> None:
-    """Reset what a request that was stopped at any step, even in this function, has left in this thread."""
+    """Reset the state that a request left in this thread when it was stopped at any step, even in this function."""
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
@@ -264,7 +264,7 @@ def together(work: Callable[[], T], whose: object = None) -> T:
     """Run work that uses `writing`, and return its result after its commit; `whose` is the id of the calling key.
 
     If the committer runs, it commits all queued work in one transaction, and answers no one before the commit. Work
-    must be repeatable: if one piece fails, each is run again in its own transaction. A database error fails all.
+    must be repeatable: if one piece fails, all are run again, each in its own transaction. A database error fails all.
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
@@ -302,8 +302,8 @@ def answer_together(
 def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
-    Without `error`, the request has done nothing yet: this raises in the committer's thread. With the `error` of a
-    failed request, this raises inside a group of calls, and notes the error outside a group.
+    Call it without `error` before the request has done anything: it raises in the committer's thread. Call it with the
+    `error` of a failed request: it raises inside a group of requests, and only notes the error outside a group.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)
@@ -395,6 +395,6 @@ def _commit_apart(jobs: list[_Job[Any]]) -> None:
 
 
 def _fail(jobs: list[_Job[Any]], error: BaseException) -> None:
-    """Set a database error (locked, full, gone) on all jobs, because each would wait as long and fail too."""
+    """Set a database error (locked, full, gone) on all jobs, because each of them would also wait and fail."""
     for job in jobs:
         job.error = error

@@ -1,6 +1,7 @@
 """Lets work that may wait give way to everyone else who writes: it writes in short transactions and rests between them.
 
-A write lock is not handed on in turns. Work that took it again at once would keep all others from it.
+The database does not hand on its write lock in turns: work that took the lock again at once would keep all others
+waiting.
 """
 
 import threading
@@ -21,8 +22,8 @@ _thread = threading.local()
 
 
 class _Last:
-    """Times on the monotonic clock: when another thread of this process last began to write, and until when all work
-    that gives way rests."""
+    """Times on the monotonic clock: `asked`, when another thread of this process last began to write, and `rest_until`,
+    until when all work that gives way rests."""
 
     asked = float("-inf")
     rest_until = float("-inf")
@@ -30,9 +31,10 @@ class _Last:
 
 @contextmanager
 def giving_way(*, to_other_processes: bool = False) -> Iterator[None]:
-    """Let what this thread writes in the block give way to the other threads of this process.
+    """Let the writes of this thread inside the block give way to the other threads of this process.
 
-    With `to_other_processes`, it always rests, because it cannot see whether they write.
+    With `to_other_processes`, this thread rests after each transaction, because it cannot see whether other processes
+    write.
     """
     before = _way()
     _thread.way = "always" if to_other_processes else "asked"
@@ -47,17 +49,17 @@ def _way() -> str:
 
 
 def stop_giving_way() -> None:
-    """End the block of a request that was stopped at any step."""
+    """Make this thread give way no longer, after a request was stopped at any step."""
     _thread.way = ""
 
 
 def others_write() -> bool:
-    """Return whether other threads of this process write, or did a moment ago."""
+    """Return whether other threads of this process write, or wrote a short time ago."""
     return time.monotonic() - _Last.asked < RECENT
 
 
 def arrive() -> None:
-    """Begin to write. Work that gives way first rests for as long as its last transaction took, if others write."""
+    """Begin to write. If others write, work that gives way first rests for as long as its last transaction took."""
     if not _way():
         _Last.asked = time.monotonic()
         return
@@ -66,20 +68,20 @@ def arrive() -> None:
 
 
 def begin() -> float:
-    """Note that a transaction of this thread begins, and holds its locks from now on; return the moment."""
+    """Note that a transaction of this thread begins and holds its locks from now on; return the current time."""
     _thread.began = now = time.monotonic()
     return now
 
 
 def end() -> None:
-    """Note that the transaction has ended."""
+    """Note that this thread's transaction has ended."""
     if _way():
         now = time.monotonic()
         _Last.rest_until = now + min(now - _thread.began, LONGEST_REST)
 
 
 def some(items: Iterable[T], short: float = SHORT) -> Iterator[T]:
-    """Yield the first of these items, and more until the transaction has lasted long enough.
+    """Yield items until the transaction has lasted long enough, but at least one item.
 
     `short` is used in place of SHORT.
     """
@@ -95,14 +97,15 @@ def _is_enough(seconds: float, short: float = SHORT) -> bool:
 
 
 class Size:
-    """How many items the next transaction of some work takes up: at most `most`, and at least a fifth of it, because
-    each transaction takes some time for itself."""
+    """The number of items for the next transaction of some work: at most `most`, and at least a fifth of that, because
+    each transaction has a fixed cost."""
 
     def __init__(self, most: int) -> None:
         self.most = self.next = most
 
     def learn(self, done: int, taken: int, short: float = SHORT) -> None:
-        """Note, at the end of a transaction, how many of the items that it had taken up it has done.
+        """At the end of a transaction, adapt the number to how many items (`done`) of the planned ones (`taken`) were
+        done.
 
         `short` is used in place of SHORT.
         """

@@ -1,8 +1,8 @@
-"""What the committer read of keys, stores and settings, remembered while no one has changed it.
+"""Remembers what the committer has read of keys, stores and settings, while no one has changed it.
 
-Only rows are remembered whose every change is noticed: a commit of another connection changes SQLite's `data_version`,
-which is read at the start of each transaction, and `models.sealed` counts this thread's own changes of governing rows.
-So a key that is revoked is refused from the next transaction on, as if it had been read again.
+Rows are remembered only if every change of them is noticed: a commit of another connection changes SQLite's
+`data_version`, which is read at the start of each transaction, and `models.sealed` counts this thread's own changes of
+governing rows. So a revoked key is refused from the next transaction on, as if the key had been read again.
 """
 
 import threading
@@ -20,7 +20,8 @@ _thread = threading.local()
 
 
 class _Facts:
-    """What one thread remembers, and the state of the database (`as_of`, `changes`) for which that is true."""
+    """The values that one thread remembers, and the state of the database (`as_of`, `changes`) in which they were
+    read."""
 
     __slots__ = ("as_of", "changes", "values")
 
@@ -31,7 +32,8 @@ class _Facts:
 
 
 def begin() -> None:
-    """Remember in this thread until `end`. Call it at the start of a transaction that holds SQLite's write lock."""
+    """Let this thread remember values until `end`. Call it at the start of a transaction that holds SQLite's write
+    lock."""
     facts: _Facts | None = getattr(_thread, "facts", None)
     if facts is None:
         facts = _thread.facts = _Facts()
@@ -43,7 +45,8 @@ def begin() -> None:
 
 
 def end(*, committed: bool) -> None:
-    """Stop remembering until the next `begin`. What was read in a transaction that was not committed is forgotten."""
+    """Stop remembering until the next `begin`. Values that were read in a transaction without a commit are
+    forgotten."""
     facts, _thread.now = getattr(_thread, "now", None), None
     if facts is not None and not committed:
         facts.values.clear()
@@ -62,7 +65,7 @@ def take(*key: str) -> Any:
 
 
 def put(value: Any, *key: str) -> None:
-    """Remember a value, if this thread remembers now."""
+    """Remember a value, if this thread is between `begin` and `end`."""
     values = _values()
     if values is not None:
         if len(values) >= MOST:

@@ -1,4 +1,4 @@
-"""Runs acts without effect: in a transaction that is rolled back."""
+"""Runs acts without effect, in a transaction that is rolled back."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,15 +7,15 @@ from memoryhub.actions.core.transactions import is_open, writing
 
 
 class _Over(Exception):
-    """Ends a trial: the transaction is rolled back."""
+    """Ends a trial, so that the transaction is rolled back."""
 
 
 @contextmanager
 def without_effect() -> Iterator[None]:
-    """Open a transaction like `writing`, and undo at the end whatever was written in it.
+    """Open a transaction like `writing`, and roll it back at the end of the block.
 
-    Keep it short, because other writers wait for its end (on PostgreSQL those of the same memory store). What is read
-    inside is true of the trial only.
+    Keep the block short, because other writers wait for its end (on PostgreSQL only those of the same memory store).
+    Reads inside the block see its writes, which never become permanent.
     """
     if is_open():
         raise RuntimeError("a trial cannot undo a part of a transaction")

@@ -1,4 +1,4 @@
-"""A lock that a thread can give up at any place, whether it has it or not."""
+"""A lock that a thread can give up at any point of its code, even if it does not hold the lock."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ it a few times."""
 
 
 class Turn:
-    """Taken by one thread at a time, and never twice by one."""
+    """A lock for one thread at a time. A thread must not take it again while it holds it."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -26,16 +26,17 @@ class Turn:
         self._thread.has_it = True
 
     def give_up(self) -> None:
-        """Give it up if this thread has taken it."""
+        """Release the lock if this thread holds it."""
         if getattr(self._thread, "has_it", False):
             self._thread.has_it = False
             self.lock.release()
 
     @contextmanager
     def in_slices(self) -> Iterator[Callable[[], None]]:
-        """Do long work in slices: the yielded function ends one, and lets others take a turn.
+        """Do long work in slices. The yielded function ends a slice: it lets other threads take the lock, then takes it
+        again.
 
-        One thread does such work at a time, so that others wait for one slice, and not for one of each thread.
+        Only one thread at a time does such work, so that others wait for at most one slice.
         """
         self.give_up()
         with self.long_work:
@@ -54,7 +55,7 @@ class Turn:
         self.take()
 
     def is_taken(self) -> bool:
-        """Return whether this thread or another one has it."""
+        """Return whether any thread holds the lock."""
         if getattr(self._thread, "has_it", False) or not self.lock.acquire(blocking=False):
             return True
         self.lock.release()

@@ -25,7 +25,7 @@ class Lines(Generic[T]):
     """Jobs that wait for a thread, in one queue per key. The next job is one of the key that used the least time.
 
     A new key starts with the time that a key with constant work would have used by now. So no key saves up turns, and
-    new keys do not delay others beyond their share. A key that comes rarely waits only for the running job, not for the
+    new keys do not delay others beyond their share. A key with few jobs waits only for the running job, not for the
     queued jobs of another key. The key `None` is for jobs without a key.
     """
 
