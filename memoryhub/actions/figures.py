@@ -41,7 +41,7 @@ VERSIONS = 4_000
 
 @dataclass(slots=True)
 class Delta:
-    """What one day added to a store; memories and bytes can be negative."""
+    """The changes of one day in a store. `memories` and `bytes` can be negative."""
 
     memories: int = 0
     bytes: int = 0
@@ -55,10 +55,10 @@ class Delta:
 
 @dataclass(slots=True)
 class Counted:
-    """The counts of some entries. `seq` and `at` are those of the last one; `at` is None if there was no entry.
+    """The counts of some entries. `seq` and `at` belong to the last counted entry; `at` is None if there was no entry.
 
-    `calls` has what metrics count of each entry. `activity` counts entries by (day, author, command, outcome). `growth`
-    has the changes of memories by day.
+    `calls` has the values of each entry that metrics need. `activity` counts entries by (day, author, command,
+    outcome). `growth` has the changes of memories by day.
     """
 
     seq: int
@@ -81,7 +81,8 @@ class Counted:
 
 
 def after(store_id: str, seq: int, most: int) -> Counted:
-    """Count at most `most` entries of a store after `seq`, with the versions that they made. Nothing is written."""
+    """Count at most `most` entries of a store after `seq`, and the versions that these entries made. Nothing is
+    written."""
     found = Counted(seq)
     last = _last_by_versions(store_id, seq)
     entries = _entries(store_id, seq, most)
@@ -117,7 +118,7 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """Yield (day, memories, bytes) for each version between two entries: what it added to its previous version.
+    """Yield (day, memories, bytes) for each version between two entries: the differences from the previous version.
 
     If the previous version was removed, its size is unknown, and no bytes are counted. In an imported history, the
     previous version is one of the same import.
@@ -148,10 +149,8 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
 
 
 def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-    """Return {store:
-
-    (last counted entry, last entry)} for stores with uncounted entries. `stores` limits it; None: all.
-    """
+    """Return {store: (seq of its last counted entry, seq of its last entry)} for the stores with uncounted entries.
+    `stores` are the ids of the stores to check (None: all)."""
     counted = Figures.objects.filter(store_id=OuterRef("pk")).values("seq")
     within = MemoryStore.objects.values("pk") if stores is None else stores
     chains = AuditChain.objects.filter(pk__in=within).annotate(counted=Coalesce(Subquery(counted[:1]), 0))
@@ -162,7 +161,7 @@ def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
 def catch_up(most: int = 5) -> bool:
     """Count new entries of all stores in at most `most` transactions; return whether all have been counted.
 
-    Entries that are written in the meantime may wait for the next time, so constant calls do not prevent the end.
+    Entries that are written during this function may stay uncounted, so that it ends even if calls never stop.
     """
     for store_id, (_, last) in behind().items():
         while most > 0 and count(store_id, last):
@@ -290,7 +289,8 @@ def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
-    """Update the lists of at most `most` stores that have newly counted entries; a large store waits for PAUSE."""
+    """Update the lists of at most `most` stores with newly counted entries. The lists of a large store are updated at
+    most once per PAUSE."""
     due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
         Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )

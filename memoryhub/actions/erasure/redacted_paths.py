@@ -25,7 +25,7 @@ def is_shared(store_id: str, version: MemoryVersion) -> bool:
 
 
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete a version's path from the entries and from what was proposed, unless the path is shared.
+    """Delete a version's path from the entries, the proposals and the trash, unless another version has the same path.
 
     Call it just before the version is redacted.
     """
@@ -51,7 +51,7 @@ def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
 
 
 def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
-    """Yield the entries that contain the path, even as a part of a longer one, oldest first."""
+    """Yield the entries that contain the path, even as a part of a longer path, oldest first."""
     escaped = to_json(path)[1:-1]
     answer = StrIndex(F("message"), Value(escaped, output_field=models.TextField()))
     found = Q(path=path) | Q(new_path=path) | own_texts.has_in_input(escaped) | Q(GreaterThan(answer, 0))
@@ -59,7 +59,8 @@ def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
 
 
 class _Path(Terms):
-    """Masks a path inside texts, in the form of the tool or of the API, but not as a part of a longer path."""
+    """Masks one path inside texts, where it is written as by the tool or the API, but not as a part of a longer
+    path."""
 
     def __init__(self, path: str) -> None:
         super().__init__([path])

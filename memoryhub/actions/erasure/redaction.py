@@ -28,11 +28,12 @@ _AT_ONCE = 50
 
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
-    """Delete a version's text and path permanently; return the version. One that is already redacted stays as it is.
+    """Delete a version's text and path permanently; return the version. A version that is already redacted does not
+    change.
 
-    The path is also deleted from the audit, unless another version of the memory store has it. The size stays, because
-    figures count it. Raises ToolError for the newest version of a live memory, and for a memory under a legal hold.
-    Raises MemoryVersion.DoesNotExist.
+    The path is also deleted from the audit, unless another version of the memory store has the same path. The size of
+    the version stays, because figures count it. Raises ToolError for the newest version of a live memory, and for a
+    memory under a legal hold. Raises MemoryVersion.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         version, record = redact_on(store, version_id)
@@ -84,8 +85,8 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
 
 
 def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
-    """Return (finding, position of its value in the newest text or path; -1 if it is not there) for a version's own
-    findings."""
+    """Return (finding, position) for each finding of a version. The position is where the newest text or path contains
+    the finding's value (-1: nowhere)."""
     found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
     values = settling.values_of(version.store_id, found)
     head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
@@ -113,9 +114,11 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed, and forget what their value was.
+    """Resolve findings whose value is being removed, and delete their fingerprints, which could confirm guesses at the
+    value.
 
-    The open ones get an entry of their own after the entry of the act, as always when an act resolves findings.
+    The findings that were open get an entry of their own after the entry of the act, as always when an act resolves
+    findings.
     """
     store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
     for part in in_parts([finding.pk for finding in findings]):
@@ -125,9 +128,10 @@ def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, proposing: Collection[int]) -> None:
-    """Delete from the entries what was written into the version, and what later refusals quoted from it.
+    """Delete from the entries the text that was written into the version, and the parts of it that later refusals
+    quoted.
 
-    `proposing` are the entries of the calls that proposed it.
+    `proposing` are the seqs of the calls that proposed the version's text.
     """
     redact_calls(store, calls_at(store, [version]), {version.seq, *proposing}, evidence)
 
@@ -135,8 +139,8 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
     """Yield conditions for the calls that may quote versions of a memory, oldest first.
 
-    These are the calls at the path of the memory while it was there, except calls on another memory. A memory in the
-    trash has left its path to others.
+    These are the calls at the path of the memory while the memory was there, except calls on another memory. While the
+    memory is in the trash, other memories can have its path, so these calls are left out.
     """
     for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
         if path is None or is_gone:
@@ -147,7 +151,8 @@ def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
 
 
 def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], evidence: Evidence) -> None:
-    """Delete the texts from the calls at some places, and what refusals quoted. `seqs` are further entries."""
+    """Delete the texts of calls, and what refusals quoted, from the entries that meet one of the conditions `places` or
+    have one of the `seqs`."""
     calls, found = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING), set(seqs)
     for place in places:
         found.update(calls.filter(place).values_list("seq", flat=True))
@@ -172,7 +177,8 @@ def _without_texts(input: str | None) -> str | None:
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
-    """Save a version as redacted. With `whole`, its whole text was deleted, and the time is set."""
+    """Save a version as redacted. With `whole`, also set the time of the redaction, because the whole text was
+    deleted."""
     version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
     if whole:
         version.redacted_at = store.at

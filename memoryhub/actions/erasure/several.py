@@ -31,7 +31,7 @@ MOST_READ = 1_000
 
 
 class How(enum.Enum):
-    """How the erasure of a store ended; `waits` means that there was no time for it."""
+    """How the erasure of a store ended. `WAITS` means that there was no time left for it."""
 
     DONE = "done"
     CHANGED = "changed"
@@ -51,7 +51,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the erasure of a store ended; only a store that is done has a receipt."""
+    """How the erasure of a store ended. `receipt` is None unless the erasure was done."""
 
     store: str
     how: How
@@ -68,10 +68,10 @@ def erase_in_turn(
 ) -> list[Outcome]:
     """Erase the texts from each store, and return how each erasure ended.
 
-    All acts have the same group. A store that has a receipt of this group already is not erased again. All stores are
-    searched again before the first is erased, because an erasure changes the names of sessions and views that stores
-    share. Once the monotonic clock has reached `until`, no further store is searched. A store that was not searched is
-    not erased either: it ends with `How.WAITS`.
+    All acts have the same group. A store that already has a receipt of this group is not erased again. All stores are
+    searched again before the first one is erased, because an erasure changes the names of sessions and views that
+    stores share. Once the monotonic clock has reached `until`, no further store is searched. A store that was not
+    searched is not erased either: it ends with `How.WAITS`.
     """
     doing = act()
     earlier = receipts_of(doing.group or "", [one.store for one in planned])
@@ -93,7 +93,7 @@ def erase_in_turn(
 
 @contextmanager
 def _ending(store: str, outcomes: dict[str, Outcome]) -> Iterator[None]:
-    """Turn what a store's erasure raises into its outcome."""
+    """Store the outcome of an erasure that raises an exception in the block."""
     try:
         with connection.wrap_database_errors:  # closing a cursor of PostgreSQL raises the driver's own
             yield

@@ -47,9 +47,11 @@ class NotScrubbed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """The state of the clean-up: `since` when there are copies (None: none), and what decides when it happens.
+    """The state of the clean-up: `since` when there are copies (None: there are none), and the values that decide when
+    they are removed.
 
-    `size` is the file's size. `hour` is the administrator's choice, `asked` a request. `begun_at` is the last attempt.
+    `size` is the size of the file in bytes. `hour` is the hour (UTC) that the administrator chose, and `asked` says
+    whether someone requested the clean-up. `begun_at` is the time of the last attempt.
     """
 
     since: datetime | None
@@ -64,15 +66,15 @@ class Remains:
 
     @property
     def seconds(self) -> int:
-        """Return an estimate of how many seconds calls will wait."""
+        """Return an estimate of how many seconds calls have to wait during a clean-up."""
         return max(1, round(self.size / BYTES_A_SECOND))
 
 
 def note(at: datetime) -> None:
     """Record, in the transaction of a redaction, that copies of redacted content have to be removed.
 
-    On SQLite, the file will be rewritten. PostgreSQL cleans its files itself in time, or at once by `VACUUM FULL`, but
-    its planner's statistics keep values; these will be computed again.
+    On SQLite, the file will be rewritten. PostgreSQL cleans its files itself after some time, or at once with `VACUUM
+    FULL`; but the statistics of its planner keep values, so the statistics will be computed again.
     """
     _rewritten.clear()
     HubSettings.objects.update_or_create(pk=1, defaults={"scrub_since": at})
@@ -95,17 +97,18 @@ def scrub_small() -> None:
 
 
 def scrub_due(at: datetime) -> None:
-    """Remove the copies in the background, if there are any and it is time. Raises NotScrubbed."""
+    """Remove the copies in the background, if there are copies and the clean-up is due. Raises NotScrubbed."""
     there = remains()
     if there.since is not None and is_due(there, at):
         scrub(at)
 
 
 def is_due(there: Remains, at: datetime) -> bool:
-    """Return whether to remove the copies now: of a small file at once, of a large one at the hour or a day later.
+    """Return whether to remove the copies now: from a small file at once, from a large file at the chosen hour, or a
+    day later if that was missed.
 
-    A person's request (`asked`) makes it due at once. A clock that was set back makes it early or a day late, but never
-    prevents it.
+    A person's request (`asked`) makes the clean-up due at once. If the clock was set back, the clean-up may be early or
+    a day late, but always takes place.
     """
     tried = there.begun_at
     if there.since is not None and _rewritten.get("since") == there.since:
@@ -121,7 +124,7 @@ def is_due(there: Remains, at: datetime) -> bool:
 
 
 def ask(act: Act) -> None:
-    """Ask for the clean-up to begin now; the background begins it within seconds."""
+    """Request the clean-up. The background begins it within seconds."""
     with writing():
         HubSettings.objects.filter(pk=1, scrub_since__isnull=False).update(scrub_asked=True)
         audit.on_hub(act, Record("ask_scrub"))
@@ -138,8 +141,8 @@ def set_hour(hour: int, act: Act) -> None:
 
 
 def _file() -> Path | None:
-    """Return SQLite's file, or None if there is none. PostgreSQL has none: only statistics are made again, which takes
-    little time."""
+    """Return the path of SQLite's file. Return None if there is no file, and on PostgreSQL, where only the statistics
+    are computed again, which takes little time."""
     if connection.vendor != "sqlite":
         return None
     path = Path(str(connection.settings_dict["NAME"]))
@@ -154,8 +157,8 @@ def _size() -> int:
 def scrub(at: datetime) -> None:
     """Remove the copies, if there may be any. Raises NotScrubbed if some are left.
 
-    The file is rewritten once for each redaction, while calls wait. Then the write-ahead log is emptied. If a reader
-    prevents that, the background tries again.
+    The file is rewritten once after each redaction, while calls wait. Then the write-ahead log is emptied. If a reader
+    prevents this, the background tries again.
     """
     with _one_at_a_time:
         _scrub(at)

@@ -1,4 +1,4 @@
-"""Removes whole memories permanently, with every version of their texts and what the calls that wrote them said."""
+"""Removes whole memories permanently: all their versions, and the texts in the entries of the calls that wrote them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,12 +20,12 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 def remove_memories(store_id: str, memories: Sequence[str], act: Act) -> int:
-    """Remove memories permanently with their versions, comments, reviews and findings, and their texts from the audit;
-    return how many. Those under a legal hold, and those that are gone, are left out.
+    """Remove memories permanently with their versions, comments, reviews and findings, and remove their texts from the
+    audit. Return how many were removed: memories under a legal hold, and those that no longer exist, are left out.
 
-    Each has an entry of its own. Live memories are moved to the trash first, by one more entry each, and are counted
-    in the figures, which cannot count what is gone. The entries keep the path: they say which memory there was, and
-    who wrote it.
+    The removal of each memory has its own entry. A live memory is first moved to the trash, which makes one more entry,
+    and is counted in the figures, because figures cannot count removed memories. The entries keep the paths and
+    authors.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     done = 0
@@ -62,7 +62,8 @@ def _remove(store: Tree, memory: Memory) -> None:
 
 
 def _redact_calls(store: Tree, memory: Memory, evidence: Evidence) -> None:
-    """Remove the texts that calls wrote into the memory from their entries, and what refusals at its paths quoted."""
+    """Remove from the entries the texts that calls wrote into the memory, and the texts that refusals at its paths
+    quoted."""
     versions = list(MemoryVersion.objects.of_memory(memory).order_by("number"))
     seqs = {version.seq for version in versions} | proposed_texts.remove(store, memory.pk, versions)
     redaction.redact_calls(store, redaction.calls_at(store, versions), seqs, evidence)

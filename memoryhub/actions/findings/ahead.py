@@ -1,4 +1,4 @@
-"""Screens long texts before their store is locked, so that no other writer waits for it."""
+"""Screens long texts before their store is locked, so that no other writer has to wait for the screening."""
 
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ LONG = 8_000
 
 
 class Ahead(NamedTuple):
-    """What was read and found before the store was locked.
+    """The results of reading and screening before the store was locked.
 
-    `looked` are the findings, for `Tree.looked`. `at_hand` is the memory that was read, for `Tree.at_hand`; None if it
-    was read in another transaction, because it may have changed since.
+    `looked` are the findings, for `Tree.looked`. `at_hand` is the memory that was read, for `Tree.at_hand`. It is None
+    if the memory was read in another transaction, because it may have changed since then.
     """
 
     looked: Looked
@@ -33,10 +33,11 @@ NOTHING = Ahead({})
 
 
 def of_command(store_id: str, command: Command | ToolError) -> Ahead:
-    """Return the findings of a store's rules in the text that a command writes; nothing for a short text.
+    """Return the findings of a store's rules in the text that a command writes. For a short text, return an empty
+    result.
 
-    Raises NotTogether in the thread that commits. On PostgreSQL, an edit that writes a short text is not screened
-    here: while it is screened under the lock, only writers of the same store wait, not the whole hub.
+    Raises NotTogether in the thread that commits. On PostgreSQL, an edit that writes a short text is screened later,
+    under the lock: there, only writers of the same store wait, not the whole hub.
     """
     if isinstance(command, Create):
         return Ahead(of_text(store_id, None, command.file_text))

@@ -35,7 +35,7 @@ COMMANDS = {
 class Screened(NamedTuple):
     """A text in the form in which it may be stored.
 
-    `masked` are spans of the text before masking, `flagged` spans of `text`.
+    `masked` are spans of the text as it was written; `flagged` are spans of `text`.
     """
 
     text: str
@@ -53,8 +53,8 @@ class ScreenedPath(NamedTuple):
 class NeedsReason(Exception):
     """A person has to give a reason, and nothing was written.
 
-    Raised if a person's text has flagged `spans`, or a path has flagged `path_spans`. With a reason, these findings are
-    stored as dismissed. Also raised if a person dismisses a finding without a reason.
+    Raised if a person's text has flagged `spans`, or the path has flagged `path_spans`: with a reason, these findings
+    would be stored as dismissed. Also raised if a person dismisses a finding without a reason.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class NeedsReason(Exception):
 def screen_written(
     store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None
 ) -> Screened:
-    """Screen a text that an actor writes now; return the same as `screen`.
+    """Screen a text that an actor has just written; return the same as `screen`.
 
     Raises a ToolError for a text that takes too long to screen. A text that is longer than before and more than twice
     as long as the limit raises the limit's ToolError before it is screened.
@@ -124,7 +124,7 @@ def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
 def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
     """Return the findings of the rules in new texts, for `Tree.looked`. Call it before the store is locked.
 
-    If the rules have changed when the store is locked, the texts are screened again.
+    If the rules change before the store is locked, the texts are screened again.
     """
     if rules.is_idle:
         return {}
@@ -140,7 +140,7 @@ def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: 
 def screen_path(store: Tree, path: str) -> ScreenedPath:
     """Return a new path with its flagged spans.
 
-    Raises ToolError if it has a masked or blocked kind: paths are not masked.
+    Raises ToolError if the path contains a value of a masked or blocked kind, because paths cannot be masked.
     """
     rules = store.ruling
     if store.clean.rules is rules and path in store.clean.paths:
@@ -151,12 +151,13 @@ def screen_path(store: Tree, path: str) -> ScreenedPath:
 
 
 def masked_sentence(screened: Screened) -> str:
-    """Return the last sentence of an agent's answer if something was masked, else an empty text."""
+    """Return the sentence about masked values for the end of an agent's answer, or an empty text if nothing was
+    masked."""
     return results.masked([span.kind for span in screened.masked]) if screened.masked else ""
 
 
 class Kept(NamedTuple):
-    """The row of a text that may become a memory's newest text, and what was found in the text."""
+    """The row of a text that may become a memory's newest text, and the result of screening the text."""
 
     text: str
     size: int
@@ -165,9 +166,10 @@ class Kept(NamedTuple):
 
 
 def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
-    """Screen a stored text by the current rules, so that it can become the newest again. `text` is its row's id.
+    """Screen a stored text by the current rules before it becomes a memory's newest text again. `text` is the id of its
+    row.
 
-    If something is masked, the result is a new row.
+    If a value is masked, the masked text gets a new row.
     """
     if store.ruling.is_idle:
         return Kept(text, size, sha256)
@@ -185,9 +187,9 @@ def add_screened(store: Tree, memory_id: str, screened: Screened) -> Kept:
 
 
 def text_of(store: Tree, text: str | None) -> str | None:
-    """Return a text by its row's id.
+    """Return the text of the row with this id.
 
-    None if there is no such row, or if the rules are idle, so that no one needs the text.
+    Return None if there is no such row, or if all kinds are off, because then the text is not needed.
     """
     row = sql.one(sql.TEXT, store.store, text) if text and not store.ruling.is_idle else None
     return row[0] if row else None
@@ -207,9 +209,9 @@ def note(
 ) -> None:
     """Record the flagged spans of a version. Call it when the version is made, before its entry is written.
 
-    Findings that are known and open stay as they are. A resolved one gets the new position, and `settling` opens it
-    again after the entry. If the text `returns`, by a restore or an undo, the finding keeps its version, so that it
-    still names who wrote the value first. Raises NeedsReason.
+    Findings that exist and are open do not change. A resolved finding gets the new position, and `settling` opens it
+    again after the entry. With `returns`, a restore or an undo brings back an earlier text: then the finding keeps its
+    version, so that it still names the first author of the value. Raises NeedsReason.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
@@ -222,7 +224,8 @@ def note(
 def recorded(spans: Iterable[Span], text: str) -> list[Span]:
     """Return the spans of a text to record: the first span of each value, and at most MOST.
 
-    If there are more, the kinds take turns, so that many values of one kind hide none of another kind.
+    If there are more, one span of each kind is taken in turn, so that many values of one kind do not displace another
+    kind.
     """
     by_kind: dict[str, dict[str, Span]] = defaultdict(dict)
     for span in spans:
@@ -333,7 +336,7 @@ def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, pl
 
 
 def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note: str, act: Act) -> int:
-    """Dismiss open findings, or open dismissed ones again; return how many.
+    """Dismiss open findings, or open dismissed findings again; return the number of changed findings.
 
     Raises NeedsReason for a dismissal without a note.
     """
@@ -357,7 +360,8 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
 
 
 def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> list[Finding]:
-    """Return the findings whose state changes: open ones for a dismissal, dismissed ones for the state OPEN."""
+    """Return the findings whose state will change: the open ones if the new state is DISMISSED, the dismissed ones if
+    it is OPEN."""
     other = FindingState.OPEN if state == FindingState.DISMISSED else FindingState.DISMISSED
     found: list[Finding] = []
     for part in in_parts(sorted(set(finding_ids))):
@@ -366,7 +370,8 @@ def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> l
 
 
 def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
-    """Return the record of a decision. Its input has the findings by their state before, and their kinds."""
+    """Return the record of a decision. Its input has the findings by their earlier state, the new state, and the
+    kinds."""
     before = {
         state: named_ids([finding.pk for finding in found if finding.state == state])
         for state in sorted({str(finding.state) for finding in found})
@@ -382,7 +387,8 @@ def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
 
 
 def reveal(store_id: str, version_id: str, act: Act) -> str | None:
-    """Return the whole text of a version, and record who saw it. Without a text, return None and record nothing."""
+    """Return the whole text of a version, and record who has seen it. If the version has no text, return None and
+    record nothing."""
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:

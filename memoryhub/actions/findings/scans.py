@@ -1,7 +1,8 @@
-"""Scans: a search of every text and path that a store has ever had, for the kinds chosen at the start.
+"""Scans: each searches every text and path that a store has ever had, for the kinds of sensitive values chosen at the
+start.
 
-A scan reads the versions memory by memory, oldest first, in short steps. Each step reads a limited amount, and its
-transaction only writes what the step found.
+A scan reads the versions memory by memory, oldest first, in short steps. Each step reads a limited amount before its
+transaction, which only writes the findings of the step.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -51,7 +52,8 @@ class Nothing(Exception):
 
 
 class _Content(NamedTuple):
-    """The text and the path of a memory before a version. `text` is None if there is none, or if it was redacted."""
+    """The text and the path that a memory had before a version. `text` is None if there was none, or if it was
+    redacted."""
 
     memory: str
     text: str | None
@@ -117,10 +119,10 @@ def running() -> "QuerySet[Scan]":
 
 
 def step(scan_id: str, at: datetime) -> bool:
-    """Scan the next few versions and record the findings in one short transaction; return whether the scan goes on.
+    """Scan the next few versions, and record the findings in one short transaction. Return whether the scan continues.
 
-    If one of these versions was removed or redacted in the meantime, nothing is recorded. The next step then reads them
-    again.
+    If one of these versions was removed or redacted after it was read, nothing is recorded, and the next step reads the
+    versions again.
     """
     scan = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).first()
     if scan is None:
@@ -187,8 +189,8 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """Return the last content of the memory before the first of these versions. Return None if the scan has read no
-    version of it yet."""
+    """Return the last content that the memory of the first of these versions had before that version; None if the scan
+    has not read a version of that memory yet."""
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None
@@ -223,7 +225,7 @@ def _is_as_read(store_id: str, versions: Sequence[_Version]) -> bool:
 
 
 def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
-    """Store the position of the scan, and the new findings with an entry. Known findings stay as they are."""
+    """Store the position of the scan, and the new findings with an entry. Findings that exist already do not change."""
     last = versions[-1]
     moved = Scan.objects.filter(pk=scan.pk, state=ScanState.RUNNING, position=scan.position).update(
         position=f"{last.memory}/{last.number}", checked=scan.checked + len(versions)

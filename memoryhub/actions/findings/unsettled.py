@@ -1,4 +1,5 @@
-"""Checks findings that people once marked as resolved, although their value could still be in the memory."""
+"""Checks findings that people marked as resolved, in earlier versions of the hub, although their value could still be
+in the memory."""
 
 from datetime import datetime
 
@@ -12,7 +13,8 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Reopen resolved findings whose value is still in their memory; return whether to call this again."""
+    """Open resolved findings again whose value is still in their memory. Return whether more findings remain to be
+    checked."""
     store_id = _next_store()
     if store_id is None:
         return False

@@ -1,1 +1,1 @@
-"""Past states, blame, and the plans that restore and undo."""
+"""Past states, blame, and the plans for restoring and undoing."""

@@ -1,5 +1,5 @@
-"""Plans an act, and screens what it will write, before the store is locked: other writers wait only while it is
-written."""
+"""Plans an act and screens the texts that it will write before the store is locked. So other writers wait only while
+the act writes."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,15 +22,17 @@ TEXTS_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A plan, the seq of the newest entry when it was made, and in what of it the rules found nothing."""
+    """A plan, the seq of the newest entry when the plan was made, and those of its texts and paths in which the rules
+    found nothing."""
 
     plan: Plan
     seq: int
     clean: Clean
 
     def holds(self, store: Tree, undone: Collection[str] | None) -> bool:
-        """Return whether the plan of the locked store is still this one, but perhaps for free paths, which every
-        change checks. Without the versions that are `undone`, the plan is about every memory."""
+        """Return whether a plan that is made now, in the locked store, would be the same, except perhaps for free
+        paths, which every change checks. `undone` are the versions that the plan undoes; None: it is about every
+        memory."""
         if store.head.last_seq == self.seq:
             return True
         since = AuditEntry.objects.of_chain(store.store).filter(seq__gt=self.seq, ok=True)
@@ -53,7 +55,7 @@ def planned(store_id: str, plan: Callable[[], Plan]) -> Ahead:
 
 
 def is_clean(store: Tree, change: Change, new: State) -> bool:
-    """Return whether nothing was found in a new text before the store was locked."""
+    """Return whether a new text was screened before the store was locked, and nothing was found in it."""
     return store.clean.rules is store.ruling and _pair(change, new) in store.clean.texts
 
 

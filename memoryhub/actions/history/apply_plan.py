@@ -39,9 +39,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, how many versions it made (`count`), and how many memories it flagged.
+    """The result of an act: the entry's seq, how many versions the act made (`count`), and how many memories it
+    flagged.
 
-    `memory` and `version` are set if there is exactly one.
+    `memory` and `version` are set only if the act changed exactly one memory.
     """
 
     seq: int
@@ -79,8 +80,9 @@ def restore(
 
 
 def put_back(store_id: str, seq: int, act: Act) -> list[str]:
-    """Restore the store to its state after entry `seq`, as its plan proposes. Return the paths of the memories that
-    stay as they are because their text is gone. For a trial: nobody has seen the plan. Raises TooMuch and ToolError."""
+    """Restore the store to its state after entry `seq`, with the proposed choices. Return the paths of the memories
+    that are not restored, because their text is gone. It is for trials, because no person has seen the plan. Raises
+    TooMuch and ToolError."""
     with tree.locked(store_id, act) as store:
         plan = restore_plan(store_id, seq)
         kept = set(apply(store, plan, {}))
@@ -103,10 +105,10 @@ def undo(
 ) -> Done:
     """Undo versions by the plan with this digest. Undone versions that awaited review become reverted.
 
-    So do later ones, if a choice drops them. The memories of the versions `flagged` are flagged by the same entry. If
-    an undo is undone, its flags are removed, and the versions that it reverted await review again; a second entry says
-    so, unless `reopens` is False. `told` is added to the entry's input and names what is undone (a session, an entry).
-    Raises the same errors as `restore`.
+    Later versions that a choice drops become reverted too. The same entry flags the memories of the versions `flagged`.
+    If the undone versions were made by an undo, its flags are removed, and the versions that it reverted await review
+    again, with a second entry, unless `reopens` is False. `told` is added to the entry's input and names the undone
+    session or entry. Raises the same errors as `restore`.
     """
     before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:
@@ -133,8 +135,8 @@ def carry_out(
 ) -> Done:
     """Apply a plan that undoes versions, as `undo` does, in a locked store.
 
-    The lines of the versions `emptied` are all gone after the plan. These versions become reverted too if they awaited
-    review. The entry names `memory`, if it is given, and its new version; else the only memory that gets a version.
+    `emptied` are versions of which no line is left after the plan: they become reverted too if they awaited review. The
+    entry names `memory` and its new version or, without `memory`, the only memory that gets a version.
     """
     kept = apply(store, as_shown(plan, digest), choices)
     cancelled = (change.cancelled for change in plan.changes if change.memory not in kept)
@@ -167,7 +169,7 @@ def as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for those versions that await review. Versions of kept memories are left out."""
+    """Return (memory, version) for those of the versions that await review, except versions of kept memories."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
@@ -176,7 +178,7 @@ def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> 
 
 
 def _dropped(plan: Plan, choices: Mapping[str, Choice]) -> set[str]:
-    """Return the later versions that the choices drop too.
+    """Return the later versions that are dropped by the choices.
 
     A choice drops all later versions of a memory if it restores the state before the undone versions, or deletes the
     memory.
@@ -258,7 +260,8 @@ def _returns(change: Change, state: State) -> bool:
 
 
 def _require_may_return(store: Tree, places: Mapping[str, str]) -> None:
-    """Raise ToolError for the first memory in the trash that a legal hold keeps there. `places` has the new paths."""
+    """Raise ToolError for the first memory that a legal hold keeps in the trash. `places` has each memory's new path by
+    the memory's id."""
     for part in plans.in_parts(sorted(places)):
         trash = Memory.objects.among(store.store, part).order_by("path").values_list("pk", "path")
         holds.require_may_return(store, [(memory, path, places[memory]) for memory, path in trash])
@@ -277,7 +280,7 @@ def _delete(store: Tree, change: Change, state: State) -> None:
 
 
 def _rewrite(store: Tree, change: Change, state: State) -> None:
-    """Give a memory another text, if the plan leaves it at its path."""
+    """Give a memory the text of a state, if the state has the memory's current path."""
     if state.is_there and state.path == change.now.path:
         kept = _kept(store, change, state)
         tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=kept.size)
@@ -286,7 +289,8 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
-    """Move a memory to another path, or from the trash to a path, if the plan says so."""
+    """Move a memory to the path of a state, also from the trash, or create it there. Do nothing if the memory is
+    already at the path."""
     if not state.is_there or state.path == change.now.path:
         return
     path = str(state.path)
@@ -314,7 +318,7 @@ def _create(store: Tree, path: str, content: str, place: ScreenedPath) -> None:
 
 
 def _kept(store: Tree, change: Change, state: State) -> Kept:
-    """Return the row of the wanted text, screened by the current rules. A merged text gets a row here."""
+    """Return the row of a state's text, screened by the current rules. A merged text gets a new row."""
     now, path = change.now, str(state.path)
     is_same = now.is_there and state.sha256 == now.sha256
     if state.text and (is_same or ahead.is_clean(store, change, state)):

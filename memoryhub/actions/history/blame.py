@@ -37,10 +37,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Consecutive versions of a memory, oldest first. `whole` is False if versions were left out at the far end.
+    """Consecutive versions of a memory, oldest first. `whole` is False if some versions were left out because of the
+    limits.
 
     Retention may have removed versions between them. If it removed all versions before the first one, `oldest_kept` is
-    the number of the first one. `back` has the older texts from which undos took lines back, by version number.
+    the number of the first one. `back` has, by the number of each undo's version, the older texts from which the undo
+    restored lines.
     """
 
     rows: Sequence[Row]
@@ -49,7 +51,7 @@ class History:
     oldest_kept: int | None = None
 
     def versions(self) -> list[Version]:
-        """Return the versions. Each run of removed ones becomes one version without a text."""
+        """Return the versions for blame. Consecutive removed versions become one version without a text."""
         found: list[Version] = []
         for before, row in zip([None, *self.rows], self.rows, strict=False):
             if before is not None and row.number > before.number + 1:
@@ -63,7 +65,7 @@ class History:
 
 
 def up_to(memory: Memory, number: int) -> History:
-    """Return the versions up to a number. If they are too many, the newest of them are returned."""
+    """Return the versions up to a number; if these are too many, only the newest of them."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
     kept = _within(found)[::-1]
     oldest, all_found = kept[0].number, len(kept) == len(found)
@@ -79,17 +81,18 @@ def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
 
 
 def between(memory: Memory, first: int, last: int, most: int) -> History:
-    """Return the versions with the numbers from `first` to `last`; the first `most` of them if they are more."""
+    """Return the versions with the numbers from `first` to `last`; if these are more than `most`, only the first of
+    them."""
     found = _rows(memory, "number", most, number__gte=first, number__lte=last)
     kept = found[:most]
     return History(kept, len(kept) == len(found), _back(memory, kept))
 
 
 def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
-    """Return, for each of these versions that is an undo, {number: the texts that there were just before the undone
-    versions}.
+    """Return {number of a version: texts} for those of these versions that are undos. The texts are those that the
+    memory had just before the versions that were undone.
 
-    The versions are in order.
+    `rows` must be in order.
     """
     by_people = [row for row in rows if row.review_state is None]
     taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), [memory.pk])
@@ -97,7 +100,7 @@ def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
 
 
 def _texts_before(rows: Sequence[Row], gone: Collection[str]) -> Iterator[str]:
-    """Yield the text before each run of the versions that are `gone`, by id."""
+    """Yield the text before each run of consecutive versions whose ids are in `gone`."""
     before: str | None = None
     for row in rows:
         if row.id not in gone:

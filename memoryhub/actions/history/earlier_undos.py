@@ -1,10 +1,10 @@
 """Keeps earlier undos in force when a memory's history is replayed for another undo.
 
-In a replay, an undo by a person is an edit like any other: it removes the lines that were there then, and adds those
-that it brought back. So a line of an undone version could come back with a later undo of the version that had removed
-it, and a line that an undo had brought back could stay when the version that wrote it is undone. The history
-is therefore also replayed without the undos in force and the versions that they undid. If this ends with the current
-text, such a replay is used for the new undo.
+In a replay, an undo by a person is treated as a usual edit: it removes some lines, and adds the lines that it brings
+back. This has two faults. A line of an undone version can come back when the version that had removed the line is
+undone. And a line that an undo brought back can stay when the version that wrote the line is undone. The history is
+therefore also replayed without the undos in force and the versions that they undid. If this replay ends with the
+current text, the new undo is planned in the same way.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -27,11 +27,11 @@ Undos = Mapping[str, Collection[str]]
 def with_earlier_undos(
     told: History, base: MemoryVersion | None, steps: Sequence[MemoryVersion], versions: Set[str], taken: Taken
 ) -> History:
-    """Return the history of a memory without `versions`, and without what other undos in force undid.
+    """Return the history of a memory without `versions`, and without the versions that other undos in force undid.
 
-    `told` is its replay from the first of `versions` on: `steps` are the replayed versions, `base` is the one before,
-    and `taken` are the undos among them. `told` is returned if there are no other undos, if nothing changes, or if the
-    current state is not what the undos explain.
+    `told` is its replay from the first of `versions` on: `steps` are the replayed versions, `base` is the version
+    before them, and `taken` are the undos among them. `told` itself is returned if there are no other undos, if nothing
+    changes, or if the undos do not explain the current state.
     """
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)
@@ -67,7 +67,7 @@ def with_earlier_undos(
 
 
 def _from(memory: Memory, number: int) -> MemoryVersionQuerySet:
-    """Return the versions of a memory from a number on."""
+    """Return the versions of a memory from this number on."""
     return MemoryVersion.objects.of_memory(memory).filter(number__gte=number).order_by("number")
 
 
@@ -87,8 +87,8 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that are not in force if those in `gone` are not: `gone`, what the remaining undos undid, and
-    the undos themselves, which have no other effect."""
+    """Return the versions that are not in force if the versions `gone` are not: `gone`, the versions that the remaining
+    undos undid, and the versions of these undos, which have no other effect."""
     found = set(gone)
     for undo in reversed(list(undos)):
         if undo not in found:

@@ -1,4 +1,4 @@
-"""Finds the versions that await review and whose lines would all be gone if a memory got another text."""
+"""Finds the versions awaiting review of which no line would be left if a memory got another text."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,11 @@ _NEW = ""
 
 
 def emptied_by(memory: Memory, text: str) -> list[str]:
-    """Return the ids of the unreviewed versions whose lines would all be gone if `text` became the text of a memory.
+    """Return the ids of the unreviewed versions of which no line would be left if `text` became the text of a memory.
 
-    Such a version only added lines. The current text has some of them, and `text` has none. A version is left out if
-    texts that this needs were removed. If comparing would take too long, no version is returned.
+    These are versions that only added lines, some of which are in the current text and none in `text`. A version is
+    left out if a text that is needed for the comparison was removed. If comparing would take too long, no version is
+    returned.
     """
     history, work = blame.up_to(memory, memory.version_count), Work()
     versions, rows = history.versions(), history.by_number()

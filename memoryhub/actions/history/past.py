@@ -21,7 +21,8 @@ class Name(NamedTuple):
     """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
     `was` is the id of the memory's version at that path. For a directory it is THERE, or UNKNOWN if too many versions
-    are in it. It is None if nothing was there. `step` counts the names that the search has seen so far.
+    are in it. It is None if no memory was there after the entry. `step` is the number of names that the search has seen
+    so far.
     """
 
     place: str
@@ -32,8 +33,9 @@ class Name(NamedTuple):
 def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: int, most: int) -> list[Name]:
     """Return at most `most` names in a directory after the entry `seq`, sorted by path.
 
-    `within` is (low, begin, high): the range of the directory's paths, and the path to begin at. After `steps` names
-    the search stops. Then the last name is returned even if nothing was there (its `was` is None).
+    `within` is (low, begin, high): the directory's paths are between `low` and `high`, and the search begins at
+    `begin`. It stops after `steps` names. The last of them is then returned even if its `was` is None, so that the
+    caller can continue there.
     """
     if seq <= FEW:
         return list(islice(_of_few(store_id, within, seq), most))

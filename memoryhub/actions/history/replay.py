@@ -1,4 +1,5 @@
-"""Replays a memory's history without some of its versions: what others wrote is applied to the text that is left."""
+"""Replays a memory's history without some of its versions: the changes by others are applied to the text that
+remains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -28,8 +29,9 @@ class History:
     the memory existed, even if it was deleted since (None: it never existed). `conflict`: a later change overlaps with
     an undone one. `gone`: a needed text no longer exists. `unmerged`: too little of the plan's work was left for a
     merge. `for_lines`: the memory exists only because of undone versions, so `left` has only the lines that others
-    added. `texts` is {SHA-256 of a text with undone lines: the text without them}. If such a text is restored later,
-    its lines still belong to their first author. `first` is the number of the first undone version.
+    added. `texts` is {SHA-256 of a text with undone lines: the text without them}; it is needed if such a text is
+    restored later, because its lines still belong to their first author. `first` is the number of the first undone
+    version.
     """
 
     real: State | None
@@ -56,7 +58,7 @@ class History:
         return str(self.memory.store_id)
 
     def had(self, state: State) -> bool:
-        """Return whether the memory had this text before the undone versions."""
+        """Return whether the memory had the text of this state before the undone versions."""
         before = MemoryVersion.objects.filter(store_id=self.store, memory_id=self.memory.pk, number__lt=self.first)
         return before.filter(sha256=state.sha256).exists()
 
@@ -68,7 +70,7 @@ class History:
 
 
 def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> History:
-    """Replay all steps and return the history.
+    """Replay all steps, and return the history. Versions in `passed` are undone.
 
     If there are more than MOST_STEPS, consecutive versions by others are replayed as one step and count as a conflict.
     """
@@ -90,7 +92,7 @@ def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset
 
 
 def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
-    """Return whether the following version is by others too, and is not a deletion."""
+    """Return whether the following version belongs to the same step: it is not undone, and it is not a deletion."""
     return following.pk not in passed and plans.of_version(following).is_there
 
 
@@ -101,7 +103,7 @@ def _note_text(history: History, now: State) -> None:
 
 
 def _repeat(history: History, now: State) -> None:
-    """Apply someone else's version to the history without the undone versions."""
+    """Apply a version by someone else to `left`, the history without the undone versions."""
     left, real = history.left, history.real
     if not now.is_there:
         history.left_is_there = False
@@ -121,7 +123,7 @@ def _repeat(history: History, now: State) -> None:
 
 
 def _bring_back(history: History, now: State) -> None:
-    """Apply a version that restores a text with undone lines. These lines still count as undone."""
+    """Apply a version that restores an earlier text with undone lines. These lines still count as undone."""
     left, was_there, history.for_lines = history.texts[now.sha256]
     history.left = left if left is None else replace(left, path=now.path)
     history.left_is_there = left is not None and (was_there or not history.real_is_there)
@@ -163,7 +165,8 @@ def _repeat_edit(history: History, left: State, real: State, now: State) -> None
 def _merged(history: History, left: State, real: State, now: State) -> State:
     """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins.
 
-    If `now` has a text from before the undone versions, it is the result: it lacks nothing that these removed.
+    If the memory already had the text of `now` before the undone versions, the result is `now`, because that text has
+    all lines that the undone versions removed.
     """
     base, mine, theirs = (content_of(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:

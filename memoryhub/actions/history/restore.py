@@ -18,7 +18,7 @@ def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: st
     """Return the plan that restores a memory, a directory or the store to its state after entry `seq`.
 
     `path` names the directory. The plan covers the memories that were in it then, and the memories that are in it now.
-    A memory that was in another directory then goes back to that directory. Raises plans.TooMuch.
+    A memory that is in it now, but was in another directory then, goes back to that directory. Raises plans.TooMuch.
     """
     with snapshot():
         concerned = _concerned(store_id, seq, path, memory)
@@ -95,7 +95,8 @@ def is_redacted(version: MemoryVersion) -> bool:
 
 
 def without_text(change: Change) -> Change:
-    """Return a change whose wanted text no longer exists. Its only choice is to keep the memory as it is."""
+    """Return the change of a memory whose earlier text no longer exists. Its only choice is to keep the memory as it
+    is."""
     gone = State(change.now.path, change.now.text, change.now.size, change.now.sha256)
     return Change(
         change.memory,

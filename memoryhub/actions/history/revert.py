@@ -1,4 +1,4 @@
-"""Reverts versions that agents wrote, from the review, and takes decisions back."""
+"""Reverts versions that agents wrote, as a decision of the review, and takes such decisions back."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,8 @@ from memoryhub.pure import ids
 
 
 class NeedsChoice(Exception):
-    """Later changes overlap with the reverted ones, so a person has to choose. Nothing was done; `plan` shows where."""
+    """Later changes overlap with the reverted ones, so a person has to choose. Nothing was done; `plan` has the
+    choices."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__("later changes overlap with it")
@@ -23,7 +24,8 @@ class NeedsChoice(Exception):
 
 
 def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
-    """Undo one version that awaits review. Raises decisions.Decided if it does not, and NeedsChoice."""
+    """Revert one version that awaits review. Raises decisions.Decided if it does not await review any more, and
+    NeedsChoice."""
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
         if version is None or version.review_state != ReviewState.UNREVIEWED:
@@ -35,9 +37,9 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Undo the given versions that still await review. Returns (result, number left).
+    """Revert those of the given versions that still await review. Return (result, number left).
 
-    The result is None if nothing was undone. The number left counts the versions for which a person has to choose.
+    The result is None if nothing was reverted. The number left counts the versions for which a person has to choose.
     """
     with tree.locked(store_id, act) as store:
         waiting = dict(_waiting(store_id, versions))
@@ -53,7 +55,7 @@ def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decis
 
 
 def _memories(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (version, memory) of versions."""
+    """Return (version, memory) for each of these versions."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(versions):
         found += MemoryVersion.objects.among(store_id, part).values_list("pk", "memory_id")
@@ -69,7 +71,7 @@ def _waiting(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
-    """Apply a plan that was made in the transaction."""
+    """Apply a plan that was made in the same transaction, and return the result."""
     choices = {change.memory: Choice.APPLY for change in plan.changes}
     details = {"versions": list(versions)}
     done = apply_plan.carry_out(store, plan, versions, choices, plan.digest, command="revert", told=details, flagged=())
@@ -79,9 +81,9 @@ def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
 def take_back(store_id: str, seq: int, act: Act, *, only: str = "") -> int | None:
     """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
 
-    With `only`, just the approval of this version, or the reversal of versions of its memory, is taken back.
-    Returns the seq of the last entry that this wrote, or None if others have decided since. Raises ToolError. Raises
-    NeedsChoice if later changes overlap with what a revert made.
+    With `only`, the decision is taken back only for this version (an approval), or only for this version's memory (a
+    reversal). Return the seq of the last entry that this function wrote, or None if others have decided since. Raises
+    ToolError. Raises NeedsChoice if later changes overlap with what a revert made.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():

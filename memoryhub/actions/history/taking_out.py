@@ -1,4 +1,5 @@
-"""Takes the lines of a finding out of their memory; the same act can undo and flag what their readers wrote."""
+"""Removes the lines of a finding from their memory. The same act can undo and flag what agents wrote after reading
+them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -18,11 +19,11 @@ from memoryhub.pure.text.line_removal import without_lines
 
 @dataclass(frozen=True, slots=True)
 class TakeOut:
-    """A plan that takes the lines with a finding's value out of its memory.
+    """A plan that removes the lines with a finding's value from its memory.
 
-    `change` is the change of that memory, and `rest` are the changes of the versions that are undone too. `text` is the
-    memory's text after these undos and before `lines` are taken out of it. `emptied` are the unreviewed versions whose
-    lines are all gone in the result.
+    `change` is the change of that memory, and `rest` are the changes of other memories by the versions that are undone
+    too. `text` is the memory's text after these undos, with the `lines` that are still to be removed. `emptied` are the
+    unreviewed versions of which no line is left in the result.
     """
 
     change: Change
@@ -37,14 +38,15 @@ class TakeOut:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether no text would be left of the memory."""
+        """Return whether the plan leaves no text in the memory."""
         return not (self.change.then.content or "").strip()
 
 
 def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOut | None:
-    """Return the plan that takes the lines of a finding out of its memory and undoes the versions `too`.
+    """Return the plan that removes the lines of a finding from its memory and undoes the versions `too`.
 
-    Returns None if the memory is in the trash, if its text does not have the value, or if the value is no longer known.
+    Return None if the memory is in the trash, if its text does not contain the value, or if the value is no longer
+    known.
     """
     finding = Finding.objects.of_store(store_id).filter(pk=finding_id, in_path=False).first()
     memory = Memory.objects.among(store_id, [finding.memory_id]).first() if finding else None
@@ -81,11 +83,11 @@ def take_out(
     told: Mapping[str, object] | None = None,
     flagged: Collection[str] = (),
 ) -> Done:
-    """Take the lines of a finding out of their memory, by the plan with this digest. This resolves the finding.
+    """Remove the lines of a finding from their memory, by the plan with this digest. This resolves the finding.
 
-    A version that awaited review becomes reverted if all its lines are gone afterwards. The same entry undoes
-    `versions`, and flags the memories of the versions `flagged`. `told` is added to the entry's input. Raises
-    PlanChanged and ToolError.
+    A version that awaited review becomes reverted if none of its lines is left. The same entry undoes `versions`, and
+    flags the memories of the versions `flagged`. `told` is added to the entry's input. Raises PlanChanged and
+    ToolError.
     """
     with tree.locked(store_id, act) as store:
         taken = plan_of(store_id, finding_id, versions)

@@ -67,7 +67,8 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
-    """Yield the memories in lists whose histories are read together: at most MOST_READ versions, or one memory."""
+    """Yield the memories in lists whose histories are loaded together: each list has at most MOST_READ versions, or one
+    memory."""
     few, count = list[Memory](), 0
     for part in in_parts(sorted(firsts, key=lambda memory: (firsts[memory], memory))):
         there = Memory.objects.among(store_id, part).in_bulk()
@@ -83,7 +84,8 @@ def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
 
 
 def _histories(store_id: str, memories: Sequence[Memory], firsts: Mapping[str, int]) -> dict[str, list[MemoryVersion]]:
-    """Return {memory: its versions from the one before its first version to undo, in order}."""
+    """Return {memory: its versions in order}. The versions begin with the one before the memory's first version to
+    undo."""
     found: dict[str, list[MemoryVersion]] = {memory.pk: [] for memory in memories}
     rows = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=found, number__gte=firsts[memories[0].pk] - 1)
     for version in rows.order_by("memory_id", "number"):
@@ -110,8 +112,8 @@ def _change(
     first: int,
     work: Work,
 ) -> Change:
-    """Return the change of one memory, of which these `versions` are undone. `history` begins with the version before
-    the first of them, if it exists, and `taken` are the undos in it."""
+    """Return the change of one memory if `versions` are undone. `history` begins with the version before the first of
+    them, if there is one, and `taken` are the undos in `history`."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
     passed = undone.without_cancelled(steps, versions, taken)
@@ -135,7 +137,7 @@ def _change(
 
 
 def _asked(store: str, change: Change, before: State, work: Work) -> Change:
-    """Return a change with a conflict: its choices, and how many lines BEFORE would drop."""
+    """Return a change that has a conflict, with its choices and the number of lines that BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)

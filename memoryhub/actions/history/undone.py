@@ -1,4 +1,4 @@
-"""Reads from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
+"""Finds out from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
 
 import json
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ Taken = Mapping[int, frozenset[str]]
 def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | None = None) -> dict[int, frozenset[str]]:
     """Return {seq of an undo: ids of the versions that it undid} for those of these entries that are undos.
 
-    With some `memories`, versions of others may be missing. Entries that were removed are left out. An entry whose
+    With `memories`, versions of other memories may be missing. Entries that were removed are left out. An entry whose
     input was redacted has no ids.
     """
     found: dict[int, frozenset[str]] = {}
@@ -63,9 +63,9 @@ def undone_by(
 ) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
-    If the input names a session, these are the session's versions before the undo; for an import, its versions before
-    the undo; for an entry, the entry's versions; for a version, only that version. The versions of the entries in `too`
-    are added. With some `memories`, only their versions count.
+    The input names a session or an import (then these are its versions before the undo), an entry (then its versions),
+    or one version. The versions of the entries that the input lists in `too` are added. With `memories`, only versions
+    of these memories are returned.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)
@@ -84,15 +84,16 @@ def undone_by(
 
 
 def by_people(steps: Iterable[MemoryVersion]) -> list[MemoryVersion]:
-    """Return those of these versions that an undo may have made."""
+    """Return those of these versions that people wrote: only these can be the result of an undo."""
     return [step for step in steps if step.review_state is None]
 
 
 def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], taken: Taken) -> frozenset[str]:
     """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
-    `steps` are the memory's versions from the first undone one, and `taken` are their undos. A version whose undo was
-    itself undone is in force again. If such a version is undone now, both earlier undos are skipped too.
+    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. A version whose
+    undo was itself undone is in force again. If such a version is undone now, the versions of both earlier undos are
+    skipped too.
     """
     here = {step.pk for step in steps}
     undos = {
@@ -111,10 +112,10 @@ def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], ta
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What became of an act: the newest undo of it that is in force, and how many of its versions (`count` of `of`) are
+    """How far an act is undone: `seq` is the newest undo of it that is in force, and `count` of its `of` versions are
     undone.
 
-    A version that was removed since counts if its memory is still there.
+    A version that retention removed counts if its memory still exists.
     """
 
     seq: int
@@ -127,8 +128,8 @@ class Undoing:
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
-    """Return {seq of an entry: what undid it}, for those of these entries that an undo in force undid, whole or in
-    part."""
+    """Return {seq of an entry: how far it is undone}, for those of these entries that an undo in force undid, whole or
+    in part."""
     made, here = dict[str, int](), dict[str, str]()
     for part in in_parts(sorted(set(seqs))):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
@@ -154,7 +155,7 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
 
 
 def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:
-    """Return {seq of an entry: for each of its versions that was removed since, whether it is undone}.
+    """Return {seq of an entry: for each of its versions that was removed since then, whether it is undone}.
 
     Only memories that still exist count. `gone` is {seq of the entry: seqs of the undos of its other versions}: a
     removed version is undone if one of these undos also changed its memory.
@@ -180,10 +181,11 @@ def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, li
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """What an undo means for other versions. `versions` are no longer in force; the undone versions are among them.
+    """The effects of an undo on other versions. `versions` are all versions that are no longer in force, with the
+    undone ones.
 
-    `undos` is {seq of an undo that is undone: the memories in which it stays in force}. The versions that it reverted
-    in other memories await review again.
+    `undos` is {seq of an undo that is undone: the memories in which it stays in force}. The versions that such an undo
+    reverted in other memories await review again.
     """
 
     versions: frozenset[str]
@@ -193,7 +195,7 @@ class Consequences:
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
     """Return the consequences of undoing these versions. Versions of `kept` memories are not undone.
 
-    Undoing an undo restores its versions, but only in the memories in which it is undone.
+    If an undo is undone, the versions that it undid are in force again, but only in the memories in which it is undone.
     """
     out, undos, level, goes_out = set(versions), dict[int, frozenset[str]](), set(versions), True
     while level:
@@ -218,7 +220,8 @@ def consequences(store_id: str, versions: Collection[str], kept: Collection[str]
 def _elsewhere(
     store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
 ) -> dict[int, frozenset[str]]:
-    """Return {seq: the memories in which this entry made a version that is not among these, or that are kept}."""
+    """Return {seq: the memories in which this entry made a version that is not in `versions`, or whose memory is
+    kept}."""
     found: dict[int, set[str]] = {seq: set() for seq in seqs}
     for part in in_parts(sorted(seqs)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")

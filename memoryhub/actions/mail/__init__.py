@@ -1,1 +1,1 @@
-"""E-mail: what each person gets, what is due, and the outbox."""
+"""E-mail: the messages that each person chose, the messages that are due, and the outbox."""

@@ -1,4 +1,5 @@
-"""Alarms for the administrators of the hub: few, each when it has lasted a while, and not again for a day."""
+"""Alarms for the administrators of the hub. They are few: an alarm is sent only after it has lasted some time, and not
+again for a day."""
 
 import shutil
 from collections.abc import Iterator
@@ -34,14 +35,15 @@ ONCE = (WEBHOOK,)
 
 
 def look(at: datetime) -> None:
-    """Note which alarms last, for webhooks and e-mail; do nothing if no one is to be told."""
+    """Note which alarms last, for webhooks and e-mail; do nothing if neither a webhook nor e-mail is used for
+    alarms."""
     if outbox.is_on() or any(EVENTS & set(one.events) for one in Webhook.objects.active().filter(store=None)):
         put_due(at)
 
 
 def put_due(at: datetime) -> None:
-    """Note which alarms are new, raised and over. Put a message to each administrator into the outbox, about each alarm
-    that lasts and was not sent lately."""
+    """Store which alarms are new, raised and over. Put a message to each administrator into the outbox about each alarm
+    that lasts and was not sent recently."""
     now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
     new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]
     over = [key for key in known.keys() - now if _may_go(known[key], at)]
@@ -63,7 +65,7 @@ def put_due(at: datetime) -> None:
 
 
 def lasting(at: datetime) -> Iterator[str]:
-    """Yield the keys of the alarms that there are at a moment: the kind, then what it is about."""
+    """Yield the keys of the alarms that last at a moment. A key names the kind of the alarm, then its subject."""
     yield from _work(at)
     last = runs.last()
     if last is not None and not last.ok:
@@ -76,7 +78,8 @@ def lasting(at: datetime) -> Iterator[str]:
 
 
 def _work(at: datetime) -> Iterator[str]:
-    """Yield the alarms of the background work. A node whose work is all silent has been switched off."""
+    """Yield the alarms of the background work. A node whose kinds of work are all silent counts as switched off, and
+    makes no alarm."""
     states = background.states()
     running = {row.node for row in states if not background.hangs(row, at)}
     for row in states:
@@ -93,8 +96,8 @@ def _alarms() -> Iterator[Alarm]:
 def _may_go(alarm: Alarm, at: datetime) -> bool:
     """Return whether the row of an alarm may be deleted: the alarm is over, and nothing needs the row any more.
 
-    The row of an alarm that was sent lately is kept, because without it the alarm would be sent again at each return.
-    The row of one that has just ended is kept until webhooks have been told.
+    The row of an alarm that was sent recently is kept, so that the alarm is not sent again each time it returns. The
+    row of an alarm that has just ended is kept until webhooks have reported the end.
     """
     if alarm.state == AlarmState.RAISED:
         return False
@@ -103,7 +106,7 @@ def _may_go(alarm: Alarm, at: datetime) -> bool:
 
 
 def _state(alarm: Alarm, lasts: bool, at: datetime) -> AlarmState | None:
-    """Return the state that an alarm comes to, or None if it keeps its own."""
+    """Return the new state of an alarm, or None if its state does not change."""
     if not lasts:
         return AlarmState.ENDED if alarm.state == AlarmState.RAISED else None
     if alarm.state == AlarmState.ENDED:

@@ -1,4 +1,4 @@
-"""What a person wants to get by e-mail, and when the next digest is due."""
+"""The choices of each person about e-mail, and the time of the next digest."""
 
 import zoneinfo
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ ENDED: Mapping[str, Mapping[str, Any]] = {
 
 
 def of(user: User) -> MailChoice:
-    """Return what a person has chosen; if nothing, an unsaved row with the defaults."""
+    """Return the choices of a person, or an unsaved row with the defaults if the person has made none."""
     return MailChoice.objects.filter(pk=user.pk).first() or MailChoice(user=user)
 
 
 def wants(user: User, kind: str) -> bool:
-    """Return whether a person wants messages of one of the kinds of `ENDED`."""
+    """Return whether a person wants messages of this kind, which is one of `ENDED`."""
     choice = of(user)
     if kind == MailKind.DIGEST:
         return choice.digest != Digest.OFF
@@ -39,7 +39,7 @@ def wants(user: User, kind: str) -> bool:
 
 
 def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
-    """Store what a person chose; the entry has each changed choice, before and after."""
+    """Store the choices of a person. The entry has each changed choice, before and after."""
     with writing():
         head = audit.lock_hub()  # first, so that two requests do not both change the same earlier choices
         choice = of(user)
@@ -53,12 +53,13 @@ def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
 
 
 def link_to_end(user: User, kind: str) -> str:
-    """Return the token of the link in a message with which its receiver ends such messages, without signing in."""
+    """Return the token of the link with which the receiver of a message ends messages of this kind, without signing
+    in."""
     return Signer(salt=_SALT).sign(f"{user.pk}-{kind}")
 
 
 def ended_by(token: str) -> tuple[User, str] | None:
-    """Return (person, kind of messages) of such a token, or None."""
+    """Return (person, kind of messages) of a token from `link_to_end`, or None if it is not valid."""
     try:
         user_id, _dash, kind = Signer(salt=_SALT).unsign(token).rpartition("-")
     except BadSignature:
@@ -68,7 +69,7 @@ def ended_by(token: str) -> tuple[User, str] | None:
 
 
 def next_digest(choice: MailChoice, after: datetime) -> datetime:
-    """Return the first moment after `after` at which it is the hour of the person's digest, in the person's time
+    """Return the first moment after `after` at which the hour of the person's digest begins, in the person's time
     zone."""
     try:
         zone = zoneinfo.ZoneInfo(choice.user.time_zone)

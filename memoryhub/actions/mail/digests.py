@@ -1,4 +1,4 @@
-"""Daily digests: puts those that are due into the outbox, and finds what one says when it is sent."""
+"""Daily digests: puts the digests that are due into the outbox, and collects their contents when they are sent."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ MOST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """How much waits in a memory store for those who decide there."""
+    """How many items wait for a decision in a memory store, by kind."""
 
     store: MemoryStore
     versions: int
@@ -50,8 +50,9 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits for a person: the newest comments and decisions of their notices, what is assigned to them, and what
-    waits in the stores in which they decide. `more` is how many notices and stores are not named."""
+    """The items that wait for a person: the newest comments and decisions about which the person has notices, the
+    number of assigned versions and proposals, and the stores with items that the person may decide. `more_…` count the
+    notices and stores that are not listed."""
 
     notices: Sequence["About"]
     assigned: int
@@ -66,7 +67,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A notice with who caused it, and what it is about. `comment` is None for a decision about a flag."""
+    """A notice with its cause: a comment or a decision, and the proposal if it is about one. `comment` is None if the
+    cause is a decision about a flag."""
 
     notice: Notice
     comment: Comment | None
@@ -80,7 +82,7 @@ class About:
 
 
 def put_due(at: datetime) -> None:
-    """Put the digests that are due into the outbox, and work out when the next ones are."""
+    """Put the digests that are due into the outbox, and compute when the next ones are due."""
     without = list(User.objects.filter(is_active=True, mail_choice=None).order_by("pk")[:AT_ONCE])
     if without:
         with writing():
@@ -102,8 +104,8 @@ def put_due(at: datetime) -> None:
 
 
 def waiting_for(user: User) -> Waiting:
-    """Return the items that await a person now, in the stores that the person may see now; open findings alone if the
-    person wants no others."""
+    """Return the items that wait for a person now, in the stores that the person may see. If the person wants to hear
+    only of dangers, these are only open findings."""
     stores = list(MemoryStore.objects.visible_to(user).by_name())
     seen = [store.pk for store in stores]
     told = notices.waiting_for(user, seen).select_related("store", "memory")
@@ -143,7 +145,7 @@ def abouts(shown: Sequence[Notice]) -> list[About]:
 
 
 def _in_stores(user: User, stores: Sequence[MemoryStore]) -> Iterator[InStore]:
-    """Yield, for each store in which a person decides, the items that await a decision, if there are any."""
+    """Yield the numbers of waiting items for each store in which a person may decide, if any items wait there."""
     decides = {
         pk
         for pk, role in user.memberships.values_list("store_id", "role")

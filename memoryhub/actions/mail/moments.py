@@ -1,5 +1,5 @@
-"""Waiting times that a wrong clock does not prolong: a moment that was noted while the clock was ahead delays
-nothing."""
+"""Waiting times that a wrong clock does not prolong: a time that was noted while the clock was ahead causes no
+delay."""
 
 from datetime import datetime, timedelta
 
@@ -8,5 +8,6 @@ AHEAD = timedelta(days=1)
 
 
 def has_passed(since: datetime, wait: timedelta, at: datetime) -> bool:
-    """Return whether `wait` has passed since a moment. True, too, if a clock that was ahead noted the moment."""
+    """Return whether `wait` has passed since a moment. Return True also if the moment is so far in the future that the
+    clock must have been ahead."""
     return at - since >= wait or since - at > AHEAD

@@ -24,16 +24,17 @@ NAMED = 10
 
 
 class Removals(NamedTuple):
-    """What will be removed from a memory store, and the first items of it that have a path."""
+    """The totals of the items that retention will remove from a memory store, and the first of those that have a
+    path."""
 
     totals: Totals
     first: Sequence[Item]
 
 
 def put_due(at: datetime) -> bool:
-    """Check the next memory store; if something will be removed from it, put warnings into the outbox.
+    """Check the next memory store. If something will be removed from it, put warnings into the outbox.
 
-    Returns False if more stores are to be checked.
+    Return whether all stores have been checked.
     """
     known = {alarm.key: alarm for alarm in Alarm.objects.filter(key__startswith=KIND)}
     for store in MemoryStore.objects.order_by("pk"):
@@ -61,14 +62,14 @@ def _check(store: MemoryStore, key: str, at: datetime) -> None:
 
 
 def _receivers(store: MemoryStore) -> list[str]:
-    """Return the admins of a store; of a store without one, the administrators of the hub."""
+    """Return the ids of the admins of a store or, if it has none, of the administrators of the hub."""
     admins = Member.objects.filter(store=store, role=Role.ADMIN, user__is_active=True).values("user")
     people = User.objects.filter(pk__in=admins) or User.objects.filter(is_active=True, is_superuser=True)
     return [user.pk for user in people if choices.wants(user, MailKind.RETENTION)]
 
 
 def soon(store_id: str, at: datetime) -> Removals:
-    """Return what retention will remove from a store within AHEAD."""
+    """Return the items that retention will remove from a store within AHEAD."""
     items = rehearsal.by_then(rehearsal.rehearse(store_id, at + AHEAD), rehearsal.Rules.of(store_id, at + AHEAD), at)
     named = sorted((item for item in items if item.path), key=lambda item: (item.due_at, item.path))
     return Removals(rehearsal.totals(items), list(islice(named, NAMED)))

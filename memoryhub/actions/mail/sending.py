@@ -1,4 +1,4 @@
-"""The outbox: which messages are to be sent now, and what became of each."""
+"""The outbox: which messages are to be sent now, and the result of each attempt."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ KEPT = timedelta(days=7)
 
 
 def claim(at: datetime, most: int = 20) -> Sequence[Mail]:
-    """Return messages that are due, and keep other processes from sending them."""
+    """Return at most `most` messages that are due, and keep other processes from sending them for a while."""
     if not Mail.objects.due(at).exists():
         return []
     with writing():
@@ -31,24 +31,25 @@ def claim(at: datetime, most: int = 20) -> Sequence[Mail]:
 
 
 def release(mails: Sequence[Mail], at: datetime) -> None:
-    """Let claimed messages be sent again at once: they were not tried."""
+    """Make claimed messages that were not tried due again at once."""
     with writing():
         Mail.objects.filter(pk__in=[mail.pk for mail in mails]).update(next_at=at)
 
 
 def drop(mail: Mail) -> None:
-    """Delete a message that is needless."""
+    """Delete a message that is no longer needed."""
     with writing():
         Mail.objects.filter(pk=mail.pk).delete()
 
 
 def sent(mail: Mail, at: datetime) -> None:
-    """Note that the mail server has taken a message."""
+    """Note that the mail server has accepted a message."""
     _end(mail, MailState.SENT, "", at)
 
 
 def failed(mail: Mail, problem: str, at: datetime, *, is_final: bool) -> None:
-    """Note why a message could not be sent. It is tried again later, unless the mail server refused it for good."""
+    """Note why a message could not be sent. It is tried again later, unless `is_final` (the mail server refused it
+    permanently) or it is too old."""
     if is_final or at - mail.created_at > GIVE_UP:
         _end(mail, MailState.FAILED, problem, at)
         return

@@ -75,8 +75,8 @@ class KeyRevoked(NotRun):
 class Caller(NamedTuple):
     """The key of a request.
 
-    `reaches`: the store exists and the key may use it. `body_bytes` is the store's limit for a request's body (None:
-    the limit of the settings applies). `stale`: the time of the key's last use needs an update.
+    `reaches`: the store of the request exists and the key may use it. `body_bytes` is the store's limit for a request's
+    body (None: the limit of the settings applies). `stale`: the time of the key's last use needs an update.
     """
 
     key: str
@@ -93,7 +93,7 @@ class Caller(NamedTuple):
 
 
 class Viewed(NamedTuple):
-    """What a view asked for: a path, and the memory that is there (None: a directory or nothing)."""
+    """The target of a view: a path, and the id of the memory at the path (None: a directory or nothing)."""
 
     path: str
     memory: str | None
@@ -102,9 +102,9 @@ class Viewed(NamedTuple):
 class Outcome(NamedTuple):
     """The result of a call.
 
-    `text` is the answer, `ok` says whether it is no error, and `seq` is the seq of its entry. `usage` is what the
-    store then holds. `replayed`: the call was a repetition and got an earlier answer. `viewed` is set for a view of a
-    store that shows agents what they have proposed.
+    `text` is the answer, `ok` is False if the answer is an error, and `seq` is the seq of the call's entry. `usage` is
+    that of the store after the call. `replayed`: the call was a repetition. `viewed` is set for a view, if the store
+    shows agents what they have proposed.
     """
 
     text: str
@@ -116,7 +116,7 @@ class Outcome(NamedTuple):
 
 
 def digest_of_key(secret: str) -> str:
-    """Return the digest of a key's secret. Keys are stored and found by it."""
+    """Return the digest of a key's secret. Keys are stored with this digest, and found by it."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -140,7 +140,7 @@ def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
 def digest_of_input(input: Mapping[str, Any]) -> str:
     """Return a keyed digest of an input.
 
-    It does not depend on the order of names, and shows whether an input is repeated.
+    It does not depend on the order of names: equal digests mean that an input is repeated.
     """
     return _keyed(hashlib.sha256(_canonical(input).encode()).hexdigest())
 
@@ -150,7 +150,7 @@ def _keyed(digest: str) -> str:
 
 
 def _is_same(stored: str, digest: str) -> bool:
-    """Return whether a stored digest equals this one. Old rows have a plain SHA-256 instead."""
+    """Return whether a stored digest belongs to the same input. In old rows, the stored digest is a plain SHA-256."""
     return digest in (stored, _keyed(stored))
 
 
@@ -166,7 +166,7 @@ def call(
 ) -> Outcome:
     """Run one call in one transaction and return its outcome. `session` is the agent's own name for its session.
 
-    `counts` is how many calls of the key's limit it uses. If a request has several blocks, the first block counts for
+    `counts` is the number that is added to the key's calls. If a request has several blocks, the first block counts for
     all of them, and the others count 0. Raises TokenReused, TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked, and
     tree.NoSuchStore if the store was deleted.
     """
@@ -194,7 +194,7 @@ def locked_call(
     counts: int,
     known: Ahead = ahead.NOTHING,
 ) -> Outcome | NotRun | TokenReused:
-    """Run the call. Refusals are returned: a raised error would repeat all calls of the same commit."""
+    """Run the call. Refusals are returned, not raised: an exception would repeat all calls of the same commit."""
     with writing():
         sql.ask_ahead(questions.of_call(store_id, command, session, act))
         store = tree.lock(store_id, act)
@@ -221,7 +221,7 @@ def answered(
     first: int | None = None,
     made: int | None = None,
 ) -> Outcome:
-    """Run the call on the locked store and write its entry; `first` is the seq of the call that it repeats."""
+    """Run the call on the locked store, and write its entry. `first` is the seq of the call that it repeats, if any."""
     done = _record(store, command, caller, first)
     if isinstance(command, View):
         _deliver_notes(store, done, first)
@@ -240,7 +240,7 @@ def answered(
 
 
 def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
-    """Let a view deliver the notes that wait for the agent. A repeated view delivers those of the first one again."""
+    """Deliver the notes that wait for the agent. A view that repeats the call `first` delivers the same notes again."""
     note = None
     if first is not None:
         row = sql.one(sql.NOTE, store.store, first)
@@ -252,7 +252,7 @@ def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the first answer of a repeated call in full; the audit keeps only a part of a long quotation."""
+    """Return the first answer of a repeated call in full, although the audit keeps only a part of a long quotation."""
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -260,7 +260,7 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 
 
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
-    """Count calls of a key. Return how many it made in the last minute (None: calls are not limited), or the refusal.
+    """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal.
 
     Every call of a key passes through this function or `_call`. So no call is run once the audit is full.
     """
@@ -269,9 +269,9 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the count of a key's last minute with these calls, or a refusal; None without a limit. Nothing is written.
+    """Return the window with these calls, a refusal, or None if calls are not limited. Nothing is written.
 
-    A revoked key is refused here too: every call comes here, and the store is locked, so the key cannot be revoked
+    A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.
     """
     row = remembered.read(lambda: sql.one(sql.CALLS, store.store, key), "calls", store.store, key)
@@ -311,7 +311,7 @@ def _first_of(store: tree.Tree, key: str, digest: str) -> int | TokenReused | No
 
 
 def parsed(input: Mapping[str, Any]) -> Command | ToolError:
-    """Return the command of an input, or the error that is its answer."""
+    """Return the command of an input, or the error with which the call is answered."""
     try:
         return parse(input)
     except ToolError as error:
@@ -319,7 +319,7 @@ def parsed(input: Mapping[str, Any]) -> Command | ToolError:
 
 
 def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, first: int | None) -> Record:
-    """Return the record of a call. A repeated call gets the first answer again, but a repeated view runs again."""
+    """Return the record of a call. A repeated call gets the first answer again, except that a view runs again."""
     if first is not None and not isinstance(command, View):
         return _replay(store, command, first)
     if isinstance(command, ToolError):
@@ -349,8 +349,8 @@ def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Recor
 def answer_of(chain: str, seq: int) -> tuple[bool, str]:
     """Return (whether a call succeeded, its answer). Raises LookupError if there is no such entry.
 
-    The answer is stored, or it is rendered again from the version that it showed. If that version was redacted, the
-    answer says so.
+    If the answer is not stored, it is rendered again from the version that it showed. If that version was redacted, the
+    returned text says so.
     """
     sql.connect()
     row = sql.one(sql.ANSWER, chain, seq)
@@ -365,7 +365,7 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """Render the answer to a view or a str_replace again, which showed `content` (None if that was redacted)."""
+    """Render again the answer of a view or a str_replace, which showed `content` (None if the text was redacted)."""
     if content is None:
         return results.redacted()
     if command == View.name:
@@ -374,7 +374,7 @@ def rendered(command: str, path: str, content: str | None, first: int, last: int
 
 
 def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
-    """Record the last use of a key and of its session, and write the session's id into the act of `store`."""
+    """Record the last use of a key and of its session. Put the session's id into the act of `store`."""
     at = store.at
     note_key(caller, at)
     if session is not None:

@@ -32,7 +32,7 @@ def view(store: Tree, command: View) -> Record:
 
 
 def looked_at(store: Tree, command: View) -> Record:
-    """Return the same as `view`, but record no read: for a view without an audit entry."""
+    """Return the same as `view`, but do not record the read: this is for a view without an audit entry."""
     memory = tree.memory_at(store, command.path)
     if memory is None:
         return _view_directory(store, command)
@@ -65,7 +65,7 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def _view_what_is_seen(store: Tree, command: View) -> Record:
-    """Return the listing of a directory as if it had only what the agent sees."""
+    """Return the listing of a directory as if only the memories existed that the agent sees."""
     memories = tree.memories_under(store, command.path)
     if not memories and command.path != paths.ROOT_DIRECTORY:
         raise ToolError(results.view_not_found(command.path))
@@ -75,7 +75,8 @@ def _view_what_is_seen(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """Create a memory. If one is at the path and the store is set to overwrite, give it the new text."""
+    """Create a memory. If a memory is already at the path and the store allows overwriting, that memory gets the new
+    text."""
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
@@ -107,7 +108,8 @@ def create(store: Tree, command: Create) -> Record:
 
 
 def str_replace(store: Tree, command: StrReplace) -> Record:
-    """Replace one passage. The answer can be rendered again from the new version, unless something was masked."""
+    """Replace one passage of a memory. The answer can be rendered again from the new version, unless a value was
+    masked."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
     replaced = partial(text.replace, command.path, memory.content, command.old_str, command.new_str)
@@ -220,8 +222,8 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
     """Raise ToolError if a memory is where a directory above `path` would be.
 
-    `sentence(path, above)` returns the message. If the memory in the way, or one at `path`, is hidden from the agent,
-    the message is always the one with which a rule refuses.
+    `sentence(path, above)` returns the message. If this memory, or one at `path`, is hidden from the agent, the message
+    is instead the same as for a refusal by a path rule.
     """
     above = tree.memory_above(store, path)
     if above is not None:
@@ -253,7 +255,7 @@ def _changed(
 ) -> Record:
     """Give a memory a new text, unless it has that text already; return the record, which names the newest version.
 
-    With a `rule` that holds the change back, it is proposed instead.
+    With `rule`, the rule by which the change may only be proposed, the change is proposed instead.
     """
     if rule and screened.text != memory.content:
         proposing.propose(store, rule, [Wanted(memory, memory.path, screened.text)])

@@ -1,4 +1,4 @@
-"""What people do with memories: create, edit, rename, delete and restore.
+"""The acts of people on memories: create, edit, rename, delete and restore.
 
 Each act has one audit entry, and may have a note. Every function raises ToolError, before any write, or Conflict if
 someone else has changed the memory.
@@ -49,10 +49,10 @@ class Done:
 
 
 def create(store_id: str, path: str, content: str, act: Act, *, override: str | None = None) -> Done:
-    """Create a memory. One that is already at the path is never overwritten.
+    """Create a memory. A memory that is already at the path is never overwritten.
 
-    Flagged text is only stored with a reason: `override`, here and in `edit` and `rename`. Without it, NeedsReason is
-    raised.
+    Flagged text is stored only if the person gives a reason (`override`), here and in `edit` and `rename`. Without a
+    reason, NeedsReason is raised.
     """
     with tree.locked(store_id, act) as store:
         store.overwrite, store.asks, store.reason = False, _is_person(act), override
@@ -62,11 +62,11 @@ def create(store_id: str, path: str, content: str, act: Act, *, override: str | 
 def by_hand(
     store_id: str, input: Mapping[str, Any], act: Act, *, override: str | None = None
 ) -> tuple[Record, Done | None]:
-    """Perform a command of the memory tool that a person typed. Return its record, which has the tool's answer, and
-    what was done: None for a view, because what a person only views has no entry.
+    """Perform a command of the memory tool that a person typed. Return its record, which has the tool's answer, and the
+    result of the act. The result is None for a view, because a person's view has no entry.
 
-    A passage that is replaced or inserted is an edit by the person. Raises ToolError with the answer of the tool, and
-    NeedsReason as `create` does.
+    A passage that is replaced or inserted is recorded as an edit by the person. Raises ToolError with the answer of the
+    tool, and NeedsReason as `create` does.
     """
     command = parse(input)
     with tree.locked(store_id, act) as store:
@@ -83,7 +83,8 @@ def by_hand(
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The two versions that a person merged: the one that they had opened, and the newer one by someone else."""
+    """The ids of the two versions that a person merged: the one that the person had opened, and the newer one by
+    someone else."""
 
     opened: str
     theirs: str
@@ -102,7 +103,7 @@ def edit(
 ) -> Done:
     """Give a memory a new text, if its text still has the expected SHA-256. Without a change, no version is made.
 
-    `reviewed` is the id of one of its versions: versions up to it that await review then count as reviewed. Raises
+    `reviewed` is the id of a version of the memory: it and the earlier versions then no longer await review. Raises
     Conflict.
     """
     with tree.locked(store_id, act) as store:
@@ -120,9 +121,9 @@ def edit(
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
-    """Return the part of the entry's input about a merge.
+    """Return the part of the entry's input that describes a merge.
 
-    It is empty without a merge, or if these are not versions of the memory.
+    It is empty if there was no merge, or if `merged` names versions of another memory.
     """
     if merged is None:
         return {}
@@ -159,7 +160,8 @@ def delete(store_id: str, path: str, act: Act, *, memory_id: str | None = None) 
 def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None) -> Done:
     """Make an earlier version the newest again, as a new version. A deleted memory leaves the trash.
 
-    It goes to `path`, or else to the version's path. Raises ToolError if that path is taken.
+    The deleted memory goes to `path` or, if that is None, to the version's path. Raises ToolError if that path is
+    taken.
     """
     with tree.locked(store_id, act) as store:
         return _done(store, *put_back(store, version_id, path))
@@ -251,9 +253,10 @@ def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, vers
 
 
 def _done(store: Tree, record: Record, details: dict[str, object]) -> Done:
-    """Write the entry. A person's act has no answer, and its input names versions instead of texts.
+    """Write the entry, and return the result. The entry of a person's act has no answer, and its input names versions
+    instead of texts.
 
-    It has no digest of a text either: a digest could confirm guesses at a text that is redacted later.
+    The input has no digest of a text either, because a digest could confirm guesses at a text that is redacted later.
     """
     if store.overridden:
         details = {**details, "override": store.reason, "findings": sorted(store.overridden)}

@@ -1,6 +1,6 @@
 """Masks kept-out values in the audit entry of a call: in its input, its error, and the paths of a refused call.
 
-A kept-out value is one that the store's rules for sensitive text mask or block, so that it is stored nowhere.
+A kept-out value is a value that the store's rules for sensitive text mask or block, so that it is stored nowhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,10 @@ _APART = f"\n{'~' * 60}\n"
 
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
     """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked in the input, and in
-    the answer if it is an error.
+    the answer if that is an error.
 
-    A repeated call gets the input of the first one: a part of a value can only be recognised in its first context.
+    The record of a repeated call gets the stored input of the first call, because a part of a value can be recognised
+    only in its first context.
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)
@@ -48,7 +49,7 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
 
 
 def _masked(store: Tree, value: Any) -> Any:
-    """Return a value of an input, masked. What was found in a new text is not looked for again."""
+    """Return a value of an input, masked. A new text that was already screened is not screened again."""
     if store.masked is not None and value is store.masked[0]:
         return store.masked[1]
     return store.ruling.masked_in(value)

@@ -1,7 +1,7 @@
-"""What a tool call is going to read. On PostgreSQL all of it is asked for in one round trip, with the store's lock.
+"""The reads of a tool call. On PostgreSQL, all of them are sent in one round trip, together with the lock of the store.
 
-An answer that is not used was asked in vain, and what is missing here is asked for when it is needed: neither changes
-what a call does. `tests/api/tool_calls/test_round_trips.py` counts the round trips.
+If an answer is not needed, only its query was useless. If a read is missing here, it is sent when it is needed. So this
+module never changes the result of a call. `tests/api/tool_calls/test_round_trips.py` counts the round trips.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,8 @@ SESSION_EXACT_TO = timedelta(seconds=1)
 
 
 def of_call(store_id: str, command: Command | ToolError, session: str | None, act: Act) -> Iterator[Question]:
-    """Yield the statements that a call of a key sends. The first one locks the store, so the others read it locked."""
+    """Yield the reads that a call of a key sends. The first one locks the store, so that the others see the locked
+    state."""
     key, agent = str(act.actor.id), str(act.actor.author_id)
     yield sql.STORE, (store_id,)
     yield sql.CALLS, (store_id, key)
@@ -40,7 +41,7 @@ def of_call(store_id: str, command: Command | ToolError, session: str | None, ac
 def values_of_session(agent: str, name: str, at: datetime) -> tuple[object, ...]:
     """Return the parameters of `sql.SESSION`.
 
-    The first is a moment: a last use of the session before it has to be updated.
+    The first parameter is a time: a last use of the session before that time has to be updated.
     """
     return sql.moment(at - SESSION_EXACT_TO), agent, name
 
@@ -66,7 +67,7 @@ def _of_directory(store_id: str, path: str) -> Iterator[Question]:
 
 
 def _of_place(store_id: str, path: str) -> Iterator[Question]:
-    """Yield the statements that read the directories above the path of a new memory."""
+    """Yield the reads of the directories above the path of a new memory."""
     above = paths.ancestors(path)
     if above[1:]:
         yield sql.which_memories(store_id, above[1:])
@@ -76,6 +77,6 @@ def _of_place(store_id: str, path: str) -> Iterator[Question]:
 
 
 def _may_be_directory(path: str) -> bool:
-    """Return whether it pays to ask what is in a directory: a path whose last name has a dot is nearly always one of a
+    """Return whether a path is likely to be a directory. A path whose last name has a dot is nearly always that of a
     memory."""
     return "." not in paths.name(path)

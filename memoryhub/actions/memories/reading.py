@@ -1,4 +1,4 @@
-"""What a key reads of a memory's past: the list of its versions, and their texts. Each read has an entry."""
+"""The reads of a key in a memory's past: the list of its versions, and their texts. Each read has an entry."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ AT_ONCE = 200
 class History:
     """A page of a memory's versions, newest first, with the entries that made them, by seq.
 
-    `goes_on` is the version number before which the next page begins; None if this is the last page.
+    `goes_on` is the `before` of the next page; None if this is the last page.
     """
 
     memory: Memory
@@ -51,7 +51,8 @@ def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
 
 
 def seen_version(store_id: str, version_id: str, asked: Asked) -> MemoryVersion | None:
-    """Return a version of the store that the caller sees: its path, and where its memory is now; or None."""
+    """Return a version of the store, or None if there is none or the caller does not see it. The caller must see the
+    path of the version and the current path of its memory."""
     found = MemoryVersion.objects.among(store_id, [version_id]).first()
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if found is None or sight is None:
@@ -65,7 +66,7 @@ def history(
 ) -> History:
     """Return a page of a memory's versions without their texts, and record the read.
 
-    With `before`, only lower numbers.
+    With `before`, the page has only versions with lower numbers.
     """
     found = _versions(memory, limit, before, sight_in(store_id, asked.caller.actor, asked.at))
 
@@ -86,8 +87,8 @@ def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | Non
 
 
 def newest_seen(versions: MemoryVersionQuerySet, sight: Sight | None, most: int) -> list[MemoryVersion]:
-    """Return the newest of a memory's versions at paths that an actor sees, at most `most`. Of those at other paths,
-    only these are read: a memory can have thousands, and other calls wait for it."""
+    """Return the newest of a memory's versions at paths that an actor sees, at most `most`. Only these are loaded
+    whole, because other calls wait and a memory can have thousands of versions."""
     newest = versions.newest()
     if sight is None:
         return list(newest[:most])
@@ -108,7 +109,8 @@ def with_texts(
 ) -> list[MemoryVersion]:
     """Return versions of the store with their texts, and record a view of each text.
 
-    Several views are one group of entries. Missing versions are left out; a version without a text makes no entry.
+    The entries of several views form one group. Versions that do not exist are left out; a version without a text makes
+    no entry.
     """
 
     def read(store: Tree) -> tuple[list[MemoryVersion], Record | None]:
@@ -126,9 +128,10 @@ def with_texts(
 
 
 def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tuple[Memory, MemoryVersion] | None:
-    """Return a memory and its version with this number, or None without such a version.
+    """Return a memory and its version with this number, or None if there is no such version or the caller does not see
+    it.
 
-    A text is recorded as a view.
+    If the version has a text, a view is recorded.
     """
     memory = Memory.objects.get(store_id=store_id, pk=memory_id)
     version = MemoryVersion.objects.of_memory(memory).filter(number=number).values_list("pk", flat=True).first()
@@ -139,7 +142,7 @@ def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tupl
 
 
 def refuse(store_id: str, asked: Asked, command: str, details: Mapping[str, Any], message: str) -> str:
-    """Record a call that could not be made, and return its message."""
+    """Record a call that was refused, and return the message of the refusal."""
 
     def note(store: Tree) -> tuple[str, Record]:
         record = Record(command, ok=False, answer=message)

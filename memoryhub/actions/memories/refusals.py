@@ -1,5 +1,5 @@
-"""Records refused requests in the hub's audit: of valid keys a few per minute one by one, any others as a count; of
-keys that have ended, one a minute."""
+"""Records refused requests in the hub's audit. For a valid key, a few requests per minute have their own entry, and the
+others are counted. For a key that has ended, one request a minute is recorded."""
 
 import time
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ _ended: dict[str, float] = {}
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused request: the store that it named, the status of the answer and the reason, the name of the agent's
-    session, and the token of the call that was refused."""
+    """A refused request: the store that it named, the status and the reason of the answer, the name of the agent's
+    session, and the token of the refused call."""
 
     store_id: str
     status: int
@@ -38,7 +38,8 @@ class Refusal:
 
 
 def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
-    """Record that a request of a valid key was refused, by an entry in the hub's chain or in the minute's count."""
+    """Record that a request of a valid key was refused, either by an entry in the hub's chain or in the count of the
+    minute."""
     details = {
         "memory_store": refusal.store_id[:LONGEST_ID], "status": refusal.status, "reason": refusal.reason,
         **({"session": refusal.session} if refusal.session else {}),
@@ -63,7 +64,8 @@ def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
 
 
 def of_ended_key(secret: str, at: datetime) -> tuple[Caller, str] | None:
-    """Return (the caller that had this key, how the key ended), or None if it is no key that was revoked or expired."""
+    """Return (the caller that had this key, a sentence about its end), or None if no revoked or expired key has this
+    secret."""
     key = Key.objects.select_related("agent").filter(digest=digest_of_key(secret)).first() if secret else None
     if key is None:
         return None
@@ -76,7 +78,8 @@ def of_ended_key(secret: str, at: datetime) -> tuple[Caller, str] | None:
 
 
 def is_due_for_ended(key: str) -> bool:
-    """Return whether a refused request of a key that has ended is to be recorded: the first one in each minute."""
+    """Return whether to record a refused request of a key that has ended: only the first request in each minute is
+    recorded."""
     now = time.monotonic()
     if now - _ended.get(key, -MINUTE.total_seconds()) < MINUTE.total_seconds():
         return False

@@ -1,8 +1,9 @@
-"""What the API does with one memory: create, retrieve, update and delete.
+"""The calls of the API on one memory: create, retrieve, update and delete.
 
-Each call runs once and has its audit entry. The entry's input has ids and paths, but neither a text nor its digest; the
-version that the entry names has both. Every function raises ToolError (also PathConflict and PreconditionFailed),
-calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise NoSuchMemory, and then write no entry.
+Each call runs once and has its audit entry. The entry's input has ids and paths, but neither a text nor its digest;
+both are in the version that the entry names. Every function raises ToolError (also PathConflict and
+PreconditionFailed), calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise NoSuchMemory, and then
+write no entry.
 """
 
 import hashlib
@@ -52,9 +53,9 @@ class MemoryTold(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What an update changes; None leaves a value as it is.
+    """The changes of an update. None leaves a value unchanged.
 
-    `expected` is the SHA-256 that the text must have (None: any).
+    `expected` is the SHA-256 that the current text must have (None: any).
     """
 
     content: str | None
@@ -85,7 +86,7 @@ def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> Memo
 def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> MemoryTold:
     """Write a new text, a new path or both as one version, and return the memory.
 
-    Without a change, write only an entry.
+    If nothing changes, only an entry is written.
     """
     command = "edit" if change.content is not None else "rename"
     details = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
@@ -116,7 +117,8 @@ def _on_store(
     store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
-    """Run `do` by `on_store`, and mask kept-out values in its entry. A missing memory makes no entry."""
+    """Run `do` by `requests.on_store`, with the input `told` in its entry; kept-out values are masked. If `do` raises
+    NoSuchMemory, there is no entry."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         store.looked = looked or {}
@@ -134,7 +136,7 @@ def _on_store(
 
 
 class _Refused(Exception):
-    """A refusal whose record also has what was read of the memory."""
+    """A refusal whose record also names the memory that was read."""
 
     def __init__(self, record: Record, error: ToolError) -> None:
         super().__init__(error.message)
@@ -148,10 +150,7 @@ def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple
 
 
 def note_call(store_id: str, asked: Asked) -> None:
-    """Note a call that writes no entry.
-
-    It counts if calls are limited; the key's last use is updated once a minute at most.
-    """
+    """Count a call that writes no entry, if calls are limited, and update the key's last use at most once a minute."""
     sql.connect()
     counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(lists.COUNTS_CALLS, store_id)
     if asked.caller.stale or counts:
@@ -189,9 +188,9 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """Return the name of a precondition, or None if there is none.
+    """Return the name of the precondition for an entry, or None if there is none.
 
-    The digest itself is not recorded: it could confirm guesses at a text that is redacted later.
+    The digest itself is not recorded, because it could confirm guesses at a text that is redacted later.
     """
     return None if expected is None else "content_sha256"
 

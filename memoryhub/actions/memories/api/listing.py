@@ -21,7 +21,7 @@ Item = MemoryTold | str
 
 
 class Read(NamedTuple):
-    """A text that a page shows. `memory` and `version` are ids; `told` is the input for the entry of the read."""
+    """A text on a page. `memory` and `version` are ids; `told` is the input for the entry of the read."""
 
     memory: str
     version: str
@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
 
     `directory` is the path of the directory to list (`""`: all memories). With `children`, the list has only its direct
     children. With `full`, the list has texts too. `after` is the position of the last item on the previous page. With
-    `sight`, the list has only what the agent sees.
+    `sight`, the list has only the memories that the agent sees.
     """
 
     directory: str
@@ -95,7 +95,7 @@ def _page(store_id: str, wanted: Wanted) -> Page:
 
 
 def _seen(store_id: str, wanted: Wanted, sight: Sight, start: str, high: str) -> Page:
-    """Return a page of what an agent sees that does not see everything. All paths of the directory are read for it."""
+    """Return a page of the memories that an agent with this sight sees. All paths of the directory are read for it."""
     places = [place for (place,) in sql.rows(lists.PATHS, store_id, start, high) if sight.sees(place)]
     if wanted.children:
         places = list(dict.fromkeys(_shown(place, len(wanted.directory) + 1) for place in places))
@@ -118,7 +118,7 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
     """Return a page of direct children.
 
-    A memory that is deleted between the two queries is left out; paging goes on.
+    A memory that is deleted between the two queries is left out, but the next page follows as usual.
     """
     prefix = wanted.directory + "/"
     places = lists.children(store_id, prefix, start, high, wanted.limit + 1)
@@ -135,6 +135,7 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child on the way to a memory's path: the memory itself, or a directory with a final slash."""
+    """Return the direct child of a directory that contains a path: the memory itself, or a directory with a final
+    slash. `start` is where the name of the child begins."""
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

@@ -1,4 +1,5 @@
-"""Runs an API request of a key on a memory store, in one transaction. Its audit entry says whether it was refused."""
+"""Runs an API request of a key on a memory store, in one transaction. If the request was refused, its audit entry says
+so."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """Who asks, when and through which door. `session` is the agent's own name for its session."""
+    """A request: its caller, door and time. `session` is the agent's own name for its session."""
 
     caller: Caller
     door: Door
@@ -37,9 +38,9 @@ def on_store(
 ) -> T:
     """Run `do` on the locked store and commit; return the result.
 
-    `do` returns (result, record of the entry or None). If the result is an exception, it is raised after the commit,
-    with the entry or without. `do` may also raise ToolError, but only before it writes. Then the entry is `record` with
-    the error's message, and the error is raised after the commit. Also raises calls.NotRun and tree.NoSuchStore.
+    `do` returns (result, record of the entry or None). If the result is an exception, it is raised after the commit.
+    `do` may also raise ToolError, but only before it writes. Then the entry is `record` with the error's message, and
+    the error is raised after the commit. Also raises calls.NotRun and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, record, do), asked.caller.key)
     if isinstance(outcome, Exception):
@@ -52,7 +53,8 @@ def on_store(
 def _piece(
     store_id: str, asked: Asked, asked_for: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T | Exception:
-    """Run `do` in a transaction. Refusals are returned: a raised error would repeat all calls of the same commit."""
+    """Run `do` in a transaction. Refusals are returned, not raised: an exception would repeat all calls of the same
+    commit."""
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)
         if isinstance(made, NotRun):
@@ -68,7 +70,8 @@ def _piece(
 
 
 def note_key(asked: Asked) -> None:
-    """Note the use of a key by a request that concerns no memory, and so writes no entry and counts for no limit."""
+    """Record the use of a key by a request that is about no memory. Such a request writes no entry and does not count
+    for limits."""
     if asked.caller.stale:
         together(lambda: _note_key(asked), asked.caller.key)
 

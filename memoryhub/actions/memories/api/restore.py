@@ -13,10 +13,11 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
-    """Make a version the newest again; return the memory. A deleted one goes to `path`, or to the version's path.
+    """Make a version the newest again, and return its memory. A deleted memory returns to `path` or, if that is None,
+    to the version's path.
 
     Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and the errors of
-    `api_requests.on_store`.
+    `requests.on_store`.
     """
     version = reading.seen_version(store_id, version_id, asked)
     if version is None:

@@ -60,7 +60,7 @@ class VersionTold(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An author to filter a list of versions by: the API's type of the actor, and the actor's id."""
+    """The author by whom a list of versions is filtered: the API's type of the actor, and the actor's id."""
 
     type: str
     id: str
@@ -91,9 +91,9 @@ class Page(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Rows of one source of a page.
+    """The rows of a page that come from one source.
 
-    `reached` is the position down to which the source was searched; None: to its end.
+    `reached` is the position down to which the source was searched (None: to its end).
     """
 
     rows: list[VersionTold]
@@ -101,7 +101,7 @@ class _Part(NamedTuple):
 
 
 def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
-    """Return one version. With its text (`full`), the read has an audit entry."""
+    """Return one version. With `full`, it includes the text, and the read has an audit entry."""
 
     def find(sight: Sight | None) -> VersionTold:
         row = lists.version(store_id, version_id, full=full)
@@ -127,8 +127,8 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
     """Return a page of versions. Each text on it is recorded as a read, with an entry.
 
-    Where versions are hidden from the agent, many may be read to find those of the page: so the store is not locked
-    for that, and only the texts of the page are read.
+    If versions are hidden from the agent, many versions may be read to fill the page. So the versions are searched
+    before the store is locked, and only the texts of the page are read under the lock.
     """
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if not wanted.full:
@@ -142,13 +142,13 @@ def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
 
 
 def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return versions with their texts, without those that were removed or hidden since they were found."""
+    """Return versions with their texts. Versions that were removed or hidden after they were found are left out."""
     rows = [lists.version(store.store, version.id, full=True) for version in versions]
     return seen(store.store, store.sight, [VersionTold(*row) for row in rows if row is not None])
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return the versions whose path an agent sees, if it also sees the path where their memory is now."""
+    """Return those of the versions whose path an agent sees and whose memory is now at a path that the agent sees."""
     if sight is None:
         return list(versions)
     places = lists.paths_of(store_id, list({version.memory for version in versions}))
@@ -171,8 +171,8 @@ def _reads(found: Sequence[VersionTold]) -> list[Read]:
 
 
 def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
-    """Return the page that an agent sees. If some versions are hidden from it, further pages fill it up, so that its
-    length and its end are as if they did not exist."""
+    """Return the page that an agent sees. If versions are hidden from the agent, further pages are read to fill it up,
+    so that its length does not reveal them."""
     page = _page(store_id, wanted)
     if sight is None:
         return page
@@ -236,9 +236,9 @@ def _before(after: Position | None) -> list[Condition]:
 
 
 def _walked(base: list[Condition], filters: list[Condition], wanted: Wanted) -> _Part:
-    """Return the rows of a range that meet the filters.
+    """Return the rows that meet the conditions `base` and `filters`.
 
-    With filters, only its first MOST_LOOKED_AT rows are searched.
+    If there are filters, only the first MOST_LOOKED_AT rows that meet `base` are searched.
     """
     floor = lists.last_looked_at(base, BY_SEQ, "v.seq, v.id", MOST_LOOKED_AT) if filters else None
     bound: list[Condition] = [] if floor is None else [("(v.seq, v.id) >= (%s, %s)", floor)]
@@ -272,7 +272,8 @@ def _any_of(one: Condition, other: Condition) -> Condition:
 
 
 def _imported(store_id: str, wanted: Wanted) -> _Part:
-    """Return imported versions. Their times and authors are not those of their entries."""
+    """Return imported versions. They are found by their own times and authors, which differ from those of their
+    entries."""
     base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
     return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
 
@@ -314,7 +315,7 @@ def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
 
 
 def _index_of(author: Author) -> tuple[str, str | None]:
-    """Return the indexed column of entries, and the value in it, by which an actor's versions are found."""
+    """Return (indexed column of entries, value in it) for the search of an actor's versions."""
     if author.type == "session_actor":
         return "session", author.id
     if author.type == "service_account_actor":
