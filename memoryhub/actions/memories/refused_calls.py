@@ -1,7 +1,7 @@
 """Counts the calls that a store refuses because their key made too many in a minute, by store, key and day.
 
 A refused call writes nothing: each process counts in its memory, and its background work adds the counts to the rows
-every few seconds. What a process has not written when it ends is lost.
+every few seconds. When a process ends, the counts that it has not written are lost.
 """
 
 import threading
@@ -23,14 +23,14 @@ _lock = threading.Lock()
 
 
 def note(store_id: str, key: str, calls: int, at: datetime) -> None:
-    """Count refused calls of a key, in memory."""
+    """Count refused calls of a key in the memory of this process."""
     with _lock:
         _add((store_id, key, at.astimezone(UTC).date()), calls, at)
 
 
 def write() -> None:
-    """Add what was counted since the last time to the rows, and delete the rows that are too old. What could not be
-    written is counted again."""
+    """Add the counts since the last call of this function to the rows, and delete the rows that are too old. If a count
+    cannot be written, it is kept for the next time."""
     with _lock:
         counted = dict(_counts)
         _counts.clear()

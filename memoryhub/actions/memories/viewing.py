@@ -1,4 +1,4 @@
-"""Records that a page showed a person texts of memories, where the memory store says so."""
+"""Records which texts of memories a page showed to a person, if the memory store is set to record this."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -22,15 +22,15 @@ SETTING = "records_views"
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A time in which a memory store recorded what people read. `since` is None if it began before the first entry
-    that is left of the audit, `until` is None if it has not ended."""
+    """A time in which a memory store recorded what people read. `since` is None if it began before the oldest entry
+    that is left in the audit; `until` is None if it has not ended."""
 
     since: datetime | None
     until: datetime | None = None
 
 
 def periods(store: MemoryStore) -> list[Period]:
-    """Return when a memory store recorded what people read, oldest first, as its audit says."""
+    """Return the times in which a memory store recorded what people read, oldest first, according to its audit."""
     entries = AuditEntry.objects.of_chain(store.pk).filter(command__in=("create_store", "edit_store"), ok=True)
     changes = entries.filter(input__contains=f'"{SETTING}"').oldest().values_list("at", "input")
     found: list[Period] = []
@@ -47,10 +47,11 @@ def periods(store: MemoryStore) -> list[Period]:
 
 
 def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Act) -> None:
-    """Write one entry: who, on which page, which memories and versions. `shown` has versions by memory.
+    """Write one entry: the person, the page, and the memories and versions that it showed. `shown` is {memory:
+    versions}.
 
-    What a person reads of a throw-away copy is recorded in the original, because the audit of a copy is deleted with
-    it. Raises tree.NoSuchStore.
+    A view of a throw-away copy is recorded in the chain of the original, because the audit of a copy is deleted with
+    the copy. Raises tree.NoSuchStore.
     """
     copied = MemoryStore.present.filter(pk=store_id).values_list("copy_of", flat=True).first()
     input = _input(page, shown, store_id if copied else None)
@@ -67,7 +68,7 @@ def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Ac
 
 
 def versions_in(input: str | None) -> list[str]:
-    """Return the ids of the versions that the input of an entry names."""
+    """Return the ids of the versions in the input of such an entry."""
     versions: list[str] = json.loads(input or "{}").get("versions", [])
     return versions
 

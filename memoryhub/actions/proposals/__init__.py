@@ -1,1 +1,1 @@
-"""Proposals of agents: what they would change in the current memories, and a person's decision about them."""
+"""Proposals of agents: their effect on the current memories, and the decisions of people about them."""

@@ -22,7 +22,7 @@ REOPEN = "reopen_proposal"
 
 
 class AlreadyDecided(Exception):
-    """Someone has already decided about the proposal, or opened it again. `proposal` is its row."""
+    """Someone has already decided about the proposal, or has opened it again. `proposal` is its current row."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__("already decided")
@@ -31,7 +31,7 @@ class AlreadyDecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The result of a decision: the number of its entry, the proposal's new state, and how many versions the merge
+    """The result of a decision: the seq of its entry, the proposal's new state, and how many versions the merge
     made."""
 
     seq: int
@@ -51,9 +51,9 @@ def merge(
 ) -> Decided:
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    `parts` are what the person takes of the texts, and `drafts` the comments that are published with the decision. If
-    no change is merged, the proposal is refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, what
-    `on_proposals.publish` raises, and ToolError if a change cannot be made.
+    `parts` are the parts of the texts that the person accepts, and `drafts` are comments that are published with the
+    decision. If no change is merged, the proposal is refused. Raises AlreadyDecided, PlanChanged,
+    Proposal.DoesNotExist, the errors of `on_proposals.publish`, and ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -84,9 +84,9 @@ def merge(
 def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[Draft] = ()) -> Decided:
     """Refuse a proposal as a whole, and publish comments with the decision. The note of the act is the reason.
 
-    `seen` is what `seen_of` returned for the proposal that the person saw. Raises PlanChanged if the proposal has
-    changed since then, AlreadyDecided, Proposal.DoesNotExist, what `on_proposals.publish` raises, and ToolError if the
-    store is archived.
+    `seen` is the result of `seen_of` for the proposal that the person saw. Raises PlanChanged if the proposal has
+    changed since then, AlreadyDecided, Proposal.DoesNotExist, the errors of `on_proposals.publish`, and ToolError if
+    the store is archived.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -100,10 +100,10 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[
 
 
 def reopen(store_id: str, number: int, act: Act) -> int:
-    """Open a proposal again that was refused, or whose merge is wholly undone; return the entry's seq.
+    """Open a proposal again that was refused, or whose merge has been undone completely; return the entry's seq.
 
-    Raises AlreadyDecided if it is neither, or was decided elsewhere before it was imported, Proposal.DoesNotExist, and
-    ToolError if too many are open.
+    Raises AlreadyDecided for any other proposal, and for one that was decided in another hub before its import. Raises
+    Proposal.DoesNotExist, and ToolError if too many proposals are open.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -119,7 +119,7 @@ def reopen(store_id: str, number: int, act: Act) -> int:
 
 
 def take_back(store_id: str, seq: int, act: Act) -> int | None:
-    """Take back the decision of entry `seq`: what it merged is undone, and what it refused is open again.
+    """Take back the decision of entry `seq`: undo its merge, and open the proposal again.
 
     Return the seq of the new entry, or None if no decision of that entry is in force. Raises ToolError, and NeedsChoice
     if later changes overlap with what the merge made.
@@ -139,7 +139,7 @@ def take_back(store_id: str, seq: int, act: Act) -> int | None:
 
 
 def _is_undone(proposal: Proposal) -> bool:
-    """Return whether a proposal was merged, and all that the merge did is undone."""
+    """Return whether a proposal was merged, and its merge has been undone completely."""
     if proposal.seq is None or proposal.state not in (ProposalState.MERGED, ProposalState.PARTLY_MERGED):
         return False
     undone = undoing(proposal.store_id, [proposal.seq]).get(proposal.seq)
@@ -147,13 +147,13 @@ def _is_undone(proposal: Proposal) -> bool:
 
 
 def seen_of(proposal: Proposal) -> str:
-    """Return when a proposal last changed, as ISO text. `refuse` compares this text."""
+    """Return the time of a proposal's last change as ISO text. `refuse` compares this text."""
     return str(proposal.changed_at.isoformat())
 
 
 def _replaced(changes: Iterable[Change], merged: Collection[str]) -> dict[str, object]:
-    """Return which changes of merged memories are not in the merge, or only in part, because later ones replaced
-    them."""
+    """Return the part of the entry's input that names changes of merged memories which later changes replaced, so that
+    they are missing from the merge or only partly in it."""
     chosen = [change for change in changes if change.memory in merged]
     lists = {
         "replaced": [name for change in chosen for name in change.replaced],
@@ -170,13 +170,14 @@ def _open(store_id: str, number: int) -> Proposal:
 
 
 def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalState:
-    """Return the new state. `merged` are the merged memories; something was left out of the memories in `left`."""
+    """Return the new state. `merged` are the memories with merged changes; `left` are the memories with changes that
+    were refused or merged only in part."""
     if not left:
         return ProposalState.MERGED
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED
 
 
 def close(proposal: Proposal, state: ProposalState, seq: int, act: Act) -> None:
-    """Write the end of an open proposal. `seq` is the entry of the act."""
+    """Close an open proposal in a state. `seq` is the entry of the act."""
     proposal.state, proposal.seq, proposal.decided_at, proposal.reason = state, seq, act.at, act.note or ""
     proposal.save(update_fields=["state", "seq", "decided_at", "reason"])

@@ -1,7 +1,7 @@
-"""An agent's own proposals: a list, one with the decision about it, and the withdrawal of an open one.
+"""An agent's own proposals: a list of them, one of them with the decision about it, and the withdrawal of an open one.
 
-Each call has an audit entry. The proposals of other agents do not exist for the caller. Changes are read when the lock
-of the store is free again, because a page of them can be large.
+Each call has an audit entry. For the caller, the proposals of other agents do not exist. Changes are read after the
+lock of the store is released, because a page of them can be large.
 """
 
 import json
@@ -48,9 +48,9 @@ class NotOpen(Exception):
 
 
 class CommentForAgent(NamedTuple):
-    """A comment that people tell the agent. `path` is that of the memory on whose text it is (None: it is on the
-    proposal as a whole), `of` says whether on the text `before` the change or on the `proposed` one. `line` is None if
-    the agent has not seen that text, because the memory had changed."""
+    """A comment that people address to the agent. `path` is the path of the memory to whose text it belongs (None: it
+    is on the proposal as a whole). `of` is `before` if it is on the text before the change, `proposed` if it is on the
+    proposed text. `line` is None if the agent has not seen that text, because the memory had changed."""
 
     text: str
     at: datetime
@@ -63,9 +63,9 @@ class CommentForAgent(NamedTuple):
 class Own:
     """A proposal with its changes in the order of the calls.
 
-    `decision` is the audit entry of the decision. It is None while the proposal is open, and after retention removed
-    the entry. Without `with_texts`, the content of the changes was not read. `comments` are those that people tell the
-    agent, oldest first.
+    `decision` is the audit entry of the decision: None while the proposal is open, and after retention removed the
+    entry. If `with_texts` is False, the contents of the changes were not read. `comments` are those that people address
+    to the agent, oldest first.
     """
 
     proposal: Proposal
@@ -75,7 +75,8 @@ class Own:
     comments: Sequence[Comment] = ()
 
     def comments_for_agent(self) -> Iterator[CommentForAgent]:
-        """Yield the comments of people for the agent, without those on changes that the agent no longer sees."""
+        """Yield the comments that people address to the agent, except those on changes that the agent no longer
+        sees."""
         groups = by_memory(self.changes)
         for comment in self.comments:
             steps = groups.get(comment.change or "", ())
@@ -87,8 +88,8 @@ class Own:
                 yield CommentForAgent(comment.text, comment.at, steps[-1].path, comment.first if is_its else None, of)
 
     def outcomes(self) -> dict[str, str]:
-        """Return {id of a change: its outcome}, which is one of OUTCOMES or of REPLACED. A change is missing if the
-        memory had it already, or if the entry of the decision does not list it."""
+        """Return {id of a change: its outcome}, where the outcome is one of OUTCOMES or of REPLACED. A change is left
+        out if the memory already had it, or if the entry of the decision does not list it."""
         groups = by_memory(self.changes)
         details = details_of(self.decision)
         as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in details
@@ -102,14 +103,16 @@ class Own:
 
 
 class Page(NamedTuple):
-    """A page of proposals, newest first. The next page begins before the number `next`; None if this is the last."""
+    """A page of proposals, newest first. The next page begins before the number `next` (None: this is the last
+    page)."""
 
     proposals: list[Own]
     next: int | None
 
 
 def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, before: int | None = None) -> Page:
-    """Return a page of the proposals of the caller's agent, without texts. None as `state` lists all states.
+    """Return a page of the proposals of the caller's agent, without texts. If `state` is None, proposals in all states
+    are listed.
 
     A page has at most MOST_LISTED proposals, whatever the `limit`.
     """
@@ -169,8 +172,8 @@ def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
 
 
 def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *, texts: bool) -> list[Own]:
-    """Return the proposals with their changes, decisions and comments, by one query of each for all of them. Changes at
-    paths that the agent does not see any more are left out."""
+    """Return the proposals with their changes, decisions and comments, with one query for each of these. Changes at
+    paths that the agent no longer sees are left out."""
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
@@ -184,7 +187,7 @@ def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *,
 
 
 def _comments(store_id: str, proposals: Sequence[Proposal]) -> Mapping[str, list[Comment]]:
-    """Return {proposal: the comments that people tell its agent}."""
+    """Return {proposal: the comments that people address to its agent}."""
     found: dict[str, list[Comment]] = defaultdict(list)
     told = Comment.objects.of_proposals(store_id, [one.pk for one in proposals]).filter(tells=True)
     for comment in told.order_by("pk"):
@@ -193,7 +196,7 @@ def _comments(store_id: str, proposals: Sequence[Proposal]) -> Mapping[str, list
 
 
 def details_of(entry: AuditEntry | None) -> Mapping[str, Any]:
-    """Return the input of the entry of a decision; {} if there is none that can be read."""
+    """Return the input of the entry of a decision; {} if there is no entry, or if its input is unreadable."""
     try:
         details = json.loads((entry and entry.input) or "{}")
     except ValueError:
@@ -202,5 +205,5 @@ def details_of(entry: AuditEntry | None) -> Mapping[str, Any]:
 
 
 def listed(value: object) -> set[str]:
-    """Return the ids that the entry of a decision lists; none if it has only their number."""
+    """Return the ids in a value from the entry of a decision; an empty set if the value has only their number."""
     return {str(name) for name in value} if isinstance(value, list) else set()

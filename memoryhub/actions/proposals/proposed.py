@@ -26,10 +26,9 @@ from memoryhub.pure.text.proposed import OutOfWork, joined, onto
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A plan that is only for reading. `had` says for memories that were merged in part whether the merge took each
-    hunk.
+    """A plan that is only displayed. `had` is {memory that was merged in part: for each hunk, whether it was merged}.
 
-    The change of such a memory begins with the text before the merge, and ends with the text that all hunks would have
+    The change of such a memory leads from the text before the merge to the text that all hunks together would have
     made.
     """
 
@@ -40,8 +39,8 @@ class Proposed:
 def as_proposed(proposal: Proposal, cut: Collection[str] = ()) -> Proposed:
     """Return the proposed changes. `cut` are the memories that were merged in part.
 
-    If the text that the agent saw or the proposed one no longer exists, the change has the problem REDACTED and begins
-    with an empty text.
+    If the text that the agent saw, or the proposed text, no longer exists, the change has the problem REDACTED, and its
+    text before is empty.
     """
     changes = list(ProposedChange.objects.of_proposal(proposal))
     bases = bases_of(proposal.store_id, changes)
@@ -60,8 +59,8 @@ def _in_part(
     bases: Bases,
     work: Work,
 ) -> Iterator[tuple[Change, Sequence[bool]]]:
-    """Yield (change, whether the merge took each hunk) of memories that were merged in part, if all their texts still
-    exist."""
+    """Yield (change, whether each of its hunks was merged) for memories that were merged in part, if all their texts
+    still exist."""
     made, before = _around(proposal, cut, groups)
     texts = {version.pk: version.content or "" for version in [*with_text(made), *with_text(before)]}
     after = {version.memory_id: version for version in made}
@@ -87,7 +86,7 @@ def _in_part(
 def _around(
     proposal: Proposal, cut: Collection[str], groups: Mapping[str, Sequence[ProposedChange]]
 ) -> tuple[MemoryVersionQuerySet, MemoryVersionQuerySet]:
-    """Return the versions of some memories that the merge made, and those before them."""
+    """Return two queries for these memories: the versions that the merge made, and the versions before those."""
     versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
     if not proposal.was_decided_elsewhere:
         return versions.filter(seq=seq), versions.filter(superseded_seq=seq)
@@ -115,7 +114,7 @@ def _change(name: str, steps: Sequence[ProposedChange], bases: Bases, work: Work
 
 
 def _states(steps: Sequence[ProposedChange], now: State, bases: Bases, work: Work) -> tuple[State, State, Replaced]:
-    """Return the state before the changes of one memory, the state after them, and which changes later ones
+    """Return the state before the changes of one memory, the state after them, and the changes that later ones
     replaced."""
     moves = [step for step in steps if step.new_path is not None]
     before, after = (moves[-1].path, str(moves[-1].new_path)) if moves else (str(now.path), str(now.path))

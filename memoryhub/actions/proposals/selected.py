@@ -1,4 +1,5 @@
-"""What a person takes of a proposal: some hunks of a text, a text of their own, or nothing of a memory's changes."""
+"""The parts of a proposal that a person accepts: some hunks of a text, a text of their own, or nothing of a memory's
+changes."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,8 @@ from memoryhub.pure.text.hunks import hunks, with_some
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a person changes in proposed texts, by memory: the numbers of hunks that are left out, as `hunks` counts
-    them, and texts that the person wrote instead. For a memory with such a text, hunks do not count."""
+    """A person's changes to proposed texts, by memory: the numbers of the hunks that are left out (as `hunks` counts
+    them), and texts that the person wrote instead. If a memory has such a text, its hunks are ignored."""
 
     left_out: Mapping[str, Collection[int]] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -23,9 +24,9 @@ WHOLE = Parts()
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A plan that has only what a person takes, and the person's choices for it.
+    """A plan with only the parts that a person accepts, and the person's choices for it.
 
-    `cut` are the memories whose text lacks something of the proposed one, and `edited` those with a text that the
+    `cut` are the memories whose new text lacks a part of the proposed text, and `edited` those with a text that the
     person wrote.
     """
 
@@ -79,7 +80,8 @@ def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selecte
 
 
 def with_texts(plan: Plan, texts: Mapping[str, str]) -> Plan:
-    """Return the plan in which some memories get other texts, for a page that compares these with the current ones."""
+    """Return the plan with other new texts for some memories, for a page that compares these texts with the current
+    ones."""
     return replace(plan, changes=tuple(_with_text(change, texts.get(change.memory)) for change in plan.changes))
 
 
@@ -100,9 +102,9 @@ def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
 
 
 def to_edit(plan: Plan, memory: str, parts: Parts) -> str | None:
-    """Return the text that a person edits: the proposed one with the hunks that are not left out.
+    """Return the text that a person starts to edit: the proposed text without the hunks that are left out.
 
-    Return None if the plan proposes no text for the memory. Raises PlanChanged if there are no such hunks.
+    Return None if the plan proposes no text for the memory. Raises PlanChanged if it has no such hunks.
     """
     change = next((change for change in plan.changes if change.memory == memory), None)
     proposed = None if change is None else offered(change).content
@@ -114,17 +116,18 @@ def to_edit(plan: Plan, memory: str, parts: Parts) -> str | None:
 
 
 def may_select(change: Change) -> bool:
-    """Return whether the change is an edit of an existing text, so that it has hunks."""
+    """Return whether the change edits an existing text, so that its hunks can be selected."""
     return change.now.is_there and offered(change).content is not None
 
 
 def offered(change: Change) -> State:
-    """Return the proposed state of a memory. In a conflict, it is the state after the choice BEFORE."""
+    """Return the proposed state of a memory. If the change has a conflict, this is the state after the choice
+    BEFORE."""
     return change.before if change.before is not None and change.then.same(change.now) else change.then
 
 
 def _with(change: Change, choice: Choice, state: State) -> Change:
-    """Return the change with another state after a choice."""
+    """Return the change with `state` as the state after this choice."""
     is_before = choice == Choice.BEFORE and change.before is not None
     return replace(change, before=state) if is_before else replace(change, then=state)
 

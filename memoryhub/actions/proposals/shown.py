@@ -1,6 +1,7 @@
-"""What an agent has proposed and what waits, in words that follow its view of the place, where the store is set so.
+"""Describes, after an agent's view of a path, the changes there that the agent has proposed and that still wait, if the
+store is set to do so.
 
-The passage is no part of what is viewed, and is stored nowhere. A view that is sent again has it as it is then.
+The description is not a part of the viewed text, and is stored nowhere. A repeated view gets the current description.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,8 +40,8 @@ class _Waiting(NamedTuple):
 
 
 def proposed_there(store_id: str, viewed: Viewed, actor: Actor, at: datetime) -> str:
-    """Return what an agent proposed about a memory that it views or, in a directory or where nothing is, at and under
-    the path. Return "" if nothing of it waits."""
+    """Return a description of what an agent has proposed for a memory that it views or, if a directory or nothing is
+    there, for the paths at and under the viewed path. Return "" if nothing proposed there waits."""
     agent = str(actor.author_id)
     with snapshot():
         numbers = remembered.read(lambda: _open(store_id, agent), "proposed", store_id, agent)
@@ -60,7 +61,7 @@ def _open(store_id: str, agent: str) -> tuple[tuple[str, int], ...]:
 def _there(
     store_id: str, viewed: Viewed, numbers: Collection[tuple[str, int]], actor: Actor, at: datetime
 ) -> Iterator[_Waiting]:
-    """Yield the proposed changes at a path that still wait, without those that the agent does not see."""
+    """Yield the proposed changes at the viewed path that still wait, except those that the agent does not see."""
     low, high = paths.subtree(viewed.path)
     under = Q(path__gte=low, path__lt=high) | Q(new_path__gte=low, new_path__lt=high)
     place = Q(memory=viewed.memory) if viewed.memory else under | Q(path=viewed.path) | Q(new_path=viewed.path)
@@ -91,7 +92,8 @@ def _lines(store_id: str, viewed: Viewed, waiting: Sequence[_Waiting]) -> Iterat
 
 
 def _about(shown: int, of: int) -> str:
-    """Return the heading of the lines that follow. It says how many are left out if `shown` is less than `of`."""
+    """Return the sentence before a list of changed lines. It says how many lines are left out if `shown` is less than
+    `of`."""
     less = f", of which {of - shown:,} more are not shown" if shown < of else ""
     return f". It would remove the lines with - and add those with +{less}" if of else ""
 

@@ -1,4 +1,5 @@
-"""The changes of one memory in a proposal: what they ask for its text, and what later ones replace of earlier ones."""
+"""The changes of one memory in a proposal: the text that they ask for, and which earlier changes are replaced by later
+ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
@@ -11,16 +12,15 @@ from memoryhub.pure.text.proposed import Joined, Wish
 
 
 class Bases(NamedTuple):
-    """{id: text} of the versions to which changes were made, without redacted ones, and the ids of the deletions among
-    them, whose text is empty."""
+    """The versions on which some changes are based: {id: text}, without redacted ones, and the ids of those versions
+    that are deletions. The text of a deletion is empty."""
 
     texts: Mapping[str, str]
     deletions: frozenset[str] = frozenset()
 
 
 class Replaced(NamedTuple):
-    """The ids of changes that are not in a proposal any more because of later ones: of `replaced` nothing is in it, of
-    `cut` only a part."""
+    """The ids of changes that later changes replaced: completely (`replaced`) or in part (`cut`)."""
 
     replaced: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
@@ -33,32 +33,33 @@ class _Fate(Enum):
 
 
 def bases_of(store_id: str, changes: Sequence[ProposedChange]) -> Bases:
-    """Return the texts to which some changes were made."""
+    """Return the texts of the versions on which some changes are based."""
     found = with_text(MemoryVersion.objects.among(store_id, {change.base for change in changes if change.base}))
     deletions = (version.pk for version in found if version.operation == Operation.DELETED)
     return Bases({version.pk: version.content or "" for version in found}, frozenset(deletions))
 
 
 def with_text(versions: MemoryVersionQuerySet) -> list[MemoryVersion]:
-    """Return versions with their texts, without redacted ones."""
+    """Return versions with their texts. Redacted versions are left out."""
     return list(versions.select_related("text").filter(redacted_at=None))
 
 
 def is_gone(steps: Sequence[ProposedChange], bases: Bases) -> bool:
-    """Return whether a proposed text, or a text to which one of the changes was made, no longer exists."""
+    """Return whether a proposed text, or a text on which one of the changes is based, no longer exists."""
     return is_removed(steps) or any(step.content is not None and step.base not in bases.texts for step in steps)
 
 
 def is_removed(steps: Sequence[ProposedChange]) -> bool:
-    """Return whether a proposed text was removed, together with a version that it had become."""
+    """Return whether a proposed text was removed together with a version that it had become by a merge."""
     return any(step.content == REMOVED for step in steps)
 
 
 def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
-    """Return {id of a change: what it asks for the text}, without changes of texts that no longer exist.
+    """Return {id of a change: the text that it asks for, with the text on which it is based}. Changes of texts that no
+    longer exist are left out.
 
-    A change that brings a deleted memory back has the whole text. If it is the newest change, the result
-    has only this one; otherwise the result leaves it out.
+    A change that restores a deleted memory asks for a whole text. If it is the newest change, the result has only this
+    change; otherwise the result leaves it out.
     """
     asked = [step for step in steps if step.content is not None]
     if asked and asked[-1].base in bases.deletions:
@@ -74,7 +75,8 @@ def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
 
 
 def replaced_of(steps: Sequence[ProposedChange], wishes: Mapping[str, Wish], joined: Joined | None) -> Replaced:
-    """Return the parts of earlier changes of a memory that later changes replace. `joined` are the wishes as one."""
+    """Return the changes of a memory that later changes replaced, completely or in part. `joined` are all wishes joined
+    into one (None: this took too much work)."""
     text = dict(_fates_of_text(wishes, joined))
     fates = {step.pk: {*_fates(step, steps[-1], _last_path(steps), text)} for step in steps}
     whole = tuple(pk for pk, found in fates.items() if found == {_Fate.REPLACED})
@@ -96,7 +98,7 @@ def _fates_of_text(wishes: Mapping[str, Wish], joined: Joined | None) -> Iterato
 def _fates(
     step: ProposedChange, last: ProposedChange, last_path: str | None, text: Mapping[str, _Fate]
 ) -> Iterator[_Fate]:
-    """Yield the outcome of each part of one change: of the deletion, or of the new path and the new text."""
+    """Yield what became of each part of one change: of the deletion, or of the new path and the new text."""
     if step.deletes or last.deletes:
         yield _Fate.KEPT if step.deletes and last.deletes else _Fate.REPLACED
     elif step.memory is None:

@@ -1,7 +1,7 @@
-"""Certificates of retention: that nothing is left which the policies of a memory store should have removed.
+"""Certificates of retention: they show that nothing is left that the policies of a memory store should have removed.
 
-What is overdue is counted as a run would remove it. The oldest moments are read from the rows without the code of the
-runs, so that one who reads the certificate can compare both with the policies.
+Overdue items are counted in the same way as a run removes them. The oldest times are read from the rows, without the
+code of the runs, so that a reader of the certificate can compare both with the policies.
 """
 
 from collections import Counter
@@ -46,8 +46,8 @@ CHECKED = [
 
 
 def state(store_id: str, at: datetime) -> dict[str, Any]:
-    """Return the content of a certificate for a memory store at a moment: its policies, what is overdue by them, what
-    is kept although it is old, the dates of its oldest data, and who can read it. It names no memory."""
+    """Return the content of a certificate for a memory store at a moment: its policies, the overdue items, the old
+    items that are kept, the times of its oldest data, and who can read it. It names no memory."""
     with snapshot():
         policies = saved.concerning(store_id)
         held: set[str] = set()
@@ -90,17 +90,18 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
 
 
 def _left(store_id: str, chooser: Chooser) -> int:
-    """Return how many memories are in the trash that a policy put there and to which no policy applies any more: they
-    are removed permanently after DEFAULT_GRACE_DAYS."""
+    """Return the number of memories that a policy moved to the trash and to which no policy applies any more. They are
+    removed permanently after DEFAULT_GRACE_DAYS."""
     expired = Memory.objects.in_trash().filter(store=store_id, expired_by__isnull=False)
     return sum(chooser.of(path) is None for path in expired.values_list("path", flat=True).iterator(rehearsal.PAGE))
 
 
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
-    """Return, for each policy, how many memories it applies to, and since when the oldest are unread, unchanged and in
+    """Return {policy: number of its memories, and the oldest times}: since when a memory is unread, unchanged, and in
     the store.
 
-    A memory that was never read counts from its beginning, and one that was restored begins when it was restored.
+    A memory that was never read counts as unread since its beginning. The beginning of a restored memory is its
+    restore.
     """
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()
@@ -134,7 +135,7 @@ def _processing(store_id: str, at: datetime) -> dict[str, Any]:
 
 
 def _rest(store_id: str) -> dict[str, Any]:
-    """Return how much there is in the trash, of old versions and of audit entries, and the oldest moment of each."""
+    """Return, for the trash, the old versions and the audit entries, how many there are and the time of the oldest."""
     trash = Memory.objects.in_trash().filter(store=store_id)
     old = MemoryVersion.objects.filter(store=store_id, superseded_seq__isnull=False)
     audited = AuditChain.objects.get(pk=store_id)

@@ -22,7 +22,8 @@ def forget_sessions(at: datetime, most: int = 1_000) -> None:
 
 
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` calls that are too old to be sent again, in one short transaction; return how many.
+    """Delete at most `most` calls that are too old to be sent again, in one short transaction; return the number of
+    deleted calls.
 
     `clock` is the time of `core.hub.clock`, which a jump of the computer's clock moves only a little.
     """

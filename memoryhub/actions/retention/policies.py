@@ -1,4 +1,4 @@
-"""Retention policies: saved and deleted. Each act's entry has the changed settings before and after."""
+"""Saves and deletes retention policies. The entry of each act has the changed settings before and after."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -48,12 +48,12 @@ class PolicySettings:
         return asdict(self)
 
     def as_policy(self, store_id: str | None, policy_id: str = "") -> Policy:
-        """Return the settings as a pure rule. It can be rehearsed before it is saved."""
+        """Return the settings as a policy of the pure rules, so that it can be rehearsed before it is saved."""
         return Policy(policy_id, store_id, **self.as_json())
 
 
 def rules_of(policy: RetentionPolicy) -> Policy:
-    """Return a saved policy as a pure rule."""
+    """Return a saved policy as a policy of the pure rules."""
     return PolicySettings.of(policy).as_policy(policy.store_id, policy.pk)
 
 
@@ -64,19 +64,21 @@ def concerning(store_id: str | None) -> list[Policy]:
 
 
 def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
-    """Return the policies with `policy` in place of the one with its id, or added if there is none."""
+    """Return the policies with `policy` in place of the one with the same id, or added if no policy has this id."""
     return [*(one for one in policies if one.id != policy.id), policy]
 
 
 def with_pattern(store_id: str | None, pattern: str, other_than: str = "") -> RetentionPolicy | None:
-    """Return the policy of a store, or of the hub, that has a pattern. A pattern belongs to one policy."""
+    """Return the policy of a store, or of the hub, with this pattern, or None. No two policies have the same pattern.
+    The policy with the id `other_than` is not considered."""
     return RetentionPolicy.objects.filter(store_id=store_id, pattern=pattern).exclude(pk=other_than).first()
 
 
 def last_saved(policy_id: str, chains: Sequence[str], at: datetime) -> AuditEntry | None:
-    """Return the entry in one of the chains that made a policy, or changed it last before a moment.
+    """Return the newest entry before a moment, in one of the chains, that created or changed a policy; None if there is
+    none.
 
-    Entries that save policies are few, so the scan of their inputs is short.
+    Entries that save policies are few, so it takes little time to search their inputs.
     """
     for chain in chains:
         saved = AuditEntry.objects.of_chain(chain).of_command("set_policy").filter(at__lte=at)
@@ -90,7 +92,7 @@ def save_policy(
 ) -> RetentionPolicy:
     """Create a policy, or change the settings of the one with `policy_id`; return it. `store_id` None means the hub.
 
-    Without a change, nothing is written. Raises ValidationError (by field, or because there are MOST already),
+    Without a change, nothing is written. Raises ValidationError (by field, or because there are already MOST policies),
     RetentionPolicy.DoesNotExist and NoSuchStore.
     """
     settings = checked(settings)

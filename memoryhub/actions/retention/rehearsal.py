@@ -1,4 +1,4 @@
-"""Rehearsals: exactly what a run would remove."""
+"""Rehearsals: list exactly what a run would remove."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,10 +25,11 @@ APPROVED = (None, ReviewState.APPROVED, ReviewState.EDITED)
 
 @dataclass(slots=True)
 class Item:
-    """One removal: `rule` removes this at `due_at`, which is `days` after `since`.
+    """A removal: it is due at `due_at` by `rule`, which is `days` after `since`.
 
-    `memory` and `path` are empty for audit entries; `policy` is empty for the default grace. `count` is 1 for a memory,
-    else the number of versions, or of entries up to the seq `up_to`. Only `with_readers` sets `last_read_by`.
+    `memory` and `path` are empty for audit entries; `policy` is empty for the default grace. `count` is 1 for a memory;
+    otherwise it is the number of versions, or of entries up to the seq `up_to`. `last_read_by` is set only by
+    `with_readers`.
     """
 
     removal: Removal
@@ -58,7 +59,8 @@ class Totals(NamedTuple):
 
 @dataclass(slots=True)
 class Rules:
-    """The policies and holds that decide about a store's memories at a moment (`store` None: the hub's audit)."""
+    """The policies and holds that decide about a store's memories at a moment. If `store` is None, they are those for
+    the hub's audit."""
 
     store: str | None
     at: datetime
@@ -69,7 +71,7 @@ class Rules:
     approved: set[str] = field(default_factory=set)
 
     def holds_back(self, item: Item) -> bool:
-        """Return whether a hold or a pin prevents a removal; if so, add the memory to `held`."""
+        """Return whether a hold or a pin prevents a removal. If so, add the memory to `held`."""
         if self.holds.stops_policies(item.memory, item.path) is None:
             return False
         self.held.add(item.memory)
@@ -77,7 +79,7 @@ class Rules:
 
     @classmethod
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
-        """Return the rules with the saved policies, or with `policies` in their place."""
+        """Return the rules with the saved policies, or with `policies` instead of them."""
         policies = saved.concerning(store_id) if policies is None else policies
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
 
@@ -89,8 +91,8 @@ def rehearse(
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
     For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
-    `held` gets the ids of the memories that a removal spares only because of a hold or a pin, and `approved` those that
-    would expire if no person had written or approved them.
+    The ids of memories that are kept only by a hold or a pin are added to `held`, and the ids of those that would
+    expire if no person had written or approved them to `approved`.
     """
     rules = Rules.of(store_id, at, policies)
     rules.held = rules.held if held is None else held
@@ -108,11 +110,10 @@ def rehearse(
 
 
 def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
-    """Return the rehearsal `items` as they are if runs have taken place every hour from `now` until the moment of
-    `rules`.
+    """Return the items of a rehearsal as they will be at the moment of `rules`, if runs take place every hour from
+    `now` until then.
 
-    A memory that expires early enough is then no longer in the trash: its time there is over, and it has been removed
-    permanently.
+    A memory that expires early enough is removed permanently before that moment, because its time in the trash is over.
     """
     policies, found = {policy.id: policy for policy in rules.policies}, list(items)
     ended: list[int] = []
@@ -143,7 +144,7 @@ def totals(items: Iterable[Item]) -> Totals:
 
 
 def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items with the name of each memory's last reader, as it was then. Call it with few items."""
+    """Return the items with the name of each memory's last reader at the time of the read. Call it with few items."""
     read = [item.memory for item in items if item.memory and item.last_read_at is not None]
     seqs = dict(Memory.objects.among(store_id, read).values_list("pk", "last_read_seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seq for seq in seqs.values() if seq is not None)
@@ -162,7 +163,7 @@ Row = tuple[Any, ...]
 def live(rules: Rules) -> Iterator[Row]:
     """Yield the columns `_LIVE` of the live memories, by path. No cursor stays open between pages.
 
-    If a policy keeps what a person approved, the state of the newest version comes after them.
+    If a policy keeps memories that a person approved, the state of the newest version is added as a last column.
     """
     columns = (*_LIVE, "head__review_state") if any(policy.keeps_approved for policy in rules.policies) else _LIVE
     after = ""
@@ -182,7 +183,7 @@ def facts_of(row: Row) -> Facts:
 
 
 def _expiring(rules: Rules) -> Iterator[Item]:
-    """Yield the memories that expire, by path. Most rows need only the quick comparisons of `is_due`."""
+    """Yield the memories that expire, by path. For most rows, only the quick comparisons of `is_due` are needed."""
     if not any(policy.expires for policy in rules.policies):
         return
     choose, cutoffs = rules.choose.of, {policy.id: policy.cutoffs(rules.at) for policy in rules.policies}
@@ -202,7 +203,7 @@ def _expiring(rules: Rules) -> Iterator[Item]:
 
 
 def _ending(rules: Rules) -> Iterator[Item]:
-    """Yield the memories whose time in the trash is over. The memory that was deleted first comes first."""
+    """Yield the memories whose time in the trash is over, in the order of their deletion."""
     for page in _trash(str(rules.store), rules.at):
         found: list[Item] = []
         for memory, path, deleted_at, expired_by, last_read_at in page:
@@ -222,7 +223,8 @@ def _ending(rules: Rules) -> Iterator[Item]:
 
 
 def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
-    """Yield pages of the memories that are in the trash since `until` or longer, in the order of their deletion."""
+    """Yield pages of the memories that were moved to the trash at `until` or earlier, in the order of their
+    deletion."""
     columns = ("pk", "path", "deleted_at", "expired_by", "last_read_at")
     trash = Memory.objects.in_trash().filter(store_id=store_id, deleted_at__lte=until).order_by("deleted_at", "pk")
     rest = trash
@@ -320,7 +322,8 @@ def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item 
 
 
 def entries_item(rules: Rules, purged: set[str]) -> Item | None:
-    """Return an item for the oldest entries that are too old and that nothing needs; None if there are none.
+    """Return an item for the oldest entries that can be removed, because they are too old and no longer needed; None if
+    there are none.
 
     A hold or a pin keeps all entries. The entry of a version that awaits review stays, unless its memory is purged.
     """
@@ -342,8 +345,8 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def old_entries(rules: Rules) -> int:
-    """Return how many of the oldest entries are so old that their policy removes them. Entries that a hold, a pin or a
-    version that awaits review still keeps are counted too."""
+    """Return how many of the oldest entries are older than their policy allows. Entries that are still kept by a hold,
+    a pin or a version that awaits review are counted too."""
     policy, chain = (
         retention_rules.for_entries(rules.policies),
         AuditChain.objects.filter(pk=rules.store or HUB).first(),

@@ -52,8 +52,8 @@ class Removed(NamedTuple):
 
 
 def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
-    """Remove versions of a memory permanently. A Redaction row takes the place of each one. The act's entry resolves
-    the open findings whose values no version has any more.
+    """Remove versions of a memory permanently. Each version is replaced by a Redaction row. The act's entry resolves
+    the open findings whose values are in no version any more.
 
     Raises ValueError for the memory's newest version.
     """
@@ -72,7 +72,8 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 
 def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Removed:
     """Remove a memory permanently, with its versions, texts, reviews, comments and findings. The act's entry resolves
-    the findings that were open. Raises ValueError for a live memory. `evidence` is of what else the act removed."""
+    the findings that were open. Raises ValueError for a live memory. `evidence` has the evidence of other removals in
+    the same act."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
@@ -87,7 +88,8 @@ def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Remo
 def _remove(
     store: Tree, memory_id: str, versions: Sequence[MemoryVersion], evidence: Evidence | None = None
 ) -> Removed:
-    """Remove versions of a memory, the texts that none of its other versions has, and what was proposed to them."""
+    """Remove versions of a memory, the texts that its other versions do not use, and the texts that were proposed as
+    changes of these versions."""
     proposed_texts.remove(store, memory_id, versions)
     forget_answers(store, versions, {version.pk: version.path for version in versions})
     evidence = evidence or Evidence(store)
@@ -117,10 +119,10 @@ def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
 def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False) -> int:
     """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many.
 
-    The chain then starts at a signed checkpoint. These entries stay: the newest one, those that a call may repeat or
-    that are not counted in the figures yet, and those of versions that await review; of a throw-away copy, only the
-    newest one. A closed proposal is removed with the entry that closed it. The removal is one transaction with one
-    entry; call it again until it returns 0.
+    The chain then starts at a signed checkpoint. These entries stay: the newest one, those of calls that may be
+    repeated, those that are not counted in the figures yet, and those of versions that await review. In a throw-away
+    copy (`of_copy`), only the newest entry stays. A closed proposal is removed with the entry that closed it. The
+    removal is one transaction with one entry; call it again until it returns 0.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
@@ -158,7 +160,7 @@ def _remove_proposals(chain_id: str, last: int) -> int:
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
-    """Return the last seq, at most `most`, up to which no entry is needed. Policies are not considered.
+    """Return the highest seq, at most `most`, up to which no entry is needed. Policies are not considered.
 
     An entry is needed if it is not counted in the figures yet, if its call may be repeated, or if its version awaits
     review.
@@ -209,7 +211,8 @@ def _versions_of(redactions: RedactionQuerySet) -> list[str]:
 
 
 def start_signature(row: AuditChain) -> str:
-    """Return the signature of a chain's start: the last removed entry, the time, and what outlives the entries."""
+    """Return the signature of a chain's start. It covers the last removed entry, the time, and the digests of the
+    versions and seals that outlive their entries."""
     at = chain.moment(row.start_at) if row.start_at else None
     values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
     seals_too = values if row.start_seals is None else [*values, row.start_seals]

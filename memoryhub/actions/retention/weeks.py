@@ -1,4 +1,4 @@
-"""Week by week: what policies would have expired, and what they will expire."""
+"""Counts by week what policies would have expired, and what they will expire."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +17,8 @@ MOST_EVENTS = 200_000
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies would have expired each past week if they had always applied, leaving out held memories."""
+    """Return what policies would have expired in each past week if they had always applied. Held memories are left
+    out."""
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
     reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
@@ -32,7 +33,8 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire each coming week if nothing is read or changed, leaving out held memories."""
+    """Return what policies will expire in each coming week if no memory is read or changed. Held memories are left
+    out."""
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = live(rules) if expires else iter(())
@@ -41,7 +43,7 @@ def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None 
 
 
 class Soon(NamedTuple):
-    """A memory that goes to the trash at a moment."""
+    """A memory that will move to the trash, and when."""
 
     at: datetime
     path: str
@@ -51,7 +53,8 @@ class Soon(NamedTuple):
 def coming_first(
     store_id: str, at: datetime, policies: Sequence[Policy] | None, policy_id: str | None, most: int
 ) -> list[Soon]:
-    """Return the memories that expire first after a moment, by one of the policies (None: by all of them)."""
+    """Return the memories that expire first after a moment, at most `most`: by the policy with `policy_id`, or by any
+    policy if that is None."""
     rules = Rules.of(store_id, at, policies)
     going = any(policy.expires for policy in rules.policies if policy_id in (None, policy.id))
     found = _coming(rules, live(rules) if going else iter(()))
@@ -59,7 +62,7 @@ def coming_first(
 
 
 def _coming(rules: Rules, rows: Iterable[Row]) -> Iterator[tuple[Soon, int, str]]:
-    """Yield (what expires when, its size, the policy) for the memories that are not held."""
+    """Yield (memory and time of expiry, its size, id of the policy) for the memories that are not held."""
     for row in rows:
         policy = rules.choose.of(row[0])
         due = retention_rules.due_next(policy, facts_of(row)) if policy and policy.expires else None
@@ -71,13 +74,14 @@ Events = dict[str, list[datetime]]
 
 
 def _reads(store_id: str) -> Any:
-    """Return (memory, moment) of the newest views, newest first. `memory` is None for a view of a directory."""
+    """Return (memory, time) of the newest views, newest first. `memory` is None for a view of a directory."""
     found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
     return found.values_list("memory", "at")[:MOST_EVENTS]
 
 
 def _known_from(store_id: str) -> datetime | None:
-    """Return since when retention has removed neither entries nor versions; None if it has removed nothing."""
+    """Return the time since which retention has removed neither entries nor versions; None if it has never removed
+    any."""
     entries = AuditEntry.objects.of_chain(store_id)
     last = Redaction.objects.of_chain(store_id).removed().order_by("-entry_seq").values_list("entry_seq", flat=True)
     seq = last.first()
@@ -88,13 +92,14 @@ def _known_from(store_id: str) -> datetime | None:
 
 
 def _changes(store_id: str) -> Any:
-    """Return (memory, moment) of the newest MOST_EVENTS versions, newest first."""
+    """Return (memory, time) of the newest MOST_EVENTS versions, newest first."""
     found = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")
     return found.values_list("memory_id", "created_at")[:MOST_EVENTS]
 
 
 def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """Return ({memory: moments}, the moment since which they are complete, or None if they all are)."""
+    """Return ({memory: times}, the time since which the events are complete). The second value is None if they are all
+    complete."""
     events: Events = {}
     count, moment = 0, at
     for memory, moment in found.iterator(PAGE):
@@ -105,7 +110,8 @@ def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
 
 
 def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """Yield the history of every memory, also in the trash. Memories that are held or pinned now are left out."""
+    """Yield the history of every memory, including those in the trash. Memories that are held or pinned now are left
+    out."""
     columns = ["pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at"]
     if any(policy.keeps_approved for policy in rules.policies):
         columns.append("head__review_state")

@@ -1,4 +1,5 @@
-"""Who is to review a memory or to decide about a proposal: assigning it, and the people who can be asked."""
+"""Assigns the review of a memory, or the decision about a proposal, to a person, and lists the people who can be
+asked."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -24,11 +25,12 @@ MOST_NAMED = 5
 
 
 class NoReviewer(Exception):
-    """The person does not review in the memory store."""
+    """The person does not have a role that reviews in the memory store."""
 
 
 def standing(*store_ids: str) -> QuerySet[Assignment]:
-    """Return the assignments of these stores that are in force: none has ended, and the person still reviews there."""
+    """Return the assignments of these stores that are in force: they have not ended, and the person still reviews
+    there."""
     return Assignment.objects.filter(_reviews("to"), store_id__in=store_ids, ended_by=None).select_related("to")
 
 
@@ -38,13 +40,13 @@ def standing_of_proposals(*store_ids: str) -> ProposalQuerySet:
 
 
 def _reviews(person: str) -> Q:
-    """Return the condition that the person in a column still reviews in the store of the row."""
+    """Return the condition that the person in the column `person` still reviews in the store of the row."""
     has_role = Exists(Member.objects.filter(store_id=OuterRef("store_id"), user=OuterRef(person), role__in=ROLES))
     return (Q(has_role) | Q(**{f"{person}__is_superuser": True})) & Q(**{f"{person}__is_active": True})
 
 
 def of_proposals(proposals: Sequence[Proposal]) -> Mapping[str, User]:
-    """Return {proposal: who is to decide about it} for those of these proposals that are assigned."""
+    """Return {proposal: the person who is to decide about it}. Proposals without an assignment are left out."""
     assigned = {one.pk: one.store_id for one in proposals if one.assigned_to_id}
     if not assigned:
         return {}
@@ -53,8 +55,8 @@ def of_proposals(proposals: Sequence[Proposal]) -> Mapping[str, User]:
 
 
 def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
-    """Return the people to whom memories and open proposals of some stores are assigned and how many, those with most
-    first."""
+    """Return (person, number of memories and open proposals assigned to that person in these stores), the highest
+    numbers first."""
     counts: Counter[str] = Counter()
     waiting = standing_of_proposals(*store_ids).of_state(ProposalState.OPEN).values_list("assigned_to")
     for found in (standing(*store_ids).values_list("to"), waiting):
@@ -70,7 +72,7 @@ def reviewers(store_id: str) -> Sequence[User]:
 
 
 def reviewers_of(store_ids: Collection[str]) -> Mapping[str, Sequence[User]]:
-    """Return {store: the people who have a role that reviews there, by name}, by one query."""
+    """Return {store: the people who have a role that reviews there, by name}, with one query."""
     members = Member.objects.filter(store_id__in=store_ids, role__in=ROLES, user__is_active=True)
     found: dict[str, list[User]] = {}
     for member in members.select_related("user").order_by("user__name", "user__email"):
@@ -79,7 +81,8 @@ def reviewers_of(store_ids: Collection[str]) -> Mapping[str, Sequence[User]]:
 
 
 def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | None:
-    """Assign the review of a memory to a person, by id; None takes it from whoever has it. Return the entry's seq.
+    """Assign the review of a memory to the person with the id `to`, or end the assignment (None). Return the entry's
+    seq.
 
     Return None if nothing changes or no version awaits review. Raise NoReviewer.
     """
@@ -100,7 +103,7 @@ def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | Non
 
 
 def assign_proposal(store_id: str, number: int, to: str | None, act: Act) -> int | None:
-    """Assign an open proposal to a person, by id; None takes it from whoever has it. Return the entry's seq.
+    """Assign an open proposal to the person with the id `to`, or end the assignment (None). Return the entry's seq.
 
     Return None if nothing changes or the proposal is not open. Raise NoReviewer, and Proposal.DoesNotExist.
     """
@@ -129,14 +132,15 @@ def _reviewer(store_id: str, user_id: str) -> User:
 
 
 def end(store: Tree, memories: Collection[str]) -> None:
-    """End the assignments of those memories that no longer have a version to review, in the decision's transaction."""
+    """End the assignments of those memories that have no version to review any more. Call it in the transaction of the
+    decision."""
     of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     waiting = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id")).unreviewed()
     of_memories.filter(~Exists(waiting), ended_by=None).update(ended_by=store.seq)
 
 
 def resume(store: Tree, versions: Sequence[str], memories: Collection[str]) -> None:
-    """Put assignments in force again that were ended by decisions about these versions: the decisions have been
+    """Put assignments in force again that decisions about these versions had ended, because the decisions were
     undone."""
     of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     ended = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"))

@@ -1,4 +1,5 @@
-"""What people decide about versions that agents wrote (approved, reverted, edited, flagged), and claims of memories."""
+"""The decisions of people about versions that agents wrote (approved, reverted, edited, flagged), and claims of
+memories."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -29,9 +30,9 @@ TOGETHER = 100
 
 
 class Decided(Exception):
-    """Someone else has decided in the meantime.
+    """Someone else has already decided.
 
-    `review` is the decision; None if there is no such version or decision.
+    `review` is that decision; None if there is no such version or decision.
     """
 
     def __init__(self, review: Review | None) -> None:
@@ -40,7 +41,8 @@ class Decided(Exception):
 
 
 class Changed(Exception):
-    """The number of earlier versions that would be approved too is no longer what the person saw: it is now `count`."""
+    """The number of earlier versions that would also be approved is not the number that the person saw. It is now
+    `count`."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} earlier versions would be approved too")
@@ -56,7 +58,7 @@ class Done:
 
 
 def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, note: str) -> None:
-    """Record a decision about some (memory, version) ids.
+    """Record a decision about versions, given as pairs of ids (memory, version).
 
     Call it in the transaction of the decision's entry, before that entry is written. Versions that await review get the
     decision's state. REOPENED lets reviewed versions await review again.
@@ -100,8 +102,8 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
     """Approve a version together with the unreviewed versions before it of the same memory.
 
-    `earlier` is the number of these that the person saw. Raises Decided and Changed, before any write. A difference
-    that comes only from the same person's newer decisions is no change.
+    `earlier` is the number of earlier versions that the person saw. Raises Decided and Changed, before any write.
+    Changed is not raised if only the same person's newer decisions changed the number.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)
@@ -112,9 +114,9 @@ def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
 
 
 def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
-    """Approve the versions that still await review, and earlier ones of their memories.
+    """Approve those of the versions that still await review, and the earlier versions of their memories.
 
-    Return None if there are none.
+    Return None if none awaits review.
     """
     with tree.locked(store_id, act) as store:
         waiting = with_earlier(store_id, versions)
@@ -122,8 +124,8 @@ def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | Non
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) of the versions that await review, and of the earlier versions that are approved with
-    them."""
+    """Return (memory, version) for those of the versions that await review, and for the earlier versions that are
+    approved with them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -137,7 +139,7 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
 
 
 def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]:
-    """Return {version: memory} of the versions that are approved together with a later one.
+    """Return {version: memory} of the versions that are approved together with a later version of their memory.
 
     `last` is {memory: the number of that later version}. The versions of each memory between the lowest and the highest
     number are read, so the numbers should be near each other.
@@ -211,7 +213,8 @@ def last_decision(store_id: str, version_id: str) -> Review | None:
 
 
 def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
-    """Approve these versions. If the person approved a single one, `version` is that one, and the entry names it."""
+    """Approve these versions, given as (memory, version), and return the result. If the person approved a single
+    version, `version` is that version, and the entry names it."""
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
     return _write_entry(store, "approve", versions, version)
@@ -220,8 +223,8 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were removed or decided again since, and the versions and memories in `but`, stay as they are. `only`
-    is the id of a version or a memory: then all other versions stay as they are, too.
+    Versions that were removed or decided again since then, and the versions and memories in `but`, do not change. If
+    `only` is the id of a version or a memory, no other version changes.
     """
     with tree.locked(store_id, act) as store:
         standing = _left(store_id, decided_by(store_id, seq))
@@ -258,8 +261,8 @@ def decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
     """Flag the memories of these versions, or remove their flags (`flagged` False).
 
-    Each memory's review names the newest of its given versions. Returns None if there is nothing to do: no version
-    exists, or no memory has the flag to remove.
+    The review of each memory names the newest of its given versions. Return None if nothing changes: no version exists,
+    or no memory has a flag to remove.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)
@@ -276,9 +279,10 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 
 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
-    """Flag the memories of these versions that have no flag yet, by the entry of the transaction.
+    """Flag the memories of these versions that have no flag yet. The transaction's entry must follow.
 
-    Return, for each memory that was flagged, the newest of its given versions. The entry's input has to name them.
+    Return, for each flagged memory, the id of the newest of its given versions. The entry's input must name these
+    versions.
     """
     return _set_flags(store, without_flags(store.store, versions), flagged=True)
 
@@ -293,10 +297,10 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 
 
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
-    """Remove the flags that entries put. `undos` is {seq: the memories in which the entry stays in force}.
+    """Remove the flags that some entries set. `undos` is {seq: the memories in which the entry stays in force}.
 
-    Flags of these memories, of memories in `but`, and of memories that were flagged again since, stay.
-    Return the versions that these flags named; the entry of the transaction has to name them.
+    Flags of these memories, of memories in `but`, and of memories that were flagged again later, stay. Return the ids
+    of the versions that the removed flags named; the entry of the transaction must name them.
     """
     put = {
         memory: (version, seq)
@@ -315,8 +319,8 @@ def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: C
 
 
 def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list[str]:
-    """Set or remove the flags of memories. `chosen` is {memory: the version that its review names}. Return these
-    versions."""
+    """Set or remove the flags of memories. `chosen` is {memory: the version that its review names}. Return the ids of
+    these versions."""
     for part in in_parts(sorted(chosen)):
         Memory.objects.among(store.store, part).update(flagged=flagged)
     if chosen:
@@ -325,7 +329,7 @@ def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list
 
 
 def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
-    """Return these versions, sorted by number. So the last one of each memory is its newest."""
+    """Return these versions sorted by number, so that the last one of each memory is the newest."""
     found: list[MemoryVersion] = []
     for part in in_parts(sorted(versions)):
         found += MemoryVersion.objects.among(store_id, part)
@@ -335,7 +339,8 @@ def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
 def _write_entry(
     store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object
 ) -> Done:
-    """Write the entry of a decision. Its input lists the versions; `one` is named by the entry itself."""
+    """Write the entry of a decision, and return the result. The input lists the ids `versions`; the entry itself names
+    `one`."""
     path, memory, version = (one.path, one.memory_id, one.pk) if one else (None, None, None)
     input = audit.to_json({"versions": versions, **more})
     return Done(tree.commit(store, Record(command, path=path, memory=memory, version=version, input=input)), versions)

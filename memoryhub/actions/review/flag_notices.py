@@ -1,4 +1,4 @@
-"""Tells people what was decided about memories that they flagged."""
+"""Notifies people of decisions about memories that they flagged."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -11,10 +11,11 @@ FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
-    """Create the notices of a decision, in its transaction: to those who flagged its memories, except the person who
-    decides.
+    """Create the notices of a decision, in its transaction. They are for the people who flagged the decided memories,
+    except the person who decides.
 
-    The `thread` of a notice is the review that is the flag, and its `comment` is the review of the newest decision.
+    The `thread` of a notice is the id of the review that set the flag, and its `comment` is the id of the newest
+    decision's review.
     """
     newest = {review.memory_id: review for review in reviews} if decision != Decision.FLAGGED else {}
     for part in in_parts(sorted(newest)):
@@ -36,7 +37,8 @@ def _flagged(store: Tree, memories: Collection[str]) -> Collection[str]:
 
 
 def _flags(store: Tree, memories: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-    """Return {memory: {person: the review by which they flagged it}}, without flags that were removed before."""
+    """Return {memory: {person: id of the review by which the person flagged it}}. Flags that were removed before are
+    left out."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     if not memories:
         return found

@@ -1,4 +1,5 @@
-"""What changed in a memory since a person last approved it: the version to compare with, and who wrote since then."""
+"""Finds what changed in a memory since a person last approved it: the version to compare with, and who wrote the later
+ones."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The changes of a memory since its version `base`; None means since the beginning.
+    """The changes of a memory since its version `base` (None: since the beginning).
 
     If `is_own`, the person approved `base`. Otherwise `base` is the last version before the first waiting one that
-    someone approved or that needs no review. `count` versions came after it, written by `writers`, the last one first.
+    someone approved or that needs no review. `count` is the number of versions after `base`, and `writers` wrote them,
+    the last writer first.
     """
 
     base: MemoryVersion | None
@@ -33,10 +35,10 @@ class Since:
 
 
 def since_approved(store_id: str, memories: Collection[str], user_id: str) -> dict[str, Since]:
-    """Return {memory: what changed in it since a person approved it}, with at most five queries.
+    """Return {memory: its changes since the person last approved it}, with at most five queries.
 
-    A memory is missing if no one can say: retention has removed the version to compare with, or it is not among the
-    last LOOK_BACK.
+    A memory is left out if this is unknown: retention has removed the version to compare with, or that version is not
+    among the last LOOK_BACK.
     """
     own = _own(store_id, memories, user_id)
     found = list(_with_settled(store_id, memories))
@@ -56,7 +58,7 @@ def since_approved(store_id: str, memories: Collection[str], user_id: str) -> di
 
 
 def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, int]:
-    """Return {memory: number of its last version that the person approved, or made by editing a version}."""
+    """Return {memory: number of its last version that the person approved, or made by an edit}."""
     theirs = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).approvals_of(user_id)
     theirs = theirs.filter(version__review_state__in=_APPROVED)
     last = theirs.order_by("-seq", "-version__number").values("pk")[:1]
@@ -69,8 +71,8 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 
 
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
-    """Return for each memory its id, its newest number, the number of the last settled version before the first
-    waiting one, and that of the oldest version that was looked at."""
+    """Return for each memory its id, its newest number, the number of the last settled version before the first waiting
+    one, and the number of the oldest version that was considered."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
     first = near.unreviewed().order_by("number").values("number")[:1]
@@ -92,7 +94,7 @@ def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
 
 
 def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Return {memory: names of those who wrote its versions after a number, the last one first}."""
+    """Return {memory: names of the authors of its versions after a number, the last author first}."""
     later = _any_of(store_id, (Q(memory_id=memory, number__gt=number) for memory, number in after.items()))
     made = list(later.order_by("-number").values_list("memory_id", "seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs({seq for _, seq in made})

@@ -1,4 +1,4 @@
-"""Which changes a person has viewed: marks for that person alone. They are not audited, and no decision."""
+"""Marks of the changes that a person has viewed. Only that person sees them. They are not decisions and not audited."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from memoryhub.models import Memory, MemoryVersion, Review, User, Viewed
 
 
 def mark(version: MemoryVersion, user: User) -> None:
-    """Mark a memory as viewed in the state that a version made. Do nothing if the memory has just been removed."""
+    """Mark a memory as viewed in the state after a version. Do nothing if the memory has just been removed."""
     with writing():
         _of(version, user).delete()
         if Memory.objects.filter(store_id=version.store_id, pk=version.memory_id).exists():

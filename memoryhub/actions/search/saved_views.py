@@ -21,7 +21,7 @@ MOST_OWN = 200
 
 
 class TooManyViews(Exception):
-    """The person has as many views as one may have."""
+    """The person already has the highest allowed number of views."""
 
 
 class NameTaken(Exception):
@@ -29,7 +29,7 @@ class NameTaken(Exception):
 
 
 class NoSuchView(Exception):
-    """The view was deleted in the meantime."""
+    """The view does not exist any more."""
 
 
 def save(
@@ -94,7 +94,8 @@ def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
 
 @contextmanager
 def _name_of_its_own(name: str) -> Iterator[None]:
-    """Raise NameTaken if saving inside fails because the person has such a view, perhaps from another window."""
+    """Raise NameTaken if saving inside the block fails because the person already has a view with this name, for
+    example from another window."""
     try:
         with transaction.atomic():
             yield

@@ -1,7 +1,7 @@
 """Searches the memories of a store for a key. Each search takes a limited time and makes one audit entry.
 
-The texts have no index. Their folded forms are compared, as on the search page, so that both databases find the same. A
-key may read every text, so nothing is masked.
+The texts have no index. Their folded forms are compared, as on the search page, so that SQLite and PostgreSQL find the
+same memories. A key may read every text, so nothing is masked.
 """
 
 import json
@@ -52,7 +52,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that matches. `more` is the number of matching lines that are not in `lines`."""
+    """A memory that matches. `lines` are its first matching lines, and `more` is the number of the other matching
+    lines."""
 
     memory: Memory
     in_path: Sequence[Span]
@@ -62,9 +63,9 @@ class Match:
 
 @dataclass(slots=True)
 class Found:
-    """The matches that were found in time, by path.
+    """The matches that were found within the time limit, by path.
 
-    The search goes on after the path `goes_on`; None if it is complete.
+    The next search continues after the path `goes_on`; None if the search is complete.
     """
 
     matches: list[Match] = field(default_factory=list)
@@ -94,10 +95,10 @@ def search(
     limit: int,
     after: str | None = None,
 ) -> Found:
-    """Return the memories under a directory that have all words in their path or text.
+    """Return the memories under a directory that contain every word of the query in their path or text.
 
     `directory` is a path without a final slash (`""`: the whole store). There may be fewer than `limit` matches, even
-    none, although more follow. Raises BadQuery, and the errors of `api_requests.on_store`.
+    none, although more follow. Raises BadQuery, and the errors of `requests.on_store`.
     """
     words = words_of(query)
     let_others()
@@ -121,7 +122,8 @@ def found_versions(message: str | None) -> list[str]:
 
 
 def query_of(input: str | None) -> str | None:
-    """Return the whole query of a search, from the input of its entry; None if it is redacted or kept in part."""
+    """Return the whole query of a search, from the input of its entry; None if it was redacted or is stored only in
+    part."""
     given, size = keeping.parts(json.loads(input or "{}"))
     query = given.get("query") if size is None and isinstance(given, dict) else None
     return query if isinstance(query, str) else None
@@ -130,7 +132,8 @@ def query_of(input: str | None) -> str | None:
 def lines_found(query: str, path: str, text: str) -> list[int] | None:
     """Return the numbers, from 1, of the lines of a memory that a search for a query showed.
 
-    None if the query does not find the memory: then a value was masked in one of them since.
+    Return None if the query does not find the memory, because a value in the query or in the text has been masked since
+    then.
     """
     try:
         words = words_of(query)
@@ -161,8 +164,8 @@ def _look(
 
 
 def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None) -> Iterator[tuple[Memory, str]]:
-    """Yield (memory, text) of the live memories under a directory after a path, sorted by path, a few per query. Those
-    that the agent does not see are left out."""
+    """Yield (memory, text) of the live memories under a directory after a path, sorted by path, a few per query.
+    Memories that the agent does not see are left out."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:
@@ -180,7 +183,7 @@ def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the texts of the first memories, as many as one query should read."""
+    """Return the ids of the texts of the first memories: as many as one query should read."""
     ids: list[str] = []
     size = 0
     for memory in rows:

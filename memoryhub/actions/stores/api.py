@@ -1,6 +1,6 @@
-"""What keys do with memory stores through the API: create, edit, archive and delete.
+"""The acts of keys on memory stores through the API: create, edit, archive and delete.
 
-Each act has an entry in its chain.
+Each act has an entry in the chain of its store.
 """
 
 from collections.abc import Mapping

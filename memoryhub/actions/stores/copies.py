@@ -1,7 +1,7 @@
-"""Throw-away copies of memory stores: a Claude run works on one, and the original stays as it is.
+"""Throw-away copies of memory stores: a Claude run works on a copy, and the original does not change.
 
 A copy has the memories as they were at a moment, and the settings and rules as they are now. It has no history, no
-holds, no members and no keys. Lists, the API and webhooks do not know it.
+holds, no members and no keys. Lists, the API and webhooks leave copies out.
 """
 
 from collections.abc import Mapping
@@ -37,10 +37,11 @@ _NEVER = 2**53
 
 
 def make(store: Tree, *, proposes: bool) -> str:
-    """Create an empty copy of a locked store, with its settings and rules; return its id. `fill` brings the memories.
+    """Create a copy of a locked store with its settings and rules, but without memories; return the copy's id. `fill`
+    copies the memories.
 
-    With `proposes`, the changes in the copy become a proposal later. So its path rules allow what those of the store
-    would hold back for a person.
+    With `proposes`, the changes in the copy become a proposal later. So the path rules of the copy allow changes that
+    those of the store only allow to be proposed.
     """
     row = MemoryStore.objects.get(pk=store.store)
     rules = path_rules.of_json(row.path_rules).rules
@@ -60,8 +61,8 @@ def make(store: Tree, *, proposes: bool) -> str:
 def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
     """Copy the next memories of a store as they were after its entry `seq`, in one short transaction.
 
-    Return None if this is to be called again, and else the number of the copy's newest entry. A text that has been
-    redacted or removed since then is left out. Raises ToolError for a limit, and NoSuchStore.
+    Return None if this function must be called again; otherwise return the seq of the copy's newest entry. A text that
+    has been redacted or removed since the entry `seq` is left out. Raises ToolError for a limit, and NoSuchStore.
     """
     with tree.locked(copy_id, Act(Actor.system("copy"), Door.WEB, at)) as store:
         last = Memory.objects.filter(store_id=copy_id).order_by("-path").values_list("path", flat=True).first()
@@ -83,10 +84,10 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
 
 
 def keep(store: Tree, copy_id: str, name: str) -> None:
-    """Make a throw-away copy of a locked store a memory store of its own, in which the members of the original have the
-    same roles.
+    """Turn a throw-away copy of a locked store into a memory store of its own. The members of the original get the same
+    roles in it.
 
-    What happened in the copy before is told to no webhook, but the audit stream gets its whole audit. Raises
+    Webhooks get no events for what happened in the copy before, but the audit stream gets its whole audit. Raises
     NoSuchStore.
     """
     original = MemoryStore.objects.get(pk=store.store)
@@ -103,8 +104,8 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
 
 
 def _copy_findings(store: Tree, original: str, copied: Mapping[str, tuple[str, str]]) -> None:
-    """Copy the findings of memories: pages mask the same values, and what was judged harmless stays so. `copied` is {id
-    of a memory: the ids of its copy and of the copy's version}."""
+    """Copy the findings of memories, so that pages of the copy mask the same values, and dismissed findings stay
+    dismissed. `copied` is {id of a memory: (id of its copy, id of the copy's version)}."""
     rows = []
     for one in Finding.objects.of_store(original).filter(memory_id__in=list(copied)):
         one.pk, one.store_id, one.seq = ids.new_id(ids.FINDING, store.at), store.store, store.seq

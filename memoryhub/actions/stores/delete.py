@@ -1,6 +1,7 @@
-"""Deletes a memory store. It is hidden at once, and its rows are deleted in batches later; its closed audit stays.
+"""Deletes a memory store. The store is hidden at once, and its rows are deleted later in batches. Its audit is closed
+and stays.
 
-A throw-away copy is deleted with all that its audit says of texts.
+When a throw-away copy is deleted, the entries in its audit are removed too, because they contain texts.
 """
 
 from collections.abc import Sequence
@@ -61,10 +62,10 @@ HEAVY: tuple[tuple[type[models.Model], str], ...] = (
 
 
 def delete(store: Tree) -> Record:
-    """Mark a locked store as deleted, with its throw-away copies; return the record of its last entry, which the caller
-    commits.
+    """Mark a locked store and its throw-away copies as deleted. Return the record of the store's last entry, which the
+    caller commits.
 
-    Raises ToolError if anything in it has a legal hold.
+    Raises ToolError if anything in the store has a legal hold.
     """
     held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
     if held is not None:
@@ -87,8 +88,8 @@ def delete_store(store_id: str, *, act: Act) -> int:
 
 
 def delete_copy(copy_id: str, act: Act) -> None:
-    """Delete a throw-away copy, and nothing else. If its original is changed too, lock that first. The entries of the
-    copy go at once: no one could erase a text from them later."""
+    """Delete a throw-away copy; do nothing if the store is no longer one. If the original is changed too, lock the
+    original first. The copy's entries are removed at once, because no one could erase a text from them later."""
     act = act._replace(session=None, token=None, note=None)
     with writing():
         try:
@@ -103,7 +104,7 @@ def delete_copy(copy_id: str, act: Act) -> None:
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Return the path that a hold covers. For a hold on a memory, it is the memory's path."""
+    """Return the path that a hold covers: for a hold on a memory, the path of the memory."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
@@ -113,7 +114,7 @@ def _place(store_id: str, memory: str | None, path: str | None) -> str:
 
 
 def deleted_stores() -> list[str]:
-    """Return the ids of deleted stores that still have rows; the store that was deleted first comes first."""
+    """Return the ids of deleted stores that still have rows, in the order of their deletion."""
     gone = MemoryStore.every.filter(deleted_at__isnull=False)
     return list(gone.order_by("deleted_at", "pk").values_list("pk", flat=True))
 
@@ -121,8 +122,8 @@ def deleted_stores() -> list[str]:
 def step(store_id: str) -> bool:
     """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
-    Nothing is deleted before the webhooks' reader has read the store's audit: events are made from these rows. The
-    store's own row is deleted last, after its webhooks got all their events.
+    Nothing is deleted before the webhooks' reader has read the store's audit, because events are made from these rows.
+    The store's own row is deleted last, after its webhooks have received all their events.
     """
     if not _is_read(store_id):
         return False
@@ -145,14 +146,15 @@ def step(store_id: str) -> bool:
 
 
 def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
-    """Store what the audit keeps of the texts of versions before these are deleted; return the ids of the texts."""
+    """Before these versions are deleted, store in the audit the parts of their texts that it keeps. Return the ids of
+    the texts."""
     versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
     own_texts.copy_back(store_id, [seq for seq, _ in versions])
     return sorted({text for _, text in versions if text})
 
 
 def _drop(store_id: str, texts: Sequence[str]) -> None:
-    """Delete those of the texts that no version has any more. The audit now stores what it keeps of them."""
+    """Delete those of the texts that no version uses any more. The audit already has the parts that it keeps."""
     if not texts:
         return
     used = MemoryVersion.objects.filter(store_id=store_id, text_id__in=texts).values_list("text_id", flat=True)
@@ -160,8 +162,8 @@ def _drop(store_id: str, texts: Sequence[str]) -> None:
 
 
 def _is_read(store_id: str) -> bool:
-    """Return whether every entry of the store was read for the webhooks of the store and of the hub, if there are
-    any."""
+    """Return whether the webhooks' reader has read every entry of the store, for the webhooks of the store and of the
+    hub; True if there are none."""
     if not Webhook.objects.active().filter(Q(store=None) | Q(store=store_id)).exists():
         return True
     read = WebhookCursor.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0

@@ -1,4 +1,4 @@
-"""Saves the path rules of a memory store: what its agents may change."""
+"""Saves the path rules of a memory store, which say what agents may change and see."""
 
 import hashlib
 from collections.abc import Sequence
@@ -42,7 +42,8 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
 
 
 def replaced(store: Tree, before: Sequence[PathRule], rules: Sequence[PathRule], **more: object) -> Record:
-    """Replace the rules of a locked store, which were `before`; return the record of the entry, with `more` in it."""
+    """Replace the rules of a locked store, which were `before`. Return the record of the entry, whose input also has
+    `more`."""
     after = [rule.as_json() for rule in rules]
     MemoryStore.objects.filter(pk=store.store).update(path_rules=after, updated_at=store.at)
     details = {"before": [rule.as_json() for rule in before], "after": after, **more}

@@ -20,7 +20,7 @@ ANSWERS = ("overwrite_on_create", "proposes_without_error", "shows_proposed", "m
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """The settings of a store that a person chooses. A limit of None means that the hub's limit applies."""
+    """The settings of a store that people choose. If a limit is None, the hub's limit applies."""
 
     name: str
     description: str = ""
@@ -71,8 +71,8 @@ def create_store(
 
 
 def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime, **more: Any) -> MemoryStore:
-    """Add the rows of an empty store and return it; `more` are further columns. The caller adds its chain and the first
-    entry."""
+    """Add the rows of an empty store, and return the store. `more` are further columns. The caller adds the store's
+    chain and its first entry."""
     store = MemoryStore.objects.create(
         id=ids.new_id(ids.MEMORY_STORE, at),
         created_at=at,
@@ -100,7 +100,8 @@ def edit_store(
     at: datetime,
     only: Collection[str] | None = None,
 ) -> None:
-    """Change all settings of a store, or `only` these; the entry lists the changed ones, before and after.
+    """Change all settings of a store, or only those named in `only`. The entry lists the changed settings, before and
+    after.
 
     Without a change, nothing is written. Raises ToolError for an archived store.
     """
@@ -118,7 +119,7 @@ def edit_store(
 def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
     """Archive or unarchive a store.
 
-    An archived one can be read, and its memories deleted. Without a change, write nothing.
+    An archived store can be read, and its memories can be deleted. Without a change, nothing is written.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         record = archiving(locked, archived)

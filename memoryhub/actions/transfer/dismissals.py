@@ -1,13 +1,14 @@
-"""What people have judged harmless in a memory store stays so in a copy of it."""
+"""Carries the dismissals of findings over to a copy of a memory store."""
 
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import Finding, FindingState, Import, ImportItem, Memory
 
 
 def carry(store: Tree, job: Import, item: ImportItem, memory: str) -> None:
-    """Dismiss the findings of a copied memory that are dismissed in its source, with the note, person and time there.
+    """Dismiss the findings of a copied memory that are dismissed in the source, with the note, person and time of that
+    dismissal.
 
-    Call it after the findings are recorded, before the entry is written.
+    Call it after the findings are recorded, and before the entry is written.
     """
     if not job.copied_from:
         return

@@ -1,6 +1,7 @@
-"""Acts on a selection from a list, each in one transaction with one audit entry. The acts have modules of their own.
+"""Acts on the items that a person selects in a list, each in one transaction with one audit entry. Each act has its own
+module.
 
-A person sees the selection first. Its digest must still be the same when the act runs.
+A person first sees what is selected. The digest of the selection must still be the same when the act runs.
 """
 
 import hashlib
@@ -28,7 +29,8 @@ MOST_TOLD = 100
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a person selected: memories and directories by `ids`, or all in a directory (`everything_in`)."""
+    """The selection of a person: memories and directories by their `ids`, or everything in a directory
+    (`everything_in`)."""
 
     ids: tuple[str, ...] = ()
     everything_in: str | None = None
@@ -36,7 +38,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A selected memory, or a selected directory; for a directory, `memory` is None.
+    """A selected memory, or a selected directory (then `memory` is None).
 
     A directory has `count` memories of `size` bytes under it, and `changed_at` is the time of the last write in it.
     """
@@ -58,13 +60,13 @@ class Item:
 
     @property
     def sign(self) -> tuple[str, str, object]:
-        """Return a tuple that differs after every write to the item."""
+        """Return a tuple that changes with every write to the item."""
         return self.id, self.path, self.memory.head if self.memory else [self.count, self.size, str(self.changed_at)]
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The selected items by path, none of them under another one.
+    """The selected items, sorted by path. No item is inside another one.
 
     `vanished` counts the selected ids that no longer exist.
     """
@@ -94,7 +96,7 @@ class Done:
 
 
 class NotDone(Exception):
-    """Nothing was done: the plan has changed since it was shown (`changed`), or something is in the way.
+    """Nothing was done: the plan has changed since it was shown (`changed`), or an obstacle prevents the act.
 
     `plan` is the current plan or selection.
     """
@@ -119,7 +121,7 @@ def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) ->
 
 
 def stored(memory: Memory) -> StoredMemory:
-    """Return the row of a memory as the value that the functions of the tree take and return. Its text is empty."""
+    """Return the row of a memory as a StoredMemory, for the functions of the tree. Its text is empty."""
     return StoredMemory(
         memory.pk,
         memory.path,
@@ -181,7 +183,8 @@ def _memory(row: Memory) -> Item:
 
 
 def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **details: object) -> Done:
-    """Write the entry of an act that has made its versions. `new_path` is only recorded for a single item."""
+    """Write the entry of an act whose versions have been made, and return the result. `new_path` is recorded only for a
+    single item."""
     made = tuple(store.made)
     record = _record(command, items, details)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
     if len(made) == 1 and record.memory:
@@ -190,7 +193,8 @@ def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | Non
 
 
 def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Record:
-    """Return the record of an act: path and memory of a single item; in its input, the first paths and the totals."""
+    """Return the record of an act. It has the path and the memory of a single item; its input has the first paths and
+    the totals."""
     count, size = sum(item.count for item in items), sum(item.size for item in items)
     said = {**details, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None

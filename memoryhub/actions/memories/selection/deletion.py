@@ -1,4 +1,5 @@
-"""Moves a selection to the trash, without the memories that legal holds keep. A person sees first which ones stay."""
+"""Moves a selection to the trash, except the memories that legal holds keep. A person first sees which memories
+stay."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ from memoryhub.models import Hold, Memory
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A selected memory, or one in a selected directory, that cannot be deleted, and the legal hold that keeps it."""
+    """A selected memory, or a memory in a selected directory, that cannot be deleted, and the legal hold that keeps
+    it."""
 
     id: str
     path: str
@@ -26,9 +28,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What a deletion of a selection would do: `going` goes to the trash, `held` stays.
+    """The effect of deleting a selection: `going` moves to the trash, and `held` stays.
 
-    A directory in `going` counts only the memories that go.
+    For a directory in `going`, the counts include only the memories that move to the trash.
     """
 
     selected: Selected
@@ -45,13 +47,14 @@ class Deletion:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the selection itself if nothing stays."""
+        """Return the digest of the selection and the memories that stay. If none stays, it is the digest of the
+        selection itself."""
         stays = [one.id for one in self.held]
         return selection.digest_of([self.selected.digest, stays]) if stays else self.selected.digest
 
 
 def deletion(store_id: str, chosen: Chosen, at: datetime) -> Deletion:
-    """Return what a deletion would do at a moment. Raises TooMuch."""
+    """Return the effect of deleting a selection at a moment. Raises TooMuch."""
     found = selection.selected(store_id, chosen)
     in_force = holds.holds_of(store_id, at)
     held = [list(_held_in(store_id, item, in_force)) for item in found.items]
@@ -69,7 +72,7 @@ def is_held(store_id: str, path: str, at: datetime) -> bool:
 
 
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Move to the trash what the deletion with this digest would move.
+    """Move the memories to the trash that the deletion with this digest contains.
 
     Raises NotDone, TooMuch, and ToolError for a legal hold that was placed after the deletion was shown.
     """
@@ -103,7 +106,8 @@ def _without(item: Item, held: Sequence[Held]) -> Item:
 
 
 def _delete(store: Tree, item: Item, stays: set[str]) -> list[Item]:
-    """Delete what does not stay of a selected item. Return it: the item, or the memories that went from a directory."""
+    """Delete the memories of a selected item, except those whose ids are in `stays`. Return the item itself, or the
+    deleted memories as items if some of a directory stay."""
     memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
     going = [memory for memory in memories if memory.id not in stays]
     if len(going) == len(memories):

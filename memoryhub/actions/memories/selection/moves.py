@@ -20,11 +20,12 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 class Obstacle(StrEnum):
-    """Why an item cannot move to its target. With STAYS (it is there already) or HELD (a legal hold keeps it), the
-    other items still move.
+    """Why an item cannot move to its target. If it is STAYS (the item is already there) or HELD (a legal hold keeps
+    it), the other items still move; otherwise none does.
 
     TAKEN: something is at the target. TWICE: another selected item has the same name. INSIDE: the directory would be
-    inside itself. LONG: a path would be too long or too deep, or in a directory in which no memory can be, as `/a..`.
+    inside itself. LONG: a path would be too long or too deep, or in a directory that cannot contain memories, such as
+    `/a..`.
     """
 
     NONE = ""
@@ -38,7 +39,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One selected memory or directory, its target path, and what prevents the move: with HELD, the hold."""
+    """A selected memory or directory, its target path, and the obstacle. `hold` is set if the obstacle is HELD."""
 
     item: Item
     to: str
@@ -54,7 +55,7 @@ class Move:
 class MovePlan:
     """The move of a selection to the directory `into`, which may be new.
 
-    `above` is the path of a memory that is at `into` or above it, or None. With such a memory, nothing can move.
+    `above` is the path of a memory that is at `into` or above it, or None. If there is such a memory, nothing can move.
     """
 
     selected: Selected
@@ -113,7 +114,7 @@ def move_plan(store_id: str, chosen: Chosen, into: str, at: datetime) -> MovePla
 
 
 def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
-    """Return the legal hold that keeps a selected item where it is, or None."""
+    """Return the legal hold that prevents the move of a selected item to the path `to`, or None."""
     if to == item.path:
         return None
     memory = item.memory.id if item.memory else ""
@@ -125,9 +126,9 @@ def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
 
 
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing.
+    """Apply the plan with this digest, all or nothing, except that items under a legal hold stay.
 
-    What a legal hold keeps stays. Raises NotDone, TooMuch, and ToolError (for an archived store).
+    Raises NotDone, TooMuch, and ToolError (for an archived store).
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -160,7 +161,7 @@ def _memory_at(store_id: str, places: list[str]) -> str | None:
 
 
 def _taken(store_id: str, wanted: Iterable[str]) -> set[str]:
-    """Return the paths among these at which a memory or a directory is."""
+    """Return those of the paths at which there is a memory or a directory."""
     found: set[str] = set()
     for part in plans.in_parts(sorted(set(wanted))):
         found.update(Memory.objects.live().filter(store_id=store_id, path__in=part).values_list("path", flat=True))
@@ -181,7 +182,7 @@ def _obstacle(store_id: str, item: Item, to: str, taken: set[str], times: Counte
 
 
 def _is_too_long(store_id: str, item: Item, to: str) -> bool:
-    """Return whether the item's new path, or a path under it, would be too long or too deep, or not allowed there."""
+    """Return whether the item's new path, or a path under it, would be too long, too deep or not allowed."""
     if not item.is_directory:
         return not _are_allowed([to])
     beneath = Memory.objects.filter(store_id=store_id).under(item.path).values_list("path", flat=True)

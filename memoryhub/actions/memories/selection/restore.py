@@ -1,4 +1,4 @@
-"""Restores several memories from the trash: each to its former path, or to another one if that is taken."""
+"""Restores several memories from the trash, each to its former path, or to another path if the former one is taken."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,8 @@ from memoryhub.pure.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Thrown:
-    """What to restore from the trash: memories by their `ids`, or all that the entry with the seq `entry` deleted."""
+    """The memories to restore from the trash: those with these `ids`, or all that the entry with the seq `entry`
+    deleted."""
 
     ids: tuple[str, ...] = ()
     entry: int | None = None
@@ -30,9 +31,9 @@ class Thrown:
 class Obstacle(StrEnum):
     """Why a memory cannot be restored to its path.
 
-    TAKEN: something is at the path. ABOVE: a memory is where a directory above it would be. TWICE: another restored
-    memory gets the same path. GONE: its text was redacted, so it stays in the trash. HELD: a legal hold freezes it
-    there.
+    TAKEN: a memory or a directory is at the path. ABOVE: a memory is where a directory above the path would be. TWICE:
+    another restored memory gets the same path. GONE: the memory's text was redacted, so it stays in the trash. HELD: a
+    legal hold keeps it in the trash.
     """
 
     NONE = ""
@@ -48,7 +49,7 @@ _STAYS = (Obstacle.GONE, Obstacle.HELD)
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """A memory in the trash, its target path, what is in the way there, and another free path to offer."""
+    """A memory in the trash, its target path, the obstacle there, and another free path to offer."""
 
     memory: StoredMemory
     to: str
@@ -121,7 +122,8 @@ def return_plan(store_id: str, thrown: Thrown, at: datetime, places: Mapping[str
 
 
 def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[str, Obstacle]]:
-    """Return the former path of each of these memories that is in the trash, and what keeps it from going back there.
+    """Return (former path, obstacle) for each of these memories that is in the trash. The obstacle is why the memory
+    cannot go back to that path, or Obstacle.NONE.
 
     Raises TooMuch.
     """
@@ -139,10 +141,11 @@ def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[s
 
 
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing. Where a path is taken, `places` or the offered path is used.
+    """Apply the plan with this digest, all or nothing. If a path is taken, the path in `places` or the offered path is
+    used.
 
-    Without a digest, no plan was shown; then it is applied only if every memory can go back to its path. Raises
-    NotDone, TooMuch, and ToolError for a limit, a legal hold or an archived store.
+    If `digest` is None, no plan was shown, so the plan is applied only if every memory can go back to its former path.
+    Raises NotDone, TooMuch, and ToolError for a limit, a legal hold or an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -185,7 +188,7 @@ def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
 
 
 def _thrown_by(store_id: str, seq: int) -> set[str]:
-    """Return the ids of the memories that an entry moved to the trash and that have been there ever since."""
+    """Return the ids of the memories that an entry moved to the trash and that have been in the trash since then."""
     versions = MemoryVersion.objects.of_entry(store_id, seq).filter(operation=Operation.DELETED, superseded_seq=None)
     return set(versions.values_list("memory_id", flat=True)[: plans.MOST + 1])
 
@@ -195,7 +198,8 @@ def _thrown_by(store_id: str, seq: int) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Occupied:
-    """Paths in the store: `taken` by memories or directories, and `memories`, those of memories alone."""
+    """Taken paths in the store: `taken` are the paths of memories and directories, `memories` only those of
+    memories."""
 
     taken: frozenset[str]
     memories: frozenset[str]
@@ -215,7 +219,7 @@ def _occupied(store_id: str, wanted: Iterable[str]) -> _Occupied:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The target paths of the memories before this one in the plan, and the directories above those paths."""
+    """The target paths that earlier memories of the plan get, and the directories above these paths."""
 
     paths: set[str]
     directories: set[str]
@@ -247,7 +251,8 @@ def _obstacle(to: str, occupied: _Occupied, given: _Given) -> Obstacle:
 def _free_path(store_id: str, one: Return, occupied: _Occupied, given: _Given) -> str:
     """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
 
-    If a memory is at the place of a directory above, that directory is renamed: `/a-restored/b.md` if `/a` is a memory.
+    If a memory has the path of a directory above, the directory gets another name: `/a-restored/b.md` if `/a` is a
+    memory.
     """
     over = [place for place in paths.ancestors(one.to)[1:] if place in occupied.memories or place in given.paths]
     place = over[0] if over else one.to

@@ -1,4 +1,4 @@
-"""Runs of the retention policies: planned with what is due, and done in short transactions.
+"""Runs of the retention policies: a run removes all items that are due when it is created, in short transactions.
 
 People can stop a run, allow one that a guard stopped, and undo one.
 """
@@ -43,7 +43,7 @@ class NotOpen(Exception):
 
 
 def start(store_id: str | None, act: Act, at: datetime) -> Run:
-    """Find what is due and create a run of it; return the run. It waits for a person if a guard stopped it.
+    """Create a run for all items that are due, and return the run. If a guard stopped it, the run waits for a person.
 
     `store_id` None means the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
     """
@@ -83,9 +83,9 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 
 
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
-    """Return whether unusually many memories of a store would be removed at once.
+    """Return whether a run would remove unusually many memories of a store at once.
 
-    Memories that a run moved to the trash were counted then. They are not counted again when they are purged.
+    Memories that a run moved to the trash were counted in that run. They are not counted again when they are purged.
     """
     if store is None:
         return False
@@ -126,9 +126,9 @@ def step(run_id: str, at: datetime) -> bool:
 
 
 def allow(run_id: str, act: Act) -> None:
-    """Let a run that a guard stopped go on. Raises NotOpen.
+    """Let a run that a guard stopped continue. Raises NotOpen.
 
-    If the clock was ahead and has been corrected, the run goes on as of the earlier moment.
+    If the clock was ahead and has been corrected, the run continues with the earlier time.
     """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
@@ -145,7 +145,7 @@ def allow(run_id: str, act: Act) -> None:
 
 
 def cancel(run_id: str, act: Act) -> None:
-    """End an open run. What it has removed stays removed. Raises NotOpen."""
+    """End an open run. Items that it has removed stay removed. Raises NotOpen."""
     with writing():
         _cancel(*_opened(run_id, act, *OPEN), act)
 
@@ -159,10 +159,11 @@ def _cancel(run: Run, store: tree.Tree | None, act: Act) -> None:
 
 
 def undo(run_id: str, act: Act) -> int:
-    """Restore what the run expired and is still in the trash, if the path is free; return how many memories.
+    """Restore the memories that the run expired, if they are still in the trash and their paths are free; return how
+    many were restored.
 
     An open run is cancelled first. The entries list the memories that could not be restored (`taken`). For an archived
-    store, ToolError is raised, and the run goes on.
+    store, ToolError is raised, and the run continues.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():
@@ -175,9 +176,9 @@ def undo(run_id: str, act: Act) -> int:
 
 
 def due_runs(at: datetime) -> list[Run]:
-    """Look for due items in every store and in the hub's audit.
+    """Search every store and the hub's audit for due items.
 
-    Create runs for those that have some, and return them.
+    Create a run for each of them that has due items, and return the runs.
     """
     moved = clock.has_moved(at)
     act = Act(Actor.system("retention"), Door.COMMAND, at)
@@ -200,8 +201,8 @@ def going_on() -> list[str]:
 
 
 def _concerned() -> list[str | None]:
-    """Return the ids of the stores in which something may be due: a policy may apply, or one that applies no more has
-    put memories into the trash. None in the list means the hub's own audit."""
+    """Return the ids of the stores in which something may be due, because a policy may apply, or because a policy that
+    no longer applies has moved memories to the trash. None in the list stands for the hub's own audit."""
     policies = RetentionPolicy.objects.filter(paused=False)
     stores = MemoryStore.objects.order_by("pk")
     if policies.filter(store=None).exists():
@@ -212,7 +213,7 @@ def _concerned() -> list[str | None]:
 
 
 def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
-    """Return whether the store's last run is open, or was cancelled less than PEACE ago."""
+    """Return whether the store's last run is open, or was cancelled less than PEACE ago. Then no new run is created."""
     last = Run.objects.of_store(store_id).newest().first()
     if last is None or last.state == RunState.DONE:
         return False
@@ -254,7 +255,7 @@ def _write_entry(store: tree.Tree | None, act: Act, command: str, details: dict[
 class _Plans:
     """The remaining items of open runs, in this process.
 
-    A run that is not known here is rehearsed again as of `run.at`.
+    If this process does not know the items of a run, the run is rehearsed again as of `run.at`.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""The acts of a run, a few items per transaction. Each item is checked again under the lock, done and audited."""
+"""The acts of a run, a few items per transaction. Each item is checked again under the lock, removed, and recorded in
+the audit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,10 +35,10 @@ COUNTERS = {
 
 
 class Skip(Exception):
-    """Raised to leave an item as it is.
+    """Raised to leave an item unchanged.
 
-    `reason` is `gone`, `deleted`, `restored`, `held`, `approved`, `read`, `changed` or `policy`. Without a reason
-    nothing is recorded, because the item was done before.
+    `reason` is `gone`, `deleted`, `restored`, `held`, `approved`, `read`, `changed` or `policy`. If it is empty,
+    nothing is recorded, because the item was processed before.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -47,7 +48,8 @@ class Skip(Exception):
 
 @dataclass(slots=True)
 class Progress:
-    """How far a transaction came: the finished items, and how much of the next item is done (versions or entries).
+    """The progress of a transaction: the number of finished items, and how many versions or entries of the next item
+    are done.
 
     `counters` are the names of the run's columns that were changed.
     """
@@ -59,7 +61,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Work:
-    """One transaction of a run: the locked store (None: the hub's audit), and the rules that decide now."""
+    """One transaction of a run: the locked store (None: the hub's audit), and the rules that apply now."""
 
     run: Run
     store: Tree | None
@@ -69,7 +71,8 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return the policy's act. For None (the default grace ended), return an act of the hub itself."""
+        """Return an act of the policy or, if `policy` is None because the default grace ended, an act of the hub
+        itself."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)
@@ -83,7 +86,7 @@ class Work:
 
 
 def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
-    """Process the next items of a plan and count them in the run; return how far it came.
+    """Process the next items of a plan and count them in the run; return the progress.
 
     Call it inside the transaction that locked the store.
     """
@@ -115,7 +118,8 @@ def _deleted(row: Memory) -> settling.Changed:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Process an item. If a part of it is left, return how much was done, else None."""
+    """Process an item. If it is not finished, return how many of its versions or entries are done; otherwise return
+    None."""
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,

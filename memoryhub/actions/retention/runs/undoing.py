@@ -16,7 +16,7 @@ MOST = 50
 
 
 def restore(run: Run, act: Act) -> int:
-    """Restore what the run expired; return how many memories were restored. Raises ToolError for an archived store.
+    """Restore the memories that the run expired; return how many were restored. Raises ToolError for an archived store.
 
     This takes several short transactions; their entries are one group.
     """
@@ -66,8 +66,8 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
 def _write_entry(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
     """Write one entry.
 
-    It names the restored memories, and those that stay because their path is taken, their text redacted, or
-    a legal hold freezes them.
+    It names the restored memories, and those that stay in the trash because their path is taken, their text was
+    redacted, or a legal hold freezes them.
     """
     single = back[0] if len(back) == 1 else None
     details = {

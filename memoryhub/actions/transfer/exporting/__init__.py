@@ -1,4 +1,4 @@
-"""Exports of a memory store, a directory or a selection. The audit entry is written first; then the bytes follow."""
+"""Exports of a memory store, a directory or a selection. The audit entry is written before the first byte is sent."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,12 +31,14 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to export, and in which form: a selection, or a directory (`path`; `""` is the whole store).
+    """The content and the form of an export. The content is a selection, or a directory (`path`; `""` is the whole
+    store).
 
-    With `masked`, the values that pages mask are masked too, and the audit is left out. `governance` asks for the
-    comments on memories, and of a whole store also for its proposals and path rules; JSON Lines and the history of a
-    ZIP have them. With `proofs`, versions have the values that a verification needs; those of an export with the audit
-    always have them. `signed` says that the download is signed, which is for an export with the audit alone.
+    With `masked`, the values that pages mask are masked in the export too, and the audit is left out. With
+    `governance`, JSON Lines and the history of a ZIP also contain the comments on memories and, for a whole store, its
+    proposals and path rules. With `proofs`, or if the export contains the audit, versions have the values that a
+    verification needs. `signed` says that the download is signed; this is possible only if the export contains the
+    audit.
     """
 
     form: str
@@ -71,7 +73,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class Export:
-    """An export whose entry has been written. `counts` and `entries` grow while `body` is read."""
+    """An export whose entry has been written. `counts` and `entries` increase while `body` is read."""
 
     wanted: Wanted
     scope: Scope
@@ -93,9 +95,9 @@ class Export:
         return TYPES[self.wanted.form]
 
     def body(self, cover: Cover | None = None) -> Iterator[bytes]:
-        """Yield the bytes.
+        """Yield the bytes of the export.
 
-        `cover` masks the texts of rows; an export with `masked` needs it, else ValueError is raised.
+        `cover` masks the texts of rows. A `masked` export needs it; otherwise ValueError is raised.
         """
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")
@@ -140,7 +142,7 @@ class Export:
             yield row
 
     def _proof(self) -> JsonRow:
-        """Return the start of the chain, and its head as of the export's entry."""
+        """Return the start of the chain, and the head of the chain at the export's entry."""
         row = AuditChain.objects.get(pk=self.scope.store)
         last = AuditEntry.objects.of_chain(self.scope.store).get(seq=self.scope.seq)
         return {
@@ -157,8 +159,8 @@ class Export:
         }
 
     def _changed(self) -> bool:
-        """Return whether anything was redacted or removed since the export's entry, so that the exported rows may not
-        match."""
+        """Return whether anything was redacted or removed after the export's entry. Then the exported rows may not
+        match the audit."""
         redacted = Redaction.objects.of_chain(self.scope.store).filter(seq__gt=self.scope.seq).exists()
         return redacted or _start_of(self.scope.store) != self.start
 
@@ -205,9 +207,9 @@ def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
 
 
 def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
-    """Return the record of an export: path and memory of a single item.
+    """Return the record of an export. It has the path and the memory of a single item.
 
-    Its input has the first paths and the totals.
+    The input has the first paths and the totals.
     """
     items = list(items)
     one = items[0] if len(items) == 1 else None
@@ -263,5 +265,6 @@ def _start_of(chain_id: str) -> int:
 
 
 def directory_of(path_prefix: str) -> str:
-    """Return the directory that a path prefix means: `/notes` for `/notes/` and `/notes`, `""` (the store) for `/`."""
+    """Return the directory for a path prefix: `/notes` for `/notes/` and for `/notes`, `""` (the whole store) for
+    `/`."""
     return path_prefix.rstrip("/")

@@ -1,4 +1,5 @@
-"""The authors of the versions in an export: an actor in the API's form, and the name that the actor had then."""
+"""The authors of the versions in an export: each is an actor in the API's form, with the name that the actor had
+then."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +13,7 @@ from memoryhub.pure.transfer.bundle import Author
 class Authors:
     """The authors of a store's versions.
 
-    `find` loads those of some versions, with a few queries; then `of` returns them.
+    `find` loads the authors of some versions with a few queries; then `of` returns the author of each of them.
     """
 
     def __init__(self, store_id: str) -> None:
@@ -45,7 +46,7 @@ class Authors:
 
 
 def name_of(entry: AuditEntry | None) -> str:
-    """Return the name that the actor of an entry had then; "" if it is unknown."""
+    """Return the name that the actor of an entry had at that time; "" if it is unknown."""
     return _name(entry.actor_kind, entry.label) if entry else ""
 
 
@@ -55,6 +56,6 @@ def _author(kind: str, id: str | None, session: str | None, label: str | None) -
 
 
 def _name(kind: str, label: str | None) -> str:
-    """Return a label for an export. The label of a person without a name is their e-mail address: the domain is left
+    """Return a label for an export. If a person has no name, the label is their e-mail address, and the domain is left
     out."""
     return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

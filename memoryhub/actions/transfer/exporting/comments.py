@@ -1,4 +1,4 @@
-"""The conversations of an export, about its memories and its proposals."""
+"""The conversations in an export, about its memories and its proposals."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -8,7 +8,7 @@ from memoryhub.pure.transfer.bundle import BundledComment, BundledTalk, BundledT
 
 
 class Threads:
-    """The conversations about the memories of a store, with the comments written up to an entry (`seq`)."""
+    """The conversations about the memories of a store, with the comments up to an entry (`seq`)."""
 
     def __init__(self, store_id: str, seq: int) -> None:
         self.store = store_id
@@ -26,7 +26,7 @@ class Threads:
 
 
 def talks(store_id: str, proposal: str, changes: Iterable[ProposedChange], seq: int) -> Iterator[BundledTalk]:
-    """Yield the conversations about a proposal with the comments written up to an entry, oldest first."""
+    """Yield the conversations about a proposal, with the comments up to an entry, oldest first."""
     numbers = {change.memory or change.pk: change.number for change in reversed([*changes])}
     written = Comment.objects.of_proposals(store_id, [proposal]).filter(seq__lte=seq)
     for told in _threads(written.select_related("by").order_by("thread", "pk")):
@@ -40,13 +40,13 @@ def talks(store_id: str, proposal: str, changes: Iterable[ProposedChange], seq: 
 
 
 def _threads(found: Iterable[Comment]) -> Iterator[list[Comment]]:
-    """Yield the comments of each conversation, the one that began it first."""
+    """Yield the comments of each conversation as a list that begins with the first comment."""
     for _thread, rows in groupby(found, key=lambda one: one.thread):
         yield sorted(rows, key=lambda one: (one.pk != one.thread, one.pk))
 
 
 def _bundled(one: Comment) -> BundledComment:
-    """Return a comment with the name of its author. A person with only an e-mail address is named by the part before
-    the `@`."""
+    """Return a comment with the name of its author. A person without a name is named by the part of the e-mail address
+    before the `@`."""
     name = one.by.name or one.by.email.partition("@")[0] if one.by else one.author_name
     return BundledComment(name, one.text, one.at, one.edited_at, one.removed_at)

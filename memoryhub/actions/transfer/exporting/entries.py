@@ -1,4 +1,5 @@
-"""Writes the audit entry of an export of entries or of a table, before the first byte is sent, and finds exports."""
+"""Writes the audit entry of an export of entries or of a table, before the first byte is sent. Also finds earlier
+exports."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,10 +14,11 @@ FOUND = "the results of a search"
 
 
 def handed_out(store_id: str, since: int, versions: Collection[str], until: int = LAST_SEQ) -> list[str]:
-    """Return the commands of downloads of a store's texts between the entries `since` and `until` that name none of
-    these versions.
+    """Return the commands of downloads of a store's texts between the entries `since` and `until`, except downloads of
+    one of these versions alone.
 
-    These are an export, lines of a search, what is stored about a person, or the calls and answers of the audit.
+    They are the commands of exports, of downloaded lines of a search, of collections for a person, and of downloads of
+    calls and answers in the audit.
     """
     later = AuditEntry.objects.of_chain(store_id).between(since, until)
     whole = later.filter(command__in=("export", "collect", "export_audit")).exclude(version__in=versions)
@@ -31,10 +33,10 @@ def handed_out(store_id: str, since: int, versions: Collection[str], until: int 
 
 
 def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, signed: bool = False) -> tuple[str, int]:
-    """Record an export of audit entries; return the (chain, seq) of the record.
+    """Record an export of audit entries; return (chain, seq) of the record.
 
-    The record is in the chain of the exported store, if there is exactly one, else in the hub's chain. `filter` is the
-    text that the person typed.
+    The record is in the chain of the exported store if the export has exactly one chain, and otherwise in the hub's
+    chain. `filter` is the text that the person typed.
     """
     details = {"chains": list(chains), "filter": filter, "format": format, **({"signed": True} if signed else {})}
     record = Record("export_audit", input=audit.to_json(details))
@@ -46,7 +48,8 @@ def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, s
 
 
 def export_table(store_id: str | None, table: str, format: str, act: Act, **details: object) -> int:
-    """Record an export of a table, and return the entry's seq. It is in the store's chain; for None, in the hub's."""
+    """Record an export of a table, and return the seq of the entry. The entry is in the store's chain or, if `store_id`
+    is None, in the hub's chain."""
     record = Record("export_table", input=audit.to_json({"table": table, "format": format, **details}))
     if store_id is None:
         with writing():

@@ -1,8 +1,8 @@
-"""The export of what is on legal hold, for a custodian: exactly the held memories with every version, and a signed
-certificate of what the file has.
+"""The export of held memories for a custodian: exactly the memories under a legal hold with every version, and a signed
+certificate of the content.
 
-It makes two entries: `export` before the first byte, and `certify`, with the digest of the certificate, when the whole
-history has been read. So the audit confirms the certificate even after a change of the audit key.
+The export makes two entries: `export` before the first byte, and `certify`, with the digest of the certificate, when
+the whole history has been read. So the audit confirms the certificate even after a change of the audit key.
 """
 
 import hashlib
@@ -28,12 +28,13 @@ HISTORY, TEXTS, CERTIFICATE = "history.jsonl", "texts", "certificate.json"
 
 
 class NothingHeld(Exception):
-    """Raised if the hold has ended, or if it holds no memory yet."""
+    """The hold has ended, or it holds no memory yet."""
 
 
 @dataclass(slots=True)
 class HeldExport:
-    """An export whose entry has been written, and the holds that it is of. `act` makes the act of the certificate."""
+    """An export whose entry has been written, and the holds whose memories it contains. `act` returns the act for the
+    entry of the certificate."""
 
     export: Export
     holds: Sequence[Hold]
@@ -54,7 +55,7 @@ class HeldExport:
         yield CERTIFICATE, [self._certificate({HISTORY: history.hexdigest()}).encode()]
 
     def _certificate(self, files: dict[str, str]) -> str:
-        """Write the entry of the certificate, and return it signed, as JSON text."""
+        """Write the entry of the certificate, and return the signed certificate as JSON text."""
         act, scope = self.act(), self.export.scope
         counts = self.export.counts
         content: dict[str, Any] = {
@@ -68,7 +69,8 @@ class HeldExport:
 
 
 def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bool = False) -> HeldExport:
-    """Write the entry of an export of what a legal hold holds now (or all legal holds of its case) and return it.
+    """Write the entry of an export of the memories that a legal hold holds now, or all legal holds of its case. Return
+    the export.
 
     Raises NothingHeld, and tree.NoSuchStore.
     """
@@ -85,7 +87,7 @@ def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bo
 
 
 def holds_with(store_id: str, hold_id: str, at: datetime, *, whole_case: bool) -> list[Hold]:
-    """Return a legal hold that is in force, or all those of its case; none if it has ended."""
+    """Return a legal hold that is in force, or all those of its case; an empty list if the hold has ended."""
     legal = Hold.objects.of_store(store_id).legal().active(at)
     hold = legal.filter(pk=hold_id).first()
     if hold is None or not (whole_case and hold.case_number):
@@ -94,12 +96,13 @@ def holds_with(store_id: str, hold_id: str, at: datetime, *, whole_case: bool) -
 
 
 def count(store_id: str, found: Sequence[Hold]) -> int:
-    """Return how many memories some holds hold now, with those in the trash."""
+    """Return how many memories these holds hold now, including those in the trash."""
     return _count(_scope(store_id, found, 0))
 
 
 def _scope(store_id: str, found: Sequence[Hold], seq: int) -> Scope:
-    """Return the topmost directories that some holds cover, and the covered memories that are in none of them."""
+    """Return the scope of an export of held memories: the topmost directories that the holds cover, and the covered
+    memories outside of these."""
     places = {hold.path for hold in found if hold.path is not None}
     tops = sorted(place for place in places if places.isdisjoint(paths.ancestors(place)))
     rows: list[tuple[str, str]] = []
@@ -119,8 +122,8 @@ def _count(scope: Scope) -> int:
 
 
 def _places(store_id: str, found: Sequence[Hold]) -> list[str]:
-    """Return the subject of each of the holds, a memory or a directory; a memory that was removed permanently has no
-    path."""
+    """Return the path of each hold's memory or directory, sorted. A memory that was removed permanently has no path,
+    and is left out."""
     named: dict[str, str] = {}
     for part in in_parts(sorted({hold.memory for hold in found if hold.memory})):
         named |= dict(Memory.objects.among(store_id, part).values_list("pk", "path"))

@@ -1,4 +1,4 @@
-"""The proposals of an export, each with the texts that the agent saw, the decision, and what people said about it."""
+"""The proposals in an export, each with the texts that the agent saw, the decision, and the comments of people."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -30,7 +30,8 @@ PART = 50
 
 
 def proposals(store_id: str, seq: int) -> Iterator[BundledProposal]:
-    """Yield the proposals of a store as they were at an entry, by number, with the changes that they had then."""
+    """Yield the proposals of a store as they were at an entry, by number, with the changes that they had at that
+    entry."""
     after = 0
     while found := list(Proposal.objects.of_store(store_id).filter(number__gt=after).order_by("number")[:PART]):
         after = found[-1].number
@@ -60,7 +61,8 @@ def _bundled(
 
 
 def _agent(proposal: Proposal, names: Mapping[str, str]) -> Author:
-    """Return the agent: of this hub or, if the proposal was imported, as its source named it."""
+    """Return the agent of a proposal: an agent of this hub or, if the proposal was imported, the agent that its source
+    named."""
     if not proposal.agent and proposal.came_from:
         return Author("api_actor", proposal.came_from.agent, proposal.came_from.agent_name)
     return Author("api_actor", proposal.agent, names.get(proposal.agent, ""))
@@ -75,7 +77,7 @@ def _decision(proposal: Proposal, entry: AuditEntry | None) -> BundledDecision:
 def _outcomes(
     proposal: Proposal, rows: Sequence[ProposedChange], entry: AuditEntry | None
 ) -> Mapping[str, BundledOutcome]:
-    """Return {id of a change: what the decision made of it}, as far as the entry of the decision says so."""
+    """Return {id of a change: its outcome}, as far as the entry of the decision names it."""
     details = details_of(entry)
     groups = by_memory(rows)
     is_refused = proposal.state == ProposalState.REFUSED
@@ -105,8 +107,8 @@ def _made(proposal: Proposal) -> Sequence[MemoryVersion]:
 
 
 def _became(name: str, change: ProposedChange, made: Iterable[MemoryVersion], outcome: str | None) -> str | None:
-    """Return the version that the merge made of a change. If the change creates a memory, the version is found by its
-    path."""
+    """Return the id of the version that the merge made from a change, or None. If the change creates a memory, the
+    version is found by its path."""
     if outcome not in OUTCOMES[1:]:
         return None
     if change.memory is not None:

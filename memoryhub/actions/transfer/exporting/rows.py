@@ -1,4 +1,4 @@
-"""Reads the rows of an export as of its entry, a few at a time. No database cursor is open in between."""
+"""Reads the rows of an export as they were at its entry, a few at a time. No database cursor stays open in between."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -30,7 +30,8 @@ Cover = Callable[[Collection[MemoryVersion]], object]
 
 
 class Current(NamedTuple):
-    """A memory in an export: its last version, its id, its path (or last path), and whether it is in the trash."""
+    """A memory in an export: its last version, its id, its path (in the trash: its last path), and whether it is in the
+    trash."""
 
     version: str
     memory: str
@@ -40,7 +41,7 @@ class Current(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The part of a store to export, as of the entry `seq`: all of it, or some directories and memories."""
+    """The part of a store to export, as it was at the entry `seq`: all of it, or some directories and memories."""
 
     store: str
     seq: int
@@ -74,8 +75,8 @@ class Rows:
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order of their entries. An entry of an import made several versions: these are in the
-        order of their numbers.
+        """Yield versions in the order of their entries. The versions that one entry of an import made are ordered by
+        number.
 
         With `history`, each version has the path that its memory had before.
         """
@@ -92,7 +93,7 @@ class Rows:
             yield from self._written(versions, ())
 
     def current(self, *, trash: bool) -> Iterator[Current]:
-        """Yield the memories of the scope: live ones by path; then, with `trash`, those in the trash."""
+        """Yield the memories of the scope: first the live ones by path; then, with `trash`, those in the trash."""
         then = self._then()
         for directory in self.scope.directories:
             yield from _current(then.exclude(operation=Operation.DELETED).under(directory))
@@ -121,19 +122,19 @@ class Rows:
             after = page[-1].seq
 
     def redactions(self) -> Iterator[JsonRow]:
-        """Yield the redactions that entries up to the export's own recorded."""
+        """Yield the redactions that were recorded by entries up to the export's own."""
         recorded = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
         yield from map(_columns, _flat(_pages(recorded, "seq", "id", BRIEF)))
 
     def _then(self) -> MemoryVersionQuerySet:
-        """Return the version of each memory that was its newest as of the entry; it may be a deletion."""
+        """Return the version of each memory that was its newest at the export's entry, even if it is a deletion."""
         seq = self.scope.seq
         newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str], *, trash: bool) -> MemoryVersionQuerySet:
-        """Return, for the memories that were live after the scope's entry (or, with `trash`, in the trash), the version
-        that was current then.
+        """Return, for those of the memories that were live at the scope's entry, the version that was current then.
+        With `trash`, return it for all of the memories.
 
         `+ 0` keeps SQLite from scanning all versions of the store by seq.
         """
@@ -242,7 +243,8 @@ def _proof(version: MemoryVersion) -> JsonRow:
 
 
 def _proven(entry: AuditEntry) -> JsonRow:
-    """Return an entry's columns, with all its salts and commitments, however it contains them."""
+    """Return the columns of an entry, with all its salts and commitments, in the same form for older entries and
+    current ones."""
     told = {"salts": proofs.read(entry).salts, "commitments": proofs.commitments_of(entry)}
     return {name: value for name, value in {**_columns(entry), **told}.items() if name != "proof"}
 
@@ -274,7 +276,7 @@ def _as_current(version: MemoryVersion) -> Current:
 
 
 def _pages(rows: Any, first: str, second: str, size: int) -> Iterator[list[Any]]:
-    """Yield pages in the order of two columns. No cursor is open during a slow download."""
+    """Yield pages of rows in the order of two columns. No cursor stays open during a slow download."""
     ordered = rows.order_by(first, second)
     beyond = Q()
     while page := list(ordered.filter(beyond)[:size]):

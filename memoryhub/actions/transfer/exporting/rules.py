@@ -1,4 +1,4 @@
-"""The path rules of an export, with the names of the agents and keys that they are for."""
+"""The path rules in an export, with the names of the agents and keys to which they apply."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,8 @@
-"""Imports: uploaded, previewed, chosen, started, run in short transactions, cancelled, and forgotten after some time.
+"""Imports: each is uploaded, previewed, chosen, started, run in short transactions, possibly cancelled, and deleted
+after some time.
 
-The store does not change before `start`. Then each memory has one entry `import`, and is imported completely or not at
-all.
+The store does not change before `start`. Then each memory is imported completely or not at all, with one entry
+`import`.
 """
 
 import time
@@ -47,9 +48,10 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """What was read from a source, the source's name for people, and the id of the memory store if it is a copy of one.
+    """The content that was read from a source, the source's name for people, and the id of the copied memory store
+    (None: it is not a copy of a store).
 
-    No digest of the source is stored: it could confirm guesses at a text that is erased later.
+    No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
     """
 
     read: Read
@@ -66,11 +68,12 @@ def bounds() -> Bounds:
 
 
 def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
-    """Store what was read, to be imported under the directory `place`. Return the import; `step` makes its preview.
+    """Store the content that was read, to be imported under the directory `place`. Return the import; `step` makes its
+    preview.
 
-    It is written in short transactions, because long ones block the tool calls of every store on SQLite. In the end,
-    all of it is stored, with an entry, or nothing. Raises ToolError for an archived store and an invalid place, and
-    NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if someone has cancelled this one in the meantime.
+    The content is written in short transactions, because long ones block the tool calls of every store on SQLite. In
+    the end, all of it is stored, with an entry, or nothing. Raises ToolError for an archived store and an invalid
+    place, and NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if someone has cancelled this import.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool("/" + place.strip("/")))
     job = _arriving(store_id, brought, place, act)
@@ -111,7 +114,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """Yield lists of items, each as many as are written quickly. An item with a long history may be too large alone."""
+    """Yield lists of items that can each be written quickly. A single item with a long history may take longer."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -177,9 +180,11 @@ def drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *, governs: bool = False) -> int:
-    """Set the choice of these items of a preview, if it is allowed for them; return how many. Raises NotOpen.
+    """Set the choice for items of a preview, where the choice is allowed; return how many items were changed. Raises
+    NotOpen.
 
-    `numbers` None means all conflicts. Only who `governs` the memory store chooses about path rules.
+    `numbers` are the numbers of the items (None: all conflicts). Choices about path rules are set only if the person
+    `governs` the memory store.
     """
     with writing():
         job = Import.objects.filter(pk=import_id).first()
@@ -219,7 +224,8 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
-    """End an open import, with a reason for people. What it has imported stays. Raises NotOpen and NoSuchStore."""
+    """End an open import, with a reason for people. Memories that it has imported stay. Raises NotOpen and
+    NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
         if job.state not in OPEN:
@@ -234,7 +240,7 @@ def cancel(import_id: str, act: Act, problem: str = "") -> None:
 
 
 def step(import_id: str, at: datetime) -> bool:
-    """Process the next items of an import in one short transaction; return whether to call this again."""
+    """Process the next items of an import in one short transaction. Return whether to call this again."""
     job = Import.objects.filter(pk=import_id).first()
     if job is None or job.state not in AT_WORK:
         return False
@@ -273,7 +279,7 @@ def seqs_of(import_id: str) -> Iterator[int]:
 
 
 def go_on(import_id: str, seconds: float) -> None:
-    """Process the next items for some seconds, in a request that waits for them."""
+    """Process items of an import for some seconds, in a request that waits for them."""
     end = time.monotonic() + seconds
     with pace.giving_way():
         while time.monotonic() < end and step(import_id, timezone.now()):
@@ -281,12 +287,12 @@ def go_on(import_id: str, seconds: float) -> None:
 
 
 def running() -> list[str]:
-    """Return the ids of the imports on which the background works, oldest first."""
+    """Return the ids of the imports that the background has to process, oldest first."""
     return list(Import.objects.filter(state__in=AT_WORK).order_by("pk").values_list("pk", flat=True))
 
 
 def _look(store: tree.Tree, job: Import) -> None:
-    """Find out what the next items would do, and save it."""
+    """Make the preview of the next items, and save it."""
     items = _few(job)
     preview.look(store, job, items)
     for item in items:
@@ -301,7 +307,8 @@ def _look(store: tree.Tree, job: Import) -> None:
 
 
 def _looked(job: Import, act: Act) -> Looked:
-    """Screen the texts of the next items before the store is locked, because long histories take seconds."""
+    """Screen the texts of the next items before the store is locked, because long histories take seconds. Return the
+    findings."""
     with tree.locked(job.store_id, act) as store:
         rules = store.ruling
     items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
@@ -309,7 +316,8 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """Return the next items with their texts, as many as delay tool calls only briefly; memories are apart."""
+    """Return the next items with their texts: few enough to delay tool calls only briefly. Items of memories and other
+    items are never in the same list."""
     chosen: list[int] = []
     versions, size, is_rest = 0, 0, False
     sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size", "found")
