@@ -44,7 +44,7 @@ LIMITS = {
             meter=_("Memories"), full=_("No memory can be created until some memories are deleted or merged."),
         ),
         Limit(
-            "total_bytes", 100 * 1024 * 1024, _("Bytes in all"), _("Bytes of all its memories together."),
+            "total_bytes", 100 * 1024 * 1024, _("Bytes in all"), _("Bytes of all memories of the store together."),
             is_bytes=True, meter=_("Bytes"), full=_("No memory can grow until some memories are deleted or shortened."),
         ),
         Limit("memory_bytes", 102_400, _("Bytes of a memory"), _("Bytes of the text of one memory."), is_bytes=True),
@@ -54,11 +54,11 @@ LIMITS = {
         ),
         Limit(
             "view_characters", 16_000, _("Characters of a view"),
-            _("Characters that an agent gets in one view. It reads the rest in further views."),
+            _("Characters that an agent gets in one view. The agent reads the rest in further views."),
         ),
         Limit(  # an agent that works without a pause makes five a second
             "calls", 1_200, _("Calls a minute"),
-            _("Tool calls of each key in any 60 seconds. No agent or key has a limit of its own."),
+            _("Tool calls of each key in any 60 seconds. The same limit applies to all agents and keys."),
             variable="MEMORYHUB_CALLS",
             meter=_("Calls a minute, busiest key"), full=_("Further calls of that key are refused until "
                                                            "the calls are a minute old."),

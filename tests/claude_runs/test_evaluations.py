@@ -170,7 +170,7 @@ def test_one_whose_hub_ends_is_interrupted_and_leaves_no_copy(store: MemoryStore
     evaluations.interrupt_silent(later - work.SILENT, later)
     assert ClaudeEvaluation.objects.get().state == "interrupted"
     assert not MemoryStore.present.exclude(copy_of=None).exists()
-    assert "The hub was stopped while it ran" in page(client, at(store))
+    assert "The hub was stopped during this evaluation" in page(client, at(store))
 
 
 def test_the_budgets_and_the_role_of_who_started_it_hold(store: MemoryStore, alice: User, settings: Any) -> None:

@@ -60,7 +60,7 @@ def test_what_does_not_answer_as_it_should_is_said(live_server: LiveServer, monk
     other = trips.new_store("Other")
     key = keyed(other)
     for source, said in (
-        (import_api.Source(live_server.url, store.pk, "mh_wrong", private=True), "does not take the key"),
+        (import_api.Source(live_server.url, store.pk, "mh_wrong", private=True), "does not accept the key"),
         (import_api.Source(live_server.url, store.pk, key, private=True), "no such store"),
         (
             import_api.Source(live_server.url + "/nowhere", other.pk, key, private=True),

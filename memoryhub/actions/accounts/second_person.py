@@ -33,7 +33,7 @@ ACTS = {
     "delete_store": _("Delete a memory store"),
     "release_hold": _("Release a legal hold"),
     "set_policy": _("Make, change or delete a retention policy"),
-    "issue_key": _("Issue a key that can do these acts"),
+    "issue_key": _("Issue a key that can do such acts"),
     "invite_administrator": _("Invite an administrator or an admin"),
     "make_admin": _("Give the role admin"),
     "set_administrator": _("Make somebody an administrator of the hub"),
@@ -41,7 +41,7 @@ ACTS = {
     "activate_user": _("Activate the account of an administrator or an admin"),
     "password_link": _("Make a link to a new password"),
     "remove_proofs": _("Remove somebody’s second step and passkeys"),
-    "unset_second_person": _("No longer ask for a second person"),
+    "unset_second_person": _("Stop asking for a second person"),
 }
 """The acts that cannot be undone, or that would let somebody do these alone. All of them ask for a fresh proof, too."""
 

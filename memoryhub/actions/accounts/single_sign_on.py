@@ -76,7 +76,7 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
     if "@" not in email or len(email) > 254 or not known_as.is_verified:
         raise NotAdmitted("its e-mail address is not verified")
     if has_other_letters(known_as.email):
-        raise NotAdmitted("its e-mail address has letters that the hub does not tell from others")
+        raise NotAdmitted("its e-mail address has letters that the hub cannot distinguish from others")
     with writing():
         audit.lock_hub()  # so that a first sign-in in two tabs makes one person
         if linked := identities.select_related("user").first():

@@ -24,8 +24,8 @@ from memoryhub.models import HubSettings
 from memoryhub.pure.backups.rotation import Keep
 
 NO_KEYS = gettext_lazy(
-    "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or an age public key in MEMORYHUB_BACKUP_RECIPIENT."
-    " Keep the passphrase or the secret key where you find it without this machine."
+    "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or an age public key in MEMORYHUB_BACKUP_RECIPIENT. "
+    "Keep the passphrase or the secret key in a place that you can reach without this machine."
 )
 AGAIN = timedelta(minutes=30)
 """The time until the next attempt after one that failed."""
@@ -163,7 +163,7 @@ def back_up_due(now: datetime) -> None:
     code, said = _ended([sys.executable, str(settings.BASE_DIR / "manage.py"), *command])
     if code not in (0, RUNNING):
         lines = [line for line in said.splitlines() if line.strip()]
-        _note_problem((lines[-1] if lines else "The backup ended without a word.").removeprefix("CommandError: "))
+        _note_problem((lines[-1] if lines else "The backup ended without a result.").removeprefix("CommandError: "))
 
 
 def _ended(command: list[str]) -> tuple[int, str]:

@@ -34,7 +34,7 @@ from memoryhub.pure.protocol import results
 from memoryhub.pure.protocol.errors import ToolError
 
 COMMAND = "propose_claude_run"
-LOST = "Retention has removed the version from which Claude went out, so this change is not proposed."
+LOST = "Retention has removed the version from which Claude started, so this change is not proposed."
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 PROBLEMS: Mapping[str, str | Promise] = {
     "no_key": gettext_lazy("The hub has no key for Claude’s API. Its administrator sets ANTHROPIC_API_KEY."),
-    "not_allowed": gettext_lazy("Who started it may no longer run Claude in this memory store."),
+    "not_allowed": gettext_lazy("The person who started the run may no longer run Claude in this memory store."),
     "wrong_key": gettext_lazy(
         "Claude’s API does not accept the hub’s key. Its administrator checks ANTHROPIC_API_KEY."
     ),
@@ -28,16 +28,16 @@ PROBLEMS: Mapping[str, str | Promise] = {
     ),
     "declined": gettext_lazy("Claude declined to go on."),
     "answer_full": gettext_lazy(
-        "The answer reached the most tokens of one answer. Ask Claude to go on, with another message."
+        "The answer reached the limit of tokens for one answer. Ask Claude to go on, with another message."
     ),
     "context_full": gettext_lazy("The conversation fills the context of the model. Clear or summarize more of it."),
     "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new one."),
     "audit_full": gettext_lazy("The audit of this memory store has reached its limit, so no call can run."),
-    "erased": gettext_lazy("A text was erased from this memory store, which the run might still have known."),
-    "not_proposed": gettext_lazy("What it made of the copy could not become a proposal; the run says why."),
+    "erased": gettext_lazy("A text was erased from this memory store, and the run might still have known the text."),
+    "not_proposed": gettext_lazy("Its changes in the copy could not become a proposal. The run says why."),
     "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
     "no_copy": gettext_lazy("Too many runs work on copies of this memory store."),
-    "archived": gettext_lazy("The memory store was archived while Claude worked, so nothing became of it."),
+    "archived": gettext_lazy("The memory store was archived while Claude worked, so its changes were not proposed."),
     "no_room": gettext_lazy(
         "The memory store is archived or has reached a limit, so nothing could be written in a copy of it."
     ),

@@ -180,7 +180,7 @@ def sentence_of(error: BadPattern) -> str:
     return {
         "start": _("A pattern begins with a slash, like “/customers/”."),
         "empty": _("Two slashes follow each other in this pattern; between them there must be a name."),
-        "stars": _("“**” stands alone between slashes, like “/notes/**/old.md”; within a name use one “*”."),
+        "stars": _("“**” must be alone between slashes, like “/notes/**/old.md”. Within a name use one “*”."),
         "dots": _("“.” and “..” cannot be names in a pattern."),
         "unseen": _("A pattern cannot have invisible characters."),
         "long": _("A pattern has at most %(most)s bytes.") % {"most": patterns.MOST_BYTES},

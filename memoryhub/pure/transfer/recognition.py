@@ -26,4 +26,6 @@ def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False,
     if name.lower().endswith((".md", ".txt", ".markdown")):
         memories, left = reading.memories_of([(reading.require_place(name), data[:])])
         return reading.require_some(Read(Bundle("text", memories), left))
-    raise Refused("It is not a ZIP, not JSON Lines of an export, not a git stream, and not a Markdown or plain text.")
+    raise Refused(
+        "It is not a ZIP archive, not JSON Lines of an export, not a git stream, and not a Markdown or plain text."
+    )

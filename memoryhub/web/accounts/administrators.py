@@ -83,7 +83,7 @@ def _taken(request: Request, user: User, ending: Chosen, keys: int, webhooks: in
     try:
         set_administrator(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
     except LastAdministrator:
-        messages.error(request, _("The hub needs an administrator. Make another person one first."))
+        messages.error(request, _("The hub needs an administrator. Make another person an administrator first."))
         return see_other(request, "people")
     done = _("%(name)s is no administrator of the hub any more.") % {"name": isolated(str(user))}
     messages.success(request, told_of(done, user, ending, links, keys, webhooks))

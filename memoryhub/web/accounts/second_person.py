@@ -225,6 +225,9 @@ def set_second_person(request: Request) -> HttpResponse:
     except actions.TooFew:
         messages.warning(request, _("This needs two administrators of the hub who can sign in."))
     else:
-        on_now, off_now = _("These acts need a second person from now on."), _("They need no second person any more.")
+        on_now, off_now = (
+            _("These acts need a second person from now on."),
+            _("These acts need no second person any more."),
+        )
         messages.success(request, on_now if on else off_now)
     return see_other(request, "acts")

@@ -44,8 +44,10 @@ def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
         McpClient("claude-code", "Claude Code", "terminal", "", _("Run this in a shell, in your project."),
                   _command(url, bearer)),
         McpClient("claude-desktop", "Claude Desktop", "monitor", "claude_desktop_config.json",
-                  _("Settings → Developer → Edit Config. It reaches servers with a key through mcp-remote, which "
-                    "needs Node.js."), _json({"mcpServers": {NAME: _bridge(url, bearer)}})),
+                  _("Settings → Developer → Edit Config. "
+                    "Claude Desktop reaches servers with a "
+                    "key through mcp-remote, which needs "
+                    "Node.js."), _json({"mcpServers": {NAME: _bridge(url, bearer)}})),
         McpClient("cursor", "Cursor", "text-cursor-input", "~/.cursor/mcp.json",
                   _("In a project instead: .cursor/mcp.json."),
                   _json({"mcpServers": {NAME: {"url": url, "headers": headers}}})),

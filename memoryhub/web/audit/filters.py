@@ -289,7 +289,7 @@ def _outcome(value: str | None) -> str | None:
 def _call(value: str | None) -> str | None:
     if value is not None and value.startswith(ids.REQUEST):
         raise Malformed(
-            _("Ids of requests (req_…) are in the hub’s log, not in the audit. It has ids of calls (toolu_…).")
+            _("Ids of requests (req_…) are in the hub’s log, not in the audit. The audit has ids of calls (toolu_…).")
         )
     return value
 

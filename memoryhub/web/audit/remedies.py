@@ -49,11 +49,13 @@ _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
     ),
     Kind.ARCHIVED: (_("Nothing can be written until it is unarchived."), _("Unarchive"), "archive_store"),
     Kind.HELD: (
-        _("Nothing changes it until the hold is released."), _("Pins and legal holds of this memory store"), "holds",
+        _("Nobody can change the memory until the hold is "
+          "released."), _("Pins and legal holds of this memory store"), "holds",
     ),
-    Kind.RULE: (_("Another path, or a change of the rules, would let it pass."), _("Path rules"), "path_rules"),
+    Kind.RULE: (_("The agent can choose another path, or an admin can change the "
+                  "rules."), _("Path rules"), "path_rules"),
     Kind.PRECONDITION: (
-        _("It was changed in the meantime. The caller should read it again, then write."),
+        _("The memory was changed in the meantime. The caller should read the memory again, then write."),
         THEN, "moment",
     ),
 }  # fmt: skip

@@ -47,7 +47,7 @@ WORDS = {
     "alarms": (gettext_lazy("Alarms"), gettext_lazy("finds what needs an administrator, for e-mail and webhooks")),
     "stream": (
         gettext_lazy("Audit stream"),
-        gettext_lazy("writes every audit entry to where a SIEM reads it"),
+        gettext_lazy("writes every audit entry to the place where a SIEM reads it"),
     ),
     "spans": (gettext_lazy("Spans"), gettext_lazy("sends a span of each call to OpenTelemetry")),
     "refused_calls": (

@@ -90,7 +90,7 @@ def _state(last: ClaudeEvaluation) -> dict[str, object]:
     done = len(_of(last))
     case = SUITE[min(done, len(SUITE) - 1)]
     if last.state == ClaudeRunState.INTERRUPTED:
-        why = _("The hub was stopped while it ran. Start it again.")
+        why = _("The hub was stopped during this evaluation. Start the evaluation again.")
     else:
         why = problem_words(last.problem)
     badge = {"state": words.state_words(last), "tone": words.TONES[last.state], "why": why}

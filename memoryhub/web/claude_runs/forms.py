@@ -62,7 +62,7 @@ class StartForm(forms.Form):
 
     task = _Text(
         label=_("Task"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs=_PLAIN),
-        help_text=_("What Claude is to do. It reads the memories first, and writes down what it learns."),
+        help_text=_("What Claude should do. Claude reads the memories first, and writes down what it learns."),
     )  # fmt: skip
     model = forms.ChoiceField(label=_("Model"))
     place = forms.ChoiceField(
@@ -70,7 +70,7 @@ class StartForm(forms.Form):
         choices=[
             (STORE, _("In the memory store itself")),
             (COPY, _("On a throw-away copy: the memory store stays as it is")),
-            (PROPOSAL, _("On a throw-away copy, and what it made of it becomes a proposal")),
+            (PROPOSAL, _("On a throw-away copy, and its changes there become a proposal")),
         ],
     )  # fmt: skip
     at = _Moment(
@@ -80,7 +80,8 @@ class StartForm(forms.Form):
     preset = forms.CharField(
         label=_("Name of the preset"), required=False, max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=_("Guidance, model and settings, without the task. A name that is there gets a new version."),
+        help_text=_("A preset has guidance, model and settings, but no task. If a preset already has this name, it "
+                    "gets a new version."),
     )  # fmt: skip
     seq = forms.IntegerField(required=False, min_value=1, max_value=2**53, widget=forms.HiddenInput)
     system = _Text(
@@ -114,13 +115,13 @@ class StartForm(forms.Form):
     excludes_memory = forms.BooleanField(
         label=_("Keep the results of the memory tool"), required=False,
         help_text=_(
-            "A run here has no other tool, so nothing is cleared then. The choice is useful for agents that have other"
-            " tools."
+            "A Claude run has no other tool, so this choice clears nothing in a run. It is useful for agents that "
+            "have other tools."
         ),
     )  # fmt: skip
     clear_tool_inputs = forms.BooleanField(label=_("Clear the inputs of these calls too"), required=False)
     clears_thinking = forms.BooleanField(
-        label=_("Clear old thinking"), required=False, help_text=_("Only where Claude thinks.")
+        label=_("Clear old thinking"), required=False, help_text=_("Only if Claude thinks before it answers.")
     )
     keep_thinking = _number(
         _("Answers whose thinking stays"), _("Empty: all."), least=1, most=1_000, initial=1, required=False

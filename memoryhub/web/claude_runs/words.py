@@ -25,7 +25,10 @@ def state_words(run: ClaudeRun | ClaudeEvaluation) -> str:
 def interrupted_words(run: ClaudeRun) -> str:
     """Return the sentence under the state that says why the run ended."""
     if run.state == ClaudeRunState.INTERRUPTED:
-        return _("The hub was stopped while it ran. No call of the memory tool was lost: continue it where it was.")
+        return _(
+            "The hub was stopped during this run. No call of the memory tool was lost, so you can continue the "
+            "run where it was."
+        )
     return problem_words(run.problem)
 
 

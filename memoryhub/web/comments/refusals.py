@@ -12,10 +12,10 @@ from memoryhub.web.common.tool_errors import for_people
 _WORDS: dict[type[Exception], tuple[str | Promise, int]] = {
     comments.TooMany: (_("These are too many comments: at most %(most)s are kept here. Nothing was written."), MOST),
     comments.TooManyNotes: (
-        _("Already %(most)s notes wait at this memory. Let an agent read them, or withdraw one."), MOST_NOTES
+        _("%(most)s notes to agents already wait at this memory. Let an agent read them, or withdraw one."), MOST_NOTES
     ),
     comments.NotANote: (
-        _("What you tell an agent is one line of at most %(most)s characters, all of them visible."), LONGEST_NOTE
+        _("A note to an agent is one line of at most %(most)s visible characters."), LONGEST_NOTE
     ),
     comments.NotTheAuthor: (_("Only its author can change a comment."), 0),
     comments.NoSuchComment: (_("Nothing was done, because the comment, or what it is about, has been deleted."), 0),

@@ -32,7 +32,7 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     lines = threads.lines_of(written)
     text, problem = _text(request)
     if written and lines is None:
-        problem = _("These are not lines. Write one number, or two with a hyphen between them: 5-8.")
+        problem = _("These are not numbers of lines. Write one number, or two with a hyphen between them: 5-8.")
     if not problem:
         try:
             tell = request.POST.get("tell", "")

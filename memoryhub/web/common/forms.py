@@ -118,7 +118,10 @@ def printable(text: str) -> None:
 def own_letters(email: str) -> None:
     """Raise ValidationError for an e-mail address that would become the address of another mailbox."""
     if has_other_letters(email):
-        said = _("The hub does not tell letters of this address, such as ß, from others. Type its domain as xn--….")
+        said = _(
+            "The hub cannot distinguish some letters of this address, such as ß, from other letters. Type the "
+            "domain as xn--…."
+        )
         raise ValidationError(said, code="other_letters")
 
 

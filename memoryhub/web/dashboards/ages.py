@@ -65,7 +65,8 @@ def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, lin
             [day_cell(column, links), *_cells(each, is_cut=is_cut)]
             for column, each in reversed(list(zip(shown, ages, strict=True)))
         ],
-        empty="" if any(each.count for each in ages) else _("Nothing has awaited review at the end of these days."),
+        empty="" if any(each.count for each in ages) else _("At the end of each of these days, nothing awaited "
+                                                            "review."),
         drawn=drawn, labels=column_labels(shown), series=OLDEST, wide=True,
         more_lines=[] if is_cut else [(MEDIAN, charts.line(middle, unit=unit, most=max(oldest)).points)],
         marks=[

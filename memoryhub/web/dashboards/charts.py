@@ -113,8 +113,8 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
     since = days(among[0].start)
     return Picture(
         "reads", "bars", _("Reads against writes"),
-        _("Reads, above the line: %(reads)s. Writes, below it: %(writes)s. Looks at a directory are reads; "
-          "calls that got an error are neither.") % {
+        _("Reads, above the line: %(reads)s. Writes, below it: %(writes)s. Views of a directory count as reads. "
+          "Calls that got an error count as neither.") % {
             "reads": number(total[0]), "writes": number(total[1]),
         },
         [_("Day"), _("Reads"), _("Writes")], rows,

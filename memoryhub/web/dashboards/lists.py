@@ -39,7 +39,8 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
         _of_memories("risky", _("Read before review"), _risky_says(lists), _("Reads, all versions"),
                      risky, lambda memory: memory.read_count, number,
                      _("Agents have read nothing that awaits review."), _reads),
-        _of_memories("growing", _("Growing fast"), _("What each has gained in the last 7 days."), _("Gained"),
+        _of_memories("growing", _("Growing fast"), _("How much each memory has grown in the last 7 "
+                                                     "days."), _("Gained"),
                      among(added), lambda memory: added[memory.pk], size, _("No memory has grown in the last 7 days.")),
         _of_memories("unread", _("Written and never read"), _unread_says(lists), _("Versions"), unread,
                      lambda memory: memory.version_count, number, _("Every memory has been read."), _versions),
@@ -128,7 +129,7 @@ def _of_memories(
         for memory in memories[:SHOWN]
     ]
     if len(memories) > SHOWN:
-        says = _("%(says)s The first %(count)s are here, more in the table.") % {"says": says, "count": SHOWN}
+        says = _("%(says)s The chart shows the first %(count)s, the table shows more.") % {"says": says, "count": SHOWN}
     rows = [
         [Cell(memory.path, memory.path, urls[memory.pk]), Cell(value(memory), shown(value(memory)))]
         for memory in memories

@@ -42,8 +42,8 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
         if not is_long_enough(term):
             raise BadTerms(
                 gettext(
-                    "“%(text)s” is too short. Type at least %(least)s characters, or two of Chinese, Japanese or "
-                    "Korean, so that nothing else is erased by mistake."
+                    "“%(text)s” is too short. Type at least %(least)s characters, or two Chinese, Japanese or Korean "
+                    "characters, so that nothing else is erased by mistake."
                 )
                 % {"text": term, "least": SHORTEST}
             )

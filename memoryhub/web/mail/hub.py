@@ -38,5 +38,5 @@ def test(request: Request) -> HttpResponse:
     """Send the person a test message."""
     if outbox.is_on():
         outbox.put(MailKind.TEST, [person(request).pk], timezone.now())
-        messages.success(request, _("A test message to %(email)s is under way.") % {"email": person(request).email})
+        messages.success(request, _("A test message to %(email)s is on its way.") % {"email": person(request).email})
     return see_other(request, "hub_mail")

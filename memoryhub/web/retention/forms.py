@@ -57,7 +57,7 @@ class PolicyForm(forms.Form):
     )  # fmt: skip
     grace_days = forms.IntegerField(
         label=_("Days in the trash before they are removed permanently"), min_value=1, max_value=MOST_DAYS, initial=30,
-        help_text=_("For memories that this policy, or another one earlier, moved to the trash. They can be restored "
+        help_text=_("For memories that this policy, or an earlier policy, moved to the trash. They can be restored "
                     "until then."),
     )  # fmt: skip
     expires_together = forms.BooleanField(

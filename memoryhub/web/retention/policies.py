@@ -158,8 +158,8 @@ def _before(policy: RetentionPolicy) -> Words:
 def _what_is_left() -> Words:
     """Return the words for what will happen to memories that a deleted policy has moved to the trash."""
     said = _(
-        "What this policy has put into the trash is removed permanently when the policy that then matches says so, or, "
-        "if no policy matches, %(days)s after it was put there."
+        "Memories that this policy moved to the trash are removed permanently when the next policy that matches says "
+        "so. If no policy matches, they are removed permanently %(days)s after they were moved."
     )
     return [(_("Then"), said % {"days": sentences.days(DEFAULT_GRACE_DAYS)})]
 

@@ -40,7 +40,8 @@ def _trash(policy: Policy) -> str:
     """Return a sentence for a policy that expires nothing: what it does with memories that other policies have moved to
     the trash."""
     said = _(
-        "What another policy, or this one earlier, has put into the trash is removed permanently after %(days)s there."
+        "Memories that another policy, or this policy before its change, moved to the trash are removed permanently "
+        "after %(days)s there."
     )
     return said % {"days": days(policy.grace_days)}
 

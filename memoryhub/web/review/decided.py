@@ -240,8 +240,9 @@ def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bo
 def _say_undone(request: Request, count: int) -> None:
     if count:
         said = ngettext(
-            "The decision was undone. What it was about waits again, or is as it was before.",
-            "The decisions of %(count)s entries were undone. What they were about waits again, or is as before.",
+            "The decision was undone. Its versions or its proposal await a decision again, or are as they were before.",
+            "The decisions of %(count)s entries were undone. Their versions and proposals await a decision again, or "
+            "are as they were before.",
             count,
         )
         messages.success(request, said % {"count": count})

@@ -63,7 +63,9 @@ def export_search(request: Request) -> HttpResponse:
         found |= {hit.row.store for hit in part.hits}
         place, is_over = part.place, part.ended
     if not is_over or len(rows) > MOST_ROWS:
-        rows[MOST_ROWS:] = [dict.fromkeys(COLUMNS) | {"text": _("There is more. Narrow the search to have all of it.")}]
+        rows[MOST_ROWS:] = [
+            dict.fromkeys(COLUMNS) | {"text": _("There are more results. Narrow the search to have all of them.")}
+        ]
     try:
         for store in sorted(found):
             export_table(store, FOUND, form, act(request), filter=query.words)

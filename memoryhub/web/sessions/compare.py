@@ -58,7 +58,7 @@ def _problem(ticked: int, seen: int) -> str:
     """Return a sentence on why there is no comparison. `ticked` is the number of ticked sessions, `seen` the number of
     those that the person may see."""
     if seen == 2:
-        return _("These two sessions worked in no memory store in common that you may see.")
+        return _("There is no memory store that you may see and in which both sessions worked.")
     if ticked in (0, 2):
         return _("Tick the two sessions to compare.")
     words = ngettext(

@@ -26,27 +26,28 @@ class StoreForm(forms.Form):
     )  # fmt: skip
     proposes_without_error = forms.BooleanField(
         label=_("Answer proposals without an error"), required=False,
-        help_text=_("If a path rule makes a change a proposal, the memory tool says so in an answer that is no error. "
-                    "Some agents stop at errors. Others take an answer without an error as done, so this is off by "
-                    "default."),
+        help_text=_("If a path rule turns a change into a proposal, the answer of the memory tool says so and is no "
+                    "error. Some agents stop at errors. Other agents believe that the change is done when the "
+                    "answer is no error, so this is off by default."),
     )  # fmt: skip
     shows_proposed = forms.BooleanField(
         label=_("Show agents what they have proposed"), required=False,
-        help_text=_("After what an agent views with the memory tool, it reads its own changes that wait there, marked "
-                    "as proposed. If this is off, they have no effect on what it views."),
+        help_text=_("When an agent views something with the memory tool, the answer ends with the agent's own "
+                    "changes that wait there, marked as proposed. If this is off, waiting changes have no effect on "
+                    "what the agent views."),
     )  # fmt: skip
 
     mails_comments = forms.BooleanField(
         label=_("Quote comments in e-mail"), required=False,
-        help_text=_("E-mails about a comment have its beginning, which may quote a memory. If this is off, they have "
-                    "names and paths only."),
+        help_text=_("E-mails about a comment contain the beginning of the comment, which may quote a memory. If "
+                    "this is off, these e-mails contain only names and paths."),
     )  # fmt: skip
 
     records_views = forms.BooleanField(
         label=_("Record who reads memories"), required=False,
-        help_text=_("Each page that shows a person the text of memories gets an audit entry, the same page at most "
-                    "once in five minutes, and says so to them. If this is off, only exports, downloads and revealed "
-                    "values are recorded."),
+        help_text=_("When a page shows a person the text of memories, the hub writes an audit entry, for the same "
+                    "page at most one in five minutes. The page says so to the person. If this is off, only "
+                    "exports, downloads and revealed values are recorded."),
     )  # fmt: skip
 
     @classmethod

@@ -87,9 +87,17 @@ class Reasons:
                 )
         for command in ("purge", "prune_versions"):
             if entries.of_command(command).newest().in_brief().first():
-                return Reason(_("A memory or old versions were removed permanently since, maybe what it was about."))
+                return Reason(
+                    _(
+                        "Memories or old versions were removed permanently since. The call may have been "
+                        "about one of them."
+                    )
+                )
         return Reason(
-            _("No version of these memories explains it: a setting of the memory store or the hub has changed.")
+            _(
+                "No version of these memories explains the difference: a setting of the memory store or the hub has "
+                "changed."
+            )
         )
 
     def _rule_url(self, kind: Kind, entry: AuditEntry) -> str:

@@ -61,7 +61,7 @@ def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
     return Task(
         "restore",
         _title(store, seq, scope),
-        _("What differs from that moment becomes a new version of each memory. Nothing that came after it is lost."),
+        _("Each memory that differs from that moment gets a new version. Nothing that was written later is lost."),
         moment_addresses.of_scope(store.id, seq, scope),
         _("As it was after entry %(seq)s") % {"seq": seq},
         lambda ticks: apply_plan.restore_plan(store.id, seq, path=path, memory=memory),

@@ -90,7 +90,7 @@ def test_the_last_administrator_keeps_the_role(superuser: User, other: User) -> 
     client = signed_in(superuser)
     assert "only administrator of the hub" in text(client.get(where(superuser)))
     assert where(superuser) not in text(client.get("/people")) and where(other) in text(client.get("/people"))
-    assert "Make another person one first" in text(client.post(where(superuser), TAKE, follow=True))
+    assert "Make another person an administrator first" in text(client.post(where(superuser), TAKE, follow=True))
     assert is_one(superuser) and not told(HUB, "unset_administrator")
     client.post(where(other), TAKE)
     assert not is_one(other), "nobody needs it whose account is deactivated"

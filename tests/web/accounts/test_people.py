@@ -134,7 +134,7 @@ def test_an_invitation_is_shown_once_and_works(superuser: User) -> None:
 @pytest.mark.parametrize("email", ["hans@straße.de", "hanſ@example.com", "ｈans@example.com"])
 def test_nobody_is_invited_at_an_address_that_would_become_another_one(superuser: User, email: str) -> None:
     response = signed_in(superuser).post("/people/invite", {"email": email, "form": "f1"})
-    assert "such as ß, from others" in text(response) and not Invitation.objects.exists()
+    assert "such as ß, from other letters" in text(response) and not Invitation.objects.exists()
 
 
 def test_sending_the_form_again_makes_no_other_invitation(superuser: User) -> None:

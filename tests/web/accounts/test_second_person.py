@@ -122,7 +122,7 @@ def test_each_of_these_waits_for_a_second_person(
     assert not is_done()
     assert client.post(address, form).status_code == 200 and not is_done(), "it was not allowed yet"
     page = text_of(signed_in(other).get(f"/acts/{request.pk}"))
-    assert ("Whoever opens it first" in page) == (request.act in ("invite_administrator", "password_link"))
+    assert ("The first person who opens the link" in page) == (request.act in ("invite_administrator", "password_link"))
     allow(other, request)
     assert not is_done()
     do(client, request)
@@ -180,7 +180,7 @@ def test_an_erasure_names_both_people_and_what_was_typed_is_readable_nowhere(
     assert entry.label == "Alice (allowed by Olga)" and entry.author_id == alice.pk
     assert newest(3) == ["start_act", "allow_act", "propose_act"]
     assert ActRequest.objects.get().content is None
-    assert "no longer kept" in text_of(client.get(f"/acts/{request.pk}"))
+    assert "no longer keeps what was typed" in text_of(client.get(f"/acts/{request.pk}"))
 
 
 def test_why_an_erasure_is_needed_or_refused_is_not_left_in_the_audit(

@@ -70,19 +70,21 @@ def test_a_refused_call_leads_to_the_rule_that_refuses_it(caller: Caller, bob: U
     ):
         assert caller.call(command, **input).is_error
         html = entry_page(client, caller.last)
-        assert "Rule 2 refuses it, as the rules are now." in html
+        assert "As the rules are now, rule 2 refuses this call." in html
         asked = client.get(leads(html, "Which rule decides?"))
         assert (asked.context["asked"].verb, asked.context["asked"].path) == (verb, path)
         assert asked.context["decision"].number == 2
     refused = caller.last
     rule(caller.store)
-    assert "The rules were changed since: they allow it now." in entry_page(client, refused)
+    assert "The rules were changed since: they allow this call now." in entry_page(client, refused)
 
 
 def test_a_call_that_became_a_proposal_leads_to_its_rule(caller: Caller, bob: User) -> None:
     holds_back(caller.store)
     caller.call("create", path="/memories/policies/a.md", file_text="a")
-    assert "By rule 1, as the rules are now, a person decides about it." in entry_page(signed_in(bob), caller.last)
+    assert "As the rules are now, a person decides about this change, because of rule 1." in entry_page(
+        signed_in(bob), caller.last
+    )
 
 
 def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller, bob: User) -> None:

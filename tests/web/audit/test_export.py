@@ -65,7 +65,7 @@ class TestExport:
     def test_the_page_says_that_an_export_is_not_masked(self, caller: Caller, alice: User, bob: User) -> None:
         address = reverse("store_audit", args=[caller.store.id])
         warned = [
-            b"What these pages mask is readable in an export" in signed_in(who).get(address).content
+            b"An export contains the values that these pages mask" in signed_in(who).get(address).content
             for who in (alice, bob)
         ]
         assert warned == [True, False]

@@ -204,8 +204,8 @@ def test_a_viewer_reads_and_nobody_else_learns_of_it(memory: Memory, alice: User
         ({"text": "  "}, "Write something first."),
         ({"text": "x" * 4_001}, "Use at most 4,000 characters."),
         ({"lines": "5"}, "The text does not have these lines."),
-        ({"lines": "0"}, "These are not lines."),
-        ({"lines": "two"}, "These are not lines."),
+        ({"lines": "0"}, "These are not numbers of lines."),
+        ({"lines": "two"}, "These are not numbers of lines."),
     ],
 )
 def test_what_is_wrong_is_said_and_the_text_is_kept(

@@ -53,7 +53,7 @@ class TestOverview:
         figures.catch_up()
         text = text_of(signed_in(alice), "overview")
         assert "Alice edited /a.md" in text
-        assert "Looks at a directory are reads; calls that got an error are neither." in text
+        assert "Views of a directory count as reads. Calls that got an error count as neither." in text
 
     def test_an_act_is_told_with_the_person_that_it_concerns(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\n")
@@ -146,7 +146,7 @@ def test_what_was_never_read_is_on_the_overview_and_all_of_it_in_the_table_of_th
     assert "12 memories" in section(text, "never_read")
     of_store = text_of(client, "store_overview", "", today.store.id)
     assert len(cells(of_store, "unread")) == 12 and section(of_store, "unread").count("1 version</span>") == 10
-    assert "The first 10 are here, more in the table." in section(of_store, "unread")
+    assert "The first 10, the table shows more." in section(of_store, "unread")
 
 
 def test_what_retention_removed_is_not_called_undone(store: MemoryStore, alice: User) -> None:

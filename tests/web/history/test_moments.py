@@ -70,7 +70,7 @@ def test_the_banner_says_when_it_was_and_what_now_is(caller: Caller, look: Clien
     seq = seq_of(caller.store, "create")
     page = get(look, at(caller.store, seq)).content.decode()
     assert "You are looking at the store" in page
-    assert f"Now is entry {caller.last.seq}." in page
+    assert f"The newest entry is {caller.last.seq}." in page
     assert reverse("changes", args=[caller.store.id]) + f"?from={seq}&amp;to={caller.last.seq}" in page
     assert "how it is now" in get(look, at(caller.store, caller.last.seq)).content.decode()
 

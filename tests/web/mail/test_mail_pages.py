@@ -63,7 +63,7 @@ def test_an_invitation_arrives_with_its_stores_and_its_link_works(superuser: Use
     form = {"email": "dora@example.com", "role": Role.CURATOR, "stores": [store.pk], "form": "x"}
     answer = signed_in(superuser).post(reverse("invite_person"), form)
     shown = answer.content.decode()
-    assert answer.status_code == 200 and "The hub sends it to this address by e-mail" in shown
+    assert answer.status_code == 200 and "The hub sends the link to this address by e-mail" in shown
     (message,) = deliver()
     assert message.to == ["dora@example.com"] and message.subject == "An invitation to MemoryHub"
     assert "Support (Curator)" in message.body and "Root invites you" in message.body

@@ -50,7 +50,9 @@ def test_a_rule_that_never_decides_is_named(store: MemoryStore, alice: User) -> 
     client = signed_in(alice)
     rows = [row("/"), row("/tickets/", effect="allow")]
     tried = form(client, store, "try", *rows).content.decode()
-    assert "Rule 2 never decides: rule 1 comes first and matches whatever it matches. Move rule 2 up." in tried
+    assert (
+        "Rule 2 never decides: rule 1 comes first and matches everything that rule 2 matches. Move rule 2 up." in tried
+    )
     tried_and_saved(client, store, *rows)
     assert "It never decides: rule 1 comes first" in client.get(listed(store)).content.decode()
     assert "never decides" not in form(client, store, "try", *rows[::-1]).content.decode()

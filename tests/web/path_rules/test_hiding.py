@@ -33,7 +33,7 @@ def test_a_rule_that_hides_needs_no_verbs_and_has_neither_condition_nor_sentence
     page = client.get(listed(store)).content.decode()
     assert "Agents cannot see any memory under /team/." in page and ">hides<" in page
     everything = form(client, store, "try", row("/", effect="hide")).content.decode()
-    assert "if it shall only read there" in everything.lower()
+    assert "if the agent should only read in that directory" in everything.lower()
     assert sentences.sentence(PathRule(Effect.HIDE), {}).startswith("Agents cannot see any memory, except where a rule")
     refused = form(client, store, "try", row("/team/", effect="refuse", verbs=[])).content.decode()
     assert "Tick at least one." in refused

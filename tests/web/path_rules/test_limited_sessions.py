@@ -53,12 +53,12 @@ def test_the_limit_is_typed_in_the_form_and_said_in_the_sentence(store: MemorySt
 
 def test_a_question_and_the_entry_of_a_refused_call_say_the_limit(hub: Hub, alice: User) -> None:
     client = signed_in(alice)
-    words = "A session may open at most one proposal. What would open another one is refused."
+    words = "A session may open at most one proposal. A change that would open another proposal is refused."
     asked = client.get(listed(hub.store), {"verb": "create", "path": "/policies/a.md"})
     assert f"which a person decides about. {words}" in _said(asked)
     refused = AuditEntry.objects.of_chain(hub.store.pk).of_command("create").newest()[0]
     page = _said(client.get(reverse("entry", args=[hub.store.pk, refused.seq])))
-    assert f"By rule 1, as the rules are now, a person decides about it. {words}" in page
+    assert f"As the rules are now, a person decides about this change, because of rule 1. {words}" in page
 
 
 def _said(response: HttpResponse) -> str:

@@ -214,7 +214,7 @@ def test_nothing_else_is_said_to_be_allowed_where_a_rule_covers_everything(
 ) -> None:
     path_rules.save(store.pk, [PathRule(Effect.PROPOSE, pattern)], path_rules.digest([]), Act(**BY))
     page = signed_in(alice).get(reverse("path_rules", args=[store.pk])).content.decode()
-    assert ("Whatever no rule matches is allowed, to every agent." in page) is has_rest
+    assert ("A change that no rule matches is allowed to every agent." in page) is has_rest
 
 
 def test_a_rule_typed_in_decomposed_letters_protects_its_directory(hub: Hub, alice: User) -> None:

@@ -217,7 +217,7 @@ def test_the_page_of_a_session_says_that_its_first_calls_are_gone(
     policy(store, keep_entry_days=30)
     assert ran(store).entries
     html = shown(client, "session", session.pk)
-    assert "Calls before those that are left are not listed or counted here" in html
+    assert "The calls of these entries are not listed or counted here" in html
     assert "had not read or written anything" not in html and "No call that is left in the audit read" in html
     assert "earlier calls may be missing" in shown(client, "store_sessions", store.pk)
 

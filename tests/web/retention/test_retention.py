@@ -79,7 +79,7 @@ class TestStorePage:
             "Memories that were created more than 1 day ago go to the trash",
             "Keeps the audit entries of the last 730 days.",
             "What people and agents put into the trash is removed permanently after 10 days.",
-            "What another policy, or this one earlier, has put into the trash is removed permanently after 30 days",
+            "or this policy before its change, moved to the trash are removed permanently after 30 days",
             "Paused", "Policies of the hub", "Administrators of the hub change them.", "within the hour", "none yet",
         ):  # fmt: skip
             assert words in html, words

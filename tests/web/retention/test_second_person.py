@@ -20,7 +20,7 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     form = {"name": "One", "grace_days": "30", "use_keep_versions": "on", "keep_versions": "1", "act": "save"}
     page = text_of(client.post(where, form))
     seen = re.search(r'name="seen" value="([^"]+)"', page)
-    assert seen is not None and "A second person is needed: the next page asks them" in page
+    assert seen is not None and "A second person is needed. On the next page you ask them" in page
     request = ask(client, where, form | {"seen": seen[1]})
     assert not RetentionPolicy.objects.exists()
     assert "Keeps the newest version of each memory." in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
@@ -33,7 +33,7 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     assert seen is not None
     read = text_of(signed_in(admin).get(f"/acts/{ask(client, where, form | {'seen': seen[1]}).pk}"))
     told = read[read.index("What exactly") :]
-    assert "put into the trash is removed permanently after 1 day there" in told, (
+    assert "moved to the trash are removed permanently after 1 day there" in told, (
         "it empties the trash of other policies"
     )
     assert "Until now" in told and "Keeps the newest version of each memory." in told
@@ -41,7 +41,9 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     assert "A second person is needed" in text_of(client.get(where))
     request = ask(client, where, {})
     assert RetentionPolicy.objects.exists() and request.store == store.pk
-    assert "or, if no policy matches, 30 days after" in text_of(signed_in(admin).get(f"/acts/{request.pk}"))
+    assert "If no policy matches, they are removed permanently 30 days after" in text_of(
+        signed_in(admin).get(f"/acts/{request.pk}")
+    )
     allow(admin, request)
     do(client, request)
     assert not RetentionPolicy.objects.exists() and is_whole(store.pk)

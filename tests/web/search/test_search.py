@@ -115,11 +115,11 @@ def test_a_filter_by_author_says_that_it_means_the_last_change(store: MemoryStor
     curation.edit(store.id, memory.id, "two\n", memory.sha256, act(alice))
     assert "Nothing was found" in asked(alice, f"person:{bob.email}")
     page = asked(alice, f"person:{alice.email}")
-    assert "A memory is found by who changed it last." in page
+    assert "This search finds a memory only if this author made its last change." in page
     link = htmllib.unescape(str(re.search(r'<a href="\?([^"]*)">Find every change', page)[1]))  # type: ignore[index]
     everything = signed_in(alice).get(f"{reverse('search')}?{link}").content.decode()
-    assert "A memory is found by who" not in everything
-    assert "A memory is found by who" not in asked(alice, "one")
+    assert "This search finds a memory only if" not in everything
+    assert "This search finds a memory only if" not in asked(alice, "one")
 
 
 def test_a_store_that_one_may_not_see_is_unknown_and_nothing_is_said_of_audits(store: MemoryStore, bob: User) -> None:

@@ -159,7 +159,7 @@ def test_somebody_without_an_account_is_invited(store: MemoryStore, alice: User)
     response = client.post(at(store), given)
     found = re.search(r"http://127\.0\.0\.1:8000(/invitations/[\w-]+)", text(response))
     assert found is not None and "no-store" in response.headers["Cache-Control"]
-    assert "you can assign reviews to this person" in text(response)
+    assert "you can assign reviews to them" in text(response)
     assert client.post(at(store), given).status_code == 303
     assert Invitation.objects.count() == 1
     assert (last(store).command, last(store).actor_id) == ("invite", alice.id)

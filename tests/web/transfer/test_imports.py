@@ -251,7 +251,7 @@ def test_an_import_ends_when_whoever_started_it_may_no_longer_write(
     else:
         people.set_active(carol, False, **BY)
     assert finished(job).state == ImportState.FAILED and len(there) == 1 and contents(store) == there
-    assert "The person who started it may no longer change memories here." in text_of(signed_in(superuser), job)
+    assert "The person who started the import may no longer change memories here." in text_of(signed_in(superuser), job)
     assert_audit_is_right(store)
 
 

@@ -135,7 +135,7 @@ def test_a_revoked_key_does_not_end_the_replay(hub: Hub, alice: User) -> None:
     keys_and_roles.revoke_key(Key.objects.get(), **BY)
     response = replayed(hub, alice)
     assert response.context["replay"].different == 0
-    assert "does not work any more. Its calls were run as if it did." in response.content.decode()
+    assert "does not work any more. Its calls were run as if the key still worked." in response.content.decode()
 
 
 def test_a_redacted_call_is_not_run_and_a_redacted_answer_not_compared(hub: Hub, alice: User) -> None:
@@ -199,4 +199,6 @@ def test_a_memory_that_was_removed_permanently_is_a_reason(hub: Hub, alice: User
         removed = removal.purge(store, gone.pk)
         tree.commit(store, Record("purge", path=gone.path, memory=gone.pk, redactions=removed.redactions))
     reasons = differences(replayed(hub, alice))
-    assert reasons["view"] == ["A memory or old versions were removed permanently since, maybe what it was about."]
+    assert reasons["view"] == [
+        "Memories or old versions were removed permanently since. The call may have been about one of them."
+    ]

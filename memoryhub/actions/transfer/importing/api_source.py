@@ -24,9 +24,9 @@ STRANGE = "The other side did not answer as the memory_stores API does."
 _WHY = {
     "malformed": "It is not an address.",
     "scheme": "The address must begin with https://.",
-    "credentials": "The address must not hold a name or a password.",
-    "port": "Only the usual port, or one from 1024 on, is asked.",
-    "fragment": "The address must not hold a #.",
+    "credentials": "The address must not contain a name or a password.",
+    "port": "The address may use only the usual port, or a port from 1024 on.",
+    "fragment": "The address must not contain a #.",
     "unresolved": "The name in the address is not known.",
     "private": "The address leads into a private network.",
 }
@@ -49,7 +49,7 @@ def of_store(source: Source, *, history: bool = True, told: Callable[[int], None
     try:
         target = outgoing.check(source.url, private=source.private)
     except outgoing.Refused as refused:
-        raise Refused(_WHY.get(refused.code, "The address cannot be asked.")) from None
+        raise Refused(_WHY.get(refused.code, "The hub cannot reach the address.")) from None
     import anthropic
 
     client = anthropic.Anthropic(
@@ -82,7 +82,7 @@ def _client(anthropic: Any, target: outgoing.Target) -> Any:
 
     def pin(request: Any) -> None:
         if request.url.host.strip("[]") != target.host:
-            raise Refused("The other side sent the request elsewhere.")
+            raise Refused("The other side redirected the request to another address.")
         request.extensions = {**request.extensions, "sni_hostname": target.host}
         request.url = request.url.copy_with(host=target.addresses[0])
         request.headers["Accept-Encoding"] = "identity"
@@ -106,7 +106,7 @@ def _client(anthropic: Any, target: outgoing.Target) -> Any:
 
 def _sentence(status: int) -> str:
     if status in (401, 403):
-        return "The other side does not take the key, or it may not read that store."
+        return "The other side does not accept the key, or the key may not read that store."
     if status == 404:
         return "The other side has no such store for this key."
     return f"The other side answered with the status {status}."

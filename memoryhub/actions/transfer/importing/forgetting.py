@@ -27,7 +27,9 @@ def forget_previews(at: datetime) -> int:
     jobs = list(old.values_list("pk", flat=True)[:100])
     for job in jobs:
         try:
-            importing.cancel(job, Act(Actor.system("import"), Door.COMMAND, at), _("No one started it in time."))
+            importing.cancel(
+                job, Act(Actor.system("import"), Door.COMMAND, at), _("No one started the import in time.")
+            )
         except (importing.NotOpen, tree.NoSuchStore):
             continue
     return len(jobs)

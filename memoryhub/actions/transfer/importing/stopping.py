@@ -15,7 +15,7 @@ def reason_to_stop(store: Tree) -> str:
     """Return why a running import must stop, as a sentence, or "" if it may continue. `store` is locked."""
     if store.archived:
         return results.store_archived()
-    return "" if may(store, WHO) else _("The person who started it may no longer change memories here.")
+    return "" if may(store, WHO) else _("The person who started the import may no longer change memories here.")
 
 
 def may(store: Tree, role: Role) -> bool:

@@ -21,7 +21,7 @@ class KindWords:
 
 
 GROUPS: dict[Group, tuple[Words, Words, str]] = {
-    Group.SECRET: (_("Secrets"), _("A person who has one can get access to something."), "key-round"),
+    Group.SECRET: (_("Secrets"), _("Anyone who has such a text can get access to something."), "key-round"),
     Group.PERSONAL: (_("Personal data"), _("Text that identifies a person, or a way to contact one."), "user"),
     Group.POISON: (_("Signs of poisoning"), _("Text that tries to steer the agents that read it."), "shield-alert"),
 }
@@ -49,7 +49,7 @@ KIND_WORDS: dict[str, KindWords] = {
         _("Credentials in an address"), _("A name and a password in a URL."), "https://name:…@host.example"
     ),
     "password": KindWords(
-        _("Password"), _("What follows words like “password is”, in several languages."), "password is …"
+        _("Password"), _("The text after words like “password is”, in several languages."), "password is …"
     ),
     "card": KindWords(_("Payment card"), _("13 to 19 digits with the right check digit."), "5105 1051 0510 5100"),
     "iban": KindWords(
@@ -72,7 +72,7 @@ KIND_WORDS: dict[str, KindWords] = {
     "invisible": KindWords(_("Invisible characters"), _("Invisible characters, which can carry a message."), "U+200B"),
     "bidirectional": KindWords(
         _("Direction of writing"),
-        _("Characters that reverse the text direction, so you see something else than what is stored."),
+        _("Characters that reverse the text direction, so that you see a different text from the one that is stored."),
         "U+202E",
     ),
     "encoded": KindWords(
