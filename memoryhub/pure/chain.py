@@ -48,7 +48,8 @@ def commit(salt: bytes, value: str) -> str:
 
 
 def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[bytes, dict[str, str]]:
-    """Return the proof of an entry with these values, and {field: commitment} of those of COMMITTED that have a value.
+    """Return the proof of an entry with these values, and {field: commitment} of the COMMITTED fields that have a
+    value.
 
     Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps the commitments
     to them, because they cannot be computed from the entry.
@@ -69,8 +70,9 @@ def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[
 
 
 def packed(salts: Mapping[str, str], commitments: Mapping[str, str]) -> bytes:
-    """Return the proof with these salts and commitments: two bytes that say whose they are, one bit for each field of
-    COMMITTED, then the salts and the commitments in the order of COMMITTED."""
+    """Return the proof with these salts and commitments. Its first byte has a bit for each field of COMMITTED that has
+    a salt, its second byte a bit for each field that has a commitment. The salts and then the commitments follow in the
+    order of COMMITTED."""
     salted, kept = (sum(_BIT[field] for field in found) for found in (salts, commitments))
     values = [found[field] for found in (salts, commitments) for field in COMMITTED if field in found]
     return bytes((salted, kept)) + bytes.fromhex("".join(values))

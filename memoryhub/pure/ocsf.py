@@ -14,7 +14,7 @@ VERSION = "1.3.0"
 """The version of the schema that the events follow; later versions have only added to what they use."""
 
 LONGEST_COMMAND = 100
-"""An agent can send any text as a command."""
+"""The most characters of a command in an event. An agent can send any text as a command."""
 
 CREATE, READ, UPDATE, DELETE, OTHER = 1, 2, 3, 4, 99
 ACTIVITIES = {CREATE: "Create", READ: "Read", UPDATE: "Update", DELETE: "Delete"}

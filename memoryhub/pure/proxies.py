@@ -45,8 +45,8 @@ def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
 
-    Each proxy adds the protocol of the request that it got to the end of the list, as it adds an address to
-    X-Forwarded-For, or it puts its own in place of the list. The client may have forged everything before that.
+    Each proxy either adds the protocol of the request that it got to the end of the list, or replaces the list with
+    this protocol. The client may have forged everything before that.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
     way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]
@@ -55,8 +55,8 @@ def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 
 
 def _way(meta: Mapping[str, Any]) -> list[str]:
-    """Return the addresses of X-Forwarded-For. Some proxies write the port of the connection, too, which is another one
-    each time: `192.0.2.7:4711`, `[2001:db8::7]:4711`."""
+    """Return the addresses of X-Forwarded-For without ports. Some proxies also write the port of the connection, which
+    changes with each connection: `192.0.2.7:4711`, `[2001:db8::7]:4711`."""
     return [_PORT.sub(r"\1\2", part) for part in _parts(meta, "HTTP_X_FORWARDED_FOR")]
 
 

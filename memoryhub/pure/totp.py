@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 PERIOD, DIGITS = 30, 6
 AROUND = 1
-"""By how many periods the clock of the app may be wrong."""
+"""The number of periods by which the clock of the app may be wrong."""
 
 
 def new_secret() -> str:
@@ -27,7 +27,8 @@ def code_of(secret: str, step: int) -> str:
 
 
 def step_of(secret: str, code: str, at: datetime, after: int) -> int | None:
-    """Return the period of a code, if it is right and later than the one that was used last (`after`); else None."""
+    """Return the period of a code. None if the code is wrong, or if its period is not after `after`, the period of the
+    code that was used last."""
     now = int(at.timestamp()) // PERIOD
     for step in range(max(now - AROUND, after + 1), now + AROUND + 1):
         if hmac.compare_digest(code_of(secret, step).encode(), code.encode()):

@@ -96,7 +96,7 @@ def _above(nodes: dict[str, Node], path: str) -> Node:
 
 
 def _add_rest(node: Node) -> None:
-    """Add a rest to a directory with children; the directory is at least as large as they are together."""
+    """Add a rest to a directory with children, for the part of the directory that is not in its children."""
     if not node.children:
         return
     known = sum(child.size for child in node.children)

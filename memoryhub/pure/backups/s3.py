@@ -70,7 +70,7 @@ class Bucket:
         self.endpoint, self.name, self.account = endpoint.rstrip("/"), name, account
 
     def put(self, key: str, file: Path) -> None:
-        """Store a file. Its name appears when all of it has arrived."""
+        """Store a file under a key. The object is visible only when the whole file has arrived."""
         size = file.stat().st_size
         with file.open("rb") as stream:
             if size <= PART:
@@ -127,7 +127,8 @@ class Bucket:
         self, method: str, key: str, query: dict[str, str], body: IO[bytes] | bytes = b"", size: int = 0,
         *, wanted: str = "", into: IO[bytes] | None = None,
     ) -> bytes:  # fmt: skip
-        """Send a request and return its answer, or the header `wanted` of it. Raises Refused."""
+        """Send a request. Return the body of the answer, or the value of its header `wanted`. With `into`, write the
+        body into this file instead and return no bytes. Raises Refused."""
         url = f"{self.endpoint}/{quote(self.name)}/{quote(key)}"
         parts = urlsplit(url)
         size = len(body) if isinstance(body, bytes) else size

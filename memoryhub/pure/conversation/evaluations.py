@@ -1,7 +1,9 @@
-"""A small suite that says how well a model keeps memories: what it is told in sessions, and what must come of it.
+"""A small suite that measures how well a model keeps memories: what the model is told in sessions, and what its answers
+and memories must be afterwards.
 
-Each case has a memory store of its own to work on. A session is a conversation without any other one's context. The
-scripted model makes the `calls` of a session and says its `says`, or what its calls answered.
+Each case has a memory store of its own to work on. A session is a conversation that begins without the context of
+another session. The scripted model makes the `calls` of a session, and then says its `says` or, without one, the
+answers to these calls.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,8 +40,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case. `planted` are memories that are there before the first session; `erases` is a text whose memories are
-    removed permanently before the last one."""
+    """A case. `planted` are memories that exist before the first session. Memories that contain the text `erases` are
+    removed permanently before the last session."""
 
     name: str
     sessions: Sequence[Session]

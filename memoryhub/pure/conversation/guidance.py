@@ -25,7 +25,7 @@ At the end, say in a few sentences what you changed and why."""
 """The task of a run that tidies, which a person changes as they like."""
 
 PROPOSES = "You work on a copy. A person decides about each memory that you change, so change at most {most} of them."
-"""What the system prompt of a run says whose result becomes a proposal."""
+"""The part of the system prompt for a run whose result becomes a proposal."""
 
 
 DREAM = """Reflect on past sessions of the agents that use this memory store, and reorganise its memories:

@@ -91,7 +91,8 @@ def result_of(id: str, answer: str, *, is_error: bool) -> Json:
 
 
 def block_of(block: Mapping[str, Any]) -> Json | None:
-    """Return a block of Claude's answer as it is sent back; None for one that is not sent, such as an empty text."""
+    """Return a block of Claude's answer as it is sent back. None for a block that is not sent, such as an empty
+    text."""
     kind = block.get("type")
     if kind == "text":
         return {"type": "text", "text": block["text"]} if block.get("text") else None
@@ -105,8 +106,9 @@ def block_of(block: Mapping[str, Any]) -> Json | None:
 
 
 def about_tokens(value: object) -> int:
-    """Return about how many tokens a JSON value has, if the API does not count them: rather too many than too few.
+    """Return an estimate of the tokens of a JSON value, for when the API does not count them.
 
-    A character of another script than the Latin one often is a token or two; escaped, it counts as two or more.
+    It is rather too high than too low: a character of a script other than Latin, which often is a token or two, counts
+    as two or more because it is escaped.
     """
     return len(json.dumps(value)) // 3 + 1

@@ -21,10 +21,10 @@ SUMMARIZE = "compaction"
 """The parameter of a request that only asks for a summary, and the stop reason of its answer."""
 
 THINKING_TOKENS = 1_024
-"""How many tokens a model may think that has to be given a number; it is the least that the API takes."""
+"""The tokens of thinking for a model that needs a number of them. It is the least number that the API accepts."""
 
 _HAS_A_NUMBER = re.compile(r"claude-(3|[a-z]+-4-[0-5]|[a-z]+-4-20)")
-"""The models that are given a number of tokens to think. Newer ones decide themselves how much to think."""
+"""Matches the models that need a number of tokens for thinking. Newer models decide themselves how much to think."""
 
 INPUT_TOKENS, TOOL_USES = "input_tokens", "tool_uses"
 
@@ -34,8 +34,9 @@ class Options:
     """The options of a run.
 
     The old results of tools are cleared (`clears_tool_uses`) when there are `trigger_value` input tokens or tool uses
-    (`trigger`). The newest `keep` stay; so do those of the memory tool, if it is excluded. They are only cleared if
-    this frees `clear_at_least` tokens. `keep_thinking` is for how many answers the thinking stays (None: for all).
+    (`trigger`). The newest `keep` results stay. With `excludes_memory`, the results of the memory tool stay too.
+    Results are cleared only if this frees `clear_at_least` tokens. With `clears_thinking`, only the newest
+    `keep_thinking` answers keep their thinking (None: all answers).
     """
 
     max_tokens: int = 4_096

@@ -62,9 +62,9 @@ class Condition(StrEnum):
 class Lines(NamedTuple):
     """The condition that lines of a memory are changed, removed or separated, or that the memory is moved or deleted.
 
-    They are the lines `first` to `last`, from 1, of the version with this id, wherever they are in later versions; if
-    a person changed them, the lines in their place. A rule with this condition is about one memory: its pattern is the
-    memory's path.
+    The lines are `first` to `last`, from 1, of the version with this id. They are followed through later versions. If a
+    person changed them, the condition is about the lines in their place. A rule with this condition is about one
+    memory: its pattern is the memory's path.
     """
 
     version: str
@@ -103,9 +103,9 @@ class PathRule:
 
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
     key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
-    `only_if` matches only changes that meet this condition. After the day `until` (UTC) the rule matches nothing.
-    By a rule that holds changes back, a session can open a proposal only if it has opened fewer than `most` in the
-    store, whatever became of them; what would open a further one is refused.
+    `only_if` matches only changes that meet this condition. After the day `until` (UTC) the rule matches nothing. If a
+    rule that holds changes back has `most`, each session can open at most `most` proposals in the store, whatever
+    became of them. A change that would open a further proposal is refused.
     """
 
     effect: Effect
@@ -119,7 +119,8 @@ class PathRule:
 
     @property
     def decides_sight(self) -> bool:
-        """Return whether the rule hides, or allows every change without a condition: then it decides what is seen."""
+        """Return whether the rule decides what is seen: it hides memories, or allows every change without a
+        condition."""
         allows = self.effect is Effect.ALLOW and self.verbs == frozenset(Verb) and self.only_if is None
         return allows or self.effect is Effect.HIDE
 
@@ -253,7 +254,7 @@ class PathRules:
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
 
     def protected_lines(self, path: str) -> list[Lines]:
-        """Return the lines of the memory at a path that rules name, whoever the rules are for."""
+        """Return the lines of the memory at a path that rules protect. The rules may be for any agent or key."""
         return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:

@@ -52,7 +52,7 @@ class _Directory(NamedTuple):
 
 
 class ManyPaths:
-    """Decides as PathRules does, but faster for many paths. `decide` and `sight` raise TooMuchWork after
+    """Makes the same decisions as PathRules, but faster for many paths. `decide` and `sight` raise TooMuchWork after
     `most_work` comparisons of names."""
 
     def __init__(self, rules: PathRules, most_work: int | None = None) -> None:

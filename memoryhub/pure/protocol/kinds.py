@@ -76,7 +76,8 @@ def kind_of(message: str | None) -> Kind:
 
 
 def beginnings_of(kind: Kind) -> tuple[str, ...]:
-    """Return the beginnings of the sentences of a kind. OTHER has those of no other kind: for it, return all."""
+    """Return the beginnings of the sentences of a kind. For OTHER, return the beginnings of all other kinds: a sentence
+    is of the kind OTHER if it has none of them."""
     return tuple(beginning for beginning, each in _BEGINNINGS if kind in (each, Kind.OTHER))
 
 
@@ -90,6 +91,6 @@ def proposal_in(answer: str) -> int | None:
 
 
 def is_no_error(answer: str) -> bool:
-    """Return whether an answer to a change that became part of a proposal is no error of the tool. Its sentence says
-    so, so it is the same when the call is sent again."""
+    """Return whether an answer to a change that became part of a proposal is no error of the tool. The sentence of the
+    answer decides this, so the result is the same when the call is sent again."""
     return answer.startswith(PROPOSED) and answer.partition(". ")[2].startswith(NO_ERROR)

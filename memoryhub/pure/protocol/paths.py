@@ -77,9 +77,9 @@ def from_api(value: str) -> str:
 
 
 def require_moved(moved: Sequence[str]) -> None:
-    """Raise ToolError unless memories under a directory may have these paths, to which a move would bring them.
+    """Raise ToolError if a move of a directory would give its memories paths that are not allowed.
 
-    What they have in common is the directory's new path, so the longest and the deepest of them decide for all.
+    All these paths begin with the directory's new path, so only the longest and the deepest of them are checked.
     """
     if moved:
         from_tool(ROOT + max(moved, key=lambda path: len(path.encode())))

@@ -259,9 +259,9 @@ def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_sessi
 
 
 PROPOSED = "Not written: this change is now part of proposal #"
-"""How the answer to a change begins that waits for a person."""
+"""The beginning of the answer to a change that waits for a person's decision."""
 NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
-"""How such an answer goes on if it is no error of the tool."""
+"""The text after PROPOSED and the number, if the answer is no error of the tool."""
 
 
 def proposed(number: int | str, reason: str, is_error: bool = True) -> str:
@@ -271,7 +271,7 @@ def proposed(number: int | str, reason: str, is_error: bool = True) -> str:
 
 
 def waiting(number: int, what: str) -> str:
-    """Return a line to append to a view: `what` its agent proposes there, as the words after "to"."""
+    """Return a line to append to a view. `what` says what the agent proposes there, as the words after "to"."""
     return f"[Not there yet: in proposal #{number}, which waits for a reviewer, you propose to {what}]"
 
 

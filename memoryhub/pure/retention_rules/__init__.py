@@ -115,7 +115,7 @@ class Cutoffs(NamedTuple):
 class Facts(NamedTuple):
     """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there.
 
-    `approved`: a person wrote or approved its newest version. It is asked only of a memory that is not in the trash.
+    `approved`: a person wrote or approved its newest version. It is used only for a memory that is not in the trash.
     """
 
     path: str
@@ -236,7 +236,8 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """Return what happens to a memory first if no one reads or changes it. None if nothing ever will."""
+    """Return the first thing that will happen to a memory if no one reads or changes it. None if nothing will
+    happen."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):
@@ -300,7 +301,8 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
-    """Return (since, due) of the newest removed version. `moments` maps the numbers of versions to their moments."""
+    """Return (since, due) for the `newest` version that the policy removes: the moment from which its rule counts, and
+    the moment from which it may be removed. `moments` maps the numbers of versions to their moments."""
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
         return superseded, superseded

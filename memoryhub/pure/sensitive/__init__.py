@@ -73,10 +73,10 @@ _DETECTORS: dict[str, tuple[Group, Action, Detector]] = {
 }
 """The kinds with group, default action and detector, the most certain kind first.
 
-Without rules, a hub flags: that loses no text and asks no decision of an agent. Two kinds are refused, private keys and
-keys of this hub: they never belong in a memory and are found without doubt. E-mail addresses, telephone numbers and IP
-addresses are in so many useful memories that flagging them would bury the rest; a store that must not hold them turns
-them on.
+By default most kinds are flagged: to flag a text loses nothing, and an agent need not decide anything. Two kinds are
+refused, private keys and keys of this hub: they never belong in a memory and are found without doubt. E-mail addresses,
+telephone numbers and IP addresses are in so many useful memories that flagging them would bury the rest; a store that
+must not hold them turns them on.
 """
 
 _GATES: dict[str, Callable[[Text], object]] = {
@@ -98,15 +98,15 @@ _GATES: dict[str, Callable[[Text], object]] = {
 fail."""
 
 STEPS = 38_000
-"""The steps that the search of a text may take while it is written, each about a microsecond: together with the passes
-that cost the same for every text, for the worst known text two and a half times the time of an ordinary text of 100,000
+"""The most steps of a search while its text is written; a step takes about a microsecond. With the parts of the search
+that count no steps, the worst known text takes two and a half times as long as an ordinary text of 100,000
 characters."""
 STEPS_OF_FINDING = {Group.SECRET: 1, Group.PERSONAL: 1, Group.POISON: 3}
 """What it costs to place a finding among the others. Signs of poisoning are compared with all other findings."""
 
 WORDED = frozenset({"password", "url_credentials", "email"})
-"""Kinds whose values may be made of words. A value that gives agents orders is no such value: its mask would hide the
-orders from people, and agents read them."""
+"""Kinds whose values may be made of words. Words that give agents orders do not count as such a value: a mask would
+hide the orders from people, while agents still read them."""
 
 MARKS = {"private_key": secrets.PRIVATE_KEY_MARKS, "hub_key": ("mh_",)}
 """{kind: strings}. Every finding of the kind contains one of its strings."""

@@ -41,7 +41,7 @@ _LETTERS_FIRST = (
     Form(r"[STFGM]\d{7}[A-Z]", checks.singaporean),
     Form(r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d", checks.mexican),
 )
-"""A number has at most one of these forms, and one of those above."""
+"""A number has at most one of these forms, and at most one of the forms above."""
 
 _NAMED = (
     Form(r"\d{3}[ .-]?\d\d[ .-]?\d{4}", checks.us, "ssn|social security"),
@@ -117,8 +117,8 @@ _AMONG_DIGITS = re.compile(
     "|[a-z]{6}[0-9]{2}[a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z]())",
     re.ASCII,
 )
-"""The same from the character before the number on, which is faster to find where most characters are digits, and
-numbers that begin with letters in lower case, as in _SMALL."""
+"""The same forms, but matched from the character before the number on: this is faster where most characters are digits.
+Numbers that begin with letters in lower case are also matched, as in _SMALL."""
 
 FEW = 8
 """A text has few digits if there are this many other characters for each."""
@@ -177,7 +177,7 @@ FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
 
 _LETTERS_AND_DIGITS = re.compile("[a-z]{2} ?[0-9]{2}")
-"""What a text in lower case with fewer than six digits has, if it has such a number."""
+"""Matches every text in lower case that has such a number but fewer than six digits."""
 _SMALL = re.compile(
     "[0-9](?<=[a-z-].)(?:"
     f"(?<=[xyzstfgm].)(?<!{_BEFORE}[xyzstfgm].)[0-9]{{6}}[a-z]()|(?<=[xyz]-.)(?<!{_BEFORE}[xyz]-.)[0-9]{{6}}-?[a-z]()"
@@ -205,7 +205,8 @@ def national_ids(text: Text) -> Iterator[Place]:
 
 
 def _by_digits(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
-    """Yield numbers that begin with a digit, and those in lower case. Note what is `tried`."""
+    """Yield the places of numbers that begin with a digit or with letters in lower case. Add each checked place to
+    `tried`."""
     text.spend(text.digit_runs // 5 + text.digits // 40)
     few = text.digits * FEW < len(text.text)
     pattern, searched = (_BY_DIGITS, text.text) if few else (_AMONG_DIGITS, "\n" + text.text)
@@ -238,7 +239,7 @@ def _by_letters(text: Text) -> Iterator[Place]:
 
 
 def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
-    """Yield numbers after their names, except those that were `tried`."""
+    """Yield the places of numbers after their names, except places that were already `tried`."""
     if text.digits < FEWEST_DIGITS and not _LETTERS_AND_DIGITS.search(text.digit_lines):
         return
     text.spend(text.low.count("\n") // 4 + len(text.digit_lines) // 60)

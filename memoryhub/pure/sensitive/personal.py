@@ -30,11 +30,12 @@ _SOLID = rf"(?P<solid>\d{{4,14}}{_BROKEN}\d{{4,14}})"
 _GROUPS_BROKEN, _ANY_BROKEN = (
     re.compile(rf"(?<![\d.,])(?:{forms})(?!\d|[.,]\d)") for forms in (_IN_GROUPS, f"{_IN_GROUPS}|{_SOLID}")
 )
-"""A card that goes on in the next line: in groups, after one of them, or without groups, after a word for a card."""
+"""Card numbers that continue on the next line: in groups, broken after a group; and without groups, after a word for a
+card."""
 
 _AFTER_DIGIT = r"\n(?:(?<=[0-9]\n)|(?<=[0-9][ .\r-]\n)|(?<=[0-9][ .-]\r\n))[ \t]*"
 _LINE_END_IN_GROUPS, _ANY_LINE_END = (re.compile(rf"{_AFTER_DIGIT}(?=[0-9]{{4,{most}}}(?![0-9]))") for most in (6, 14))
-"""An end of a line where a card may go on: with as many digits as the next group has."""
+"""The end of a line after which a card number may continue, with as many digits as its next group has."""
 
 _CARD_WORDS = re.compile("card|visa|maestro|amex|american express|karte|carte|tarjeta|cart[aã]o|carta|カード|卡")
 _CARD_WORD = re.compile(rf"(?:{_CARD_WORDS.pattern})\D{{0,24}}$")

@@ -31,8 +31,9 @@ _RUN = re.compile(
     rf"(?:{visible.FINE_FROM_HIDDEN}(?P<after>[\ufe0e\U000e0067]{_UNSEEN}*)?|(?<={_WITHOUT_SPACES}\u200b)\u200b+"
     rf"|(?P<run>{_UNSEEN}*))"
 )
-"""From an invisible character on, what belongs together. It looks back for what makes the character legitimate, because
-these characters are rare and fast to find. `after` is what follows an emoji and is not its own."""
+"""An invisible character, and the characters after it that belong to it. The pattern looks back for what makes the
+character legitimate, because these characters are rare and fast to find. The group `after` has invisible characters
+that follow an emoji but do not belong to it."""
 
 _BREAK_BEFORE = re.compile(_WITHOUT_SPACES)
 
@@ -79,7 +80,7 @@ _MADE_UP_HOST = re.compile(
 )
 _HOLE = r"(?:\$?\{{1,2}[^{}\s]{1,60}\}{1,2}|<[\w \-]{1,40}>|%7b[^%\s]{1,60}%7d|\[[a-z_ ]{3,40}\])"
 _HOLES = ("{", "<", "%7b", "[")
-"""What a placeholder begins with."""
+"""The beginnings of placeholders."""
 _HOLE_IN_QUERY = re.compile(r"[?&#][\w.\[\]-]{0,40}=?[^\s&]{0,100}?" + _HOLE)
 _STOLEN = re.compile(
     r"data|secret|conversation|chat|history|message|prompt|memor|token|passw|credential|api_?key|cookie|session|"

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 BETWEEN_PAUSES = 1_000
-"""Steps after which a search pauses, if it is to."""
+"""The number of steps after which a search calls its `pause`, if it has one."""
 
 Place = tuple[int, int]
 """A position in a text: [start, end) in code points."""
@@ -37,7 +37,7 @@ _OTHER_DIGIT = re.compile("[٠-٩۰-۹०-९０-９]")
 _ASCII_DIGITS = {ord(zero) + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {
     ord("－"): "-", ord("．"): ".", ord("　"): " ",
 }  # fmt: skip
-"""Where a text has such digits, what is written between them in the same width counts too."""
+"""In a text with such digits, separators of the same width are replaced too."""
 
 _DIGIT = re.compile("[0-9]")
 _DIGITS_ONLY = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
@@ -56,7 +56,7 @@ _NO_SECRET = (
     "change_me", "change-me", "abcdefghijklm", "xxxx", "####", "...", "…", "***",
 )  # fmt: skip
 _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
-"""What a random key does not contain: repetitions, or the digits in order."""
+"""Matches text that a random key does not contain: repetitions, or the digits in order."""
 
 
 class TooMuch(Exception):
@@ -97,10 +97,12 @@ class Text:
         other scripts, and full-width ones, are those of ASCII."""
 
         self.low = self.text.replace("İ", "i").lower()
-        """The text in lower case, with each character at its position in the text: only İ would become two."""
+        """The text in lower case. Each character keeps its position: only İ would become two characters, so it is
+        replaced."""
 
     def spend(self, steps: int) -> None:
-        """Note what the next look at a place costs: a step takes about a microsecond. Raises TooMuch."""
+        """Use up the steps that checking the next place costs; a step takes about a microsecond. Raises TooMuch if too
+        few are left."""
         self._steps -= steps
         if self._steps < self._until:
             if self._steps < 0:

@@ -149,7 +149,7 @@ def _is_word_as_password(given: Given) -> bool:
 
 
 def _stands_out(given: Given) -> bool:
-    """Return whether a value is surely meant as a secret, though only a space connects it to its keyword: it has
-    letters and digits."""
+    """Return whether a value is surely meant as a secret although only a space separates it from its keyword: it has
+    both letters and digits."""
     value = given.value
     return given.ends and len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -18,8 +18,8 @@ TextOf = Callable[[str], str]
 class Version:
     """A version, as blame needs it. `text` is the id of its text, or None if the text is redacted.
 
-    `back` are the ids of older texts from which it took lines back, if it undid something: the texts just before what
-    it undid. Versions that only deleted the memory are left out.
+    If the version undid something, `back` are the ids of the older texts from which it took lines back: the texts just
+    before the changes that it undid. Versions that only deleted the memory are left out.
     """
 
     number: int
@@ -30,9 +30,9 @@ class Version:
 class Origin(NamedTuple):
     """Where a line comes from. Version `number` introduced it, as its line `line`.
 
-    The previous text was that of version `older` (0: there was none); there the line was inserted at line `before` or
-    just after it. If texts between these two are redacted, any version from `since` on may have introduced the line.
-    `known` is false for a line of the oldest version examined: that version or an earlier one introduced it.
+    The previous text is that of version `older` (0: there is none). In that text the line was inserted at line `before`
+    or just after it. If texts between these two versions are redacted, any version from `since` on may have introduced
+    the line. `known` is false for a line of the oldest version examined: that version or an earlier one introduced it.
     """
 
     number: int
@@ -92,8 +92,8 @@ def _taken_back(
     """Yield (place, lines) for each of the `older` texts from which a text took lines back, where `older` has (id,
     place) pairs.
 
-    `lines` of a pair are the lines that the older text had. Only lines in the `areas` that differ from the text before
-    are taken back, and they are then no longer sought in the argument `lines`.
+    `lines` of a pair are the lines that the older text had. Only lines in `areas`, which differ from the text before,
+    can be taken back. They are marked in the argument `lines`, so that they are not searched for again.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -213,7 +213,7 @@ def _back(versions: Sequence[Version], first: dict[str, int], at: int) -> list[t
 
 
 def _known(lines: Iterable[int], areas: Sequence[Area]) -> dict[int, int]:
-    """Return {line: its line in the old text} of those new lines that are in it, counted from 0. `lines` are in
+    """Return {line: its line in the old text} for the new lines that the old text has, counted from 0. `lines` are in
     order."""
     known: dict[int, int] = {}
     rest, shift = iter(areas), 0

@@ -39,7 +39,7 @@ def followed(
     """Return {name: its lines in the last version that has a text}. Lines count from 1.
 
     `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left, or if to follow them
-    takes too much work. Names are missing whose version is not among `versions`, or has no text.
+    takes too much work. A name is left out if its version is not among `versions` or has no text.
     """
     lines: dict[str, dict[str, LineSet]] = {}
     previous: str | None = None
@@ -61,9 +61,9 @@ def followed(
 
 
 def _taken_back(version: Version, lines: Mapping[str, LineSet], moves: Moves, text_of: TextOf, work: Work) -> LineSet:
-    """Return the lines that the version took back from older texts. `lines` are those of each older text, by its id.
+    """Return the lines that the version took back from older texts.
 
-    `moves` are those from the text before to its own.
+    `lines` has the lines of each older text by its id. `moves` leads from the text before to the text of the version.
     """
     found = LineSet()
     for back in version.back:

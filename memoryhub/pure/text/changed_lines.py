@@ -27,7 +27,8 @@ STEP, CUT = 20, 200
 """The work, in lines, of finding the next change; and how many characters count as one line of the search for a cut."""
 
 FIRST_STEP = 2048
-"""How many characters the first step compares where two texts begin to be equal. Each further step is twice as long."""
+"""The characters that the first step compares to find how long two texts are equal. Each further step is twice as
+long."""
 
 DEEPEST = 40
 TRIES = (8, 4, 12, 2, 14)

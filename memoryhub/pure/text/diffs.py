@@ -306,15 +306,16 @@ class _Words:
         self.letters = sum(map(len, self.distinct))
 
     def likeness(self, other: "_Words") -> float:
-        """Return how alike two lines are, from 0 to 1: the share of their letters that is in words of both."""
+        """Return how alike two lines are, from 0 to 1: the share of their letters that are in words which both lines
+        have."""
         letters = self.letters + other.letters
         return 2 * sum(map(len, self.distinct & other.distinct)) / letters if letters else 0
 
 
 def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> list[tuple[int, int]]:
-    """Return pairs (old, new) of similar lines, in order: the best pairing.
+    """Return the best pairing of similar lines as pairs (old, new), in order.
 
-    If finding the best one is too much work, lines at the same place are paired if they are similar.
+    If finding the best pairing is too much work, similar lines at the same place are paired.
     """
     if len(old) == 1 == len(new) or not budget.take(len(new) * sum(10 + len(words.distinct) for words in old)):
         together = range(min(len(old), len(new)))

@@ -13,7 +13,7 @@ _MOMENT = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}T{_TIME.pattern}", re.ASCII)
 _COUNT = re.compile(r"[1-9]\d{0,5}", re.ASCII)
 
 NOT = "-"
-"""The first character of the key of a filter that excludes what has its value."""
+"""The character before the key of a filter that leaves out everything with its value."""
 
 UNREVIEWED, FLAGGED, PINNED, HELD, FINDING = "unreviewed", "flagged", "pinned", "held", "finding"
 SEVERAL_AGENTS, MINE, UNASSIGNED = "several-agents", "mine", "unassigned"
@@ -51,7 +51,8 @@ VERBS = frozenset(("written", "changed", "deleted"))
 """The words that may precede “by” and a name."""
 
 Verbs = Mapping[str, tuple[str, str] | None]
-"""Those of VERBS that a page knows, and the filter that each means beside the author; None where the author says it."""
+"""{verb of VERBS that a page knows: the filter (key, value) that it adds to that of the author}. None: the verb adds no
+filter."""
 
 ONE = frozenset(("a", "an", "one"))
 UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
@@ -90,11 +91,13 @@ Found = tuple[str, str, int]
 """The key and value of a filter, and the number of its words."""
 
 Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
-"""Returns the key and value of the author whose name the words after “by” begin with, and the number of its words."""
+"""A function that takes the words after “by”. If they begin with the name of an author, it returns the key and value of
+the filter for this author, and the number of words of the name; else None."""
 
 
 def words_in(typed: str) -> Iterator[Word]:
-    """Yield the words of a filter, in order. A comma that follows `key:value`, or a word in quotes, is not of it."""
+    """Yield the words of a filter, in order. A comma after `key:value` or after a word in quotes is no part of that
+    word."""
     for match in _WORD.finditer(typed):
         negation, key, quoted, plain = match.groups()
         written = match[0]
@@ -136,8 +139,8 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs:
 
 
 def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
-    """Return the filter that a phrase means. A verb before “by” is a part of its own, unless the author says it; so is
-    a “not” before such a verb, which cannot be said with filters."""
+    """Return the filter that a phrase means. A verb before “by” becomes a filter or a word of its own, unless it adds
+    nothing to the author. A “not” before such a verb remains a word, because filters cannot express it."""
     key, value, _count = found
     at = 1 if typed[0].text.lower() == "not" else 0
     verb = typed[at].text.lower()
@@ -153,7 +156,7 @@ def _written(words: Sequence[Word]) -> str:
 
 
 def is_understood(typed: str) -> bool:
-    """Return whether a text could have a phrase in it, if each name were known."""
+    """Return whether a text could contain a phrase, whichever names exist."""
     parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1), {})
     return any(isinstance(part, Term) for part in parts)
 

@@ -40,7 +40,8 @@ class Whole(str):
 
 
 def find(folded: str, word: str, start: int = 0) -> int:
-    """Return where a folded text has a folded word, from a place on, or -1. A Whole is found only as a whole word."""
+    """Return the position of a folded word in a folded text, from `start` on, or -1. A Whole is found only as a whole
+    word."""
     at = folded.find(word, start)
     if not isinstance(word, Whole):
         return at

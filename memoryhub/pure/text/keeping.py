@@ -60,7 +60,8 @@ def _cut(value: Any, room: int) -> Any:
 def cut(value: str, room: int) -> str:
     """Return the beginning of a string, in at most `room` bytes of JSON.
 
-    It ends with a line, else a sentence, else a word, if one ends near: an erasure would not find half a name.
+    It ends at the end of a line, else of a sentence, else of a word, if one is near: an erasure would not find half a
+    name.
     """
     kept = _begin(value, room)
     return kept if kept == value else kept[: _end_of_a_piece(kept)]
@@ -125,10 +126,11 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the size in bytes of an answer, as the stored beginning of it says; None if all of it is stored.
+    """Return the size in bytes of the whole answer, which its stored beginning names; None if the whole answer is
+    stored.
 
-    `in_part` says that the input of the call is kept in part: only then is the answer of a refused call cut. A listing
-    is cut before a line of its own, which no path can hold.
+    `in_part` says that the input of the call is kept in part: only then is the answer of a refused call cut. A cut
+    listing ends with a line of its own, which no path can contain.
     """
     end = _END.search(kept) if len(kept) > _LEAST else None
     return end[1] if end and (in_part or kept[end.start() - 1] == "\n") else None

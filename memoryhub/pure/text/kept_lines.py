@@ -15,8 +15,8 @@ def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
 
 
 def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
-    """Return where the lines are in the new text. Where some of them were changed, the lines in their place count; with
-    too little work left, more lines may count."""
+    """Return the numbers of the lines in the new text. Lines that replaced some of them are included. With too little
+    work left, further lines may be included."""
     areas = changes(ended(old), ended(new), work)
     before = LineSet.of(lines)
     changed = [(j + 1, j_end) for i, i_end, j, j_end in areas if j < j_end and before.within(i + 1, i_end)]
@@ -24,10 +24,10 @@ def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
 
 
 def where_in_last(texts: Sequence[str], lines: Sequence[int], work: Work) -> list[int]:
-    """Return where the lines of the first text are in the last one.
+    """Return the numbers of lines of the first text in the last text.
 
-    They are followed through the texts between. If none is left on this way (someone removed them and brought them
-    back), the first text is compared with the last one.
+    They are followed through the texts between. If none of them is left on this way (someone removed the lines and
+    brought them back), the first text is compared with the last text.
     """
     now = lines
     for old, new in pairwise(texts):

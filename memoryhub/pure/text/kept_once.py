@@ -10,7 +10,8 @@ from memoryhub.pure import compact_json
 
 MARK = "@"
 BREAK = "\n"
-"""What a query puts between the stored input and the text of its version. No ASCII-escaped JSON has it."""
+"""The separator that a query puts between the stored input and the text of its version. ASCII-escaped JSON never
+contains it."""
 LEAST = 64
 """A text of fewer characters stays in the input: leaving it out would save too little."""
 

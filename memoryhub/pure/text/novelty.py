@@ -84,7 +84,7 @@ class Novelty:
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
 
     def _look(self, piece: Place, kinds: frozenset[str]) -> dict[str, list[Place]]:
-        """Return {kind: places in a piece of the new text}. For each kind a piece is looked through once."""
+        """Return {kind: places in a piece of the new text}. A piece is searched only once for each kind."""
         known = self._looked.setdefault(piece, {})
         if missing := kinds.difference(known):
             known |= {kind: [] for kind in missing} | sensitive.look(

@@ -42,7 +42,8 @@ class Entry:
 
 
 Found = tuple[int, int, str, Entry]
-"""How well an entry fits (lowest is best), its length, and its folded path, in the order of the answer."""
+"""How well an entry fits (lowest is best), the length of its path, its folded path, and the entry. Results are sorted
+by this."""
 
 
 def words_of(query: str) -> list[str]:

@@ -9,9 +9,9 @@ NAMED = (
     "today", "yesterday", "since-yesterday", "this-week", "last-week", "since-last-week", "this-month", "last-month",
     "since-last-month",
 )  # fmt: skip
-"""Weeks begin on Mondays."""
+"""The names of periods. Weeks begin on Mondays."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-"""Each is the last such day: today, or one of the six days before."""
+"""The names of days. Each means the last such day: today, or one of the six days before."""
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

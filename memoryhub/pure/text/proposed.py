@@ -27,8 +27,8 @@ class Wish(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """Several wishes as one, and the positions of those that are not in it: of `replaced` nothing is, of `cut` only a
-    part."""
+    """Several wishes as one. `replaced` are the positions of wishes of which it contains nothing, `cut` those of wishes
+    of which it contains only a part."""
 
     wish: Wish
     replaced: frozenset[int] = frozenset()
@@ -115,11 +115,11 @@ def onto(now: str, wish: Wish, work: Work) -> Merge:
 
 @dataclass
 class _Draft:
-    """Wishes that are joined so far: edits of the text `seen`, which is the last one that was seen, except where others
-    changed the lines of an earlier wish.
+    """The wishes that are joined so far, as edits of the text `seen`. This is the last text that an agent saw, except
+    where others changed the lines of an earlier wish.
 
     `seen_ends` and `wanted_ends` say whether the texts have a line feed at their end. `lost` are the wishes that later
-    ones replaced, at least in part, and `there` those of which something is in the text that was seen last.
+    wishes replaced, at least in part. `there` are the wishes of which the last seen text already contains something.
     """
 
     text: str
@@ -161,7 +161,7 @@ class _Draft:
         return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
 
     def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
-        """Take what others made of the text, and return the edits of the later wish at the lines that they now have.
+        """Take over the changes by others, and return the edits of the later wish at their new lines.
 
         Where others changed the same or adjacent lines as an earlier wish, their lines are only taken if the later wish
         is about them.
@@ -276,8 +276,8 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
     """Return whether a wish is about what others changed: about their lines or, if their edit overlaps none of `own`,
     about lines beside them.
 
-    `asked` are the edits of the wish. `edit` is what others changed, in the text of which `own` are edits, and `there`
-    is the same edit at its place in the text that they made.
+    `asked` are the edits of the wish. `edit` is the change by others; it and `own` are edits of the same text. `there`
+    is the place of `edit` in the text after the change.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)

@@ -75,8 +75,7 @@ class Lines:
 
 
 def _rare(words: Sequence[str]) -> list[str]:
-    """Return some of the words of a line, the longest ones. Each line that is nearly the same has at least one of them.
-
-    Such a line has at least two thirds of the words.
+    """Return the longest words of a line, as many of them that each line which is nearly the same has at least one:
+    such a line has at least two thirds of the words.
     """
     return sorted({*words}, key=lambda word: (-len(word), word))[: len(words) // 3 + 1]

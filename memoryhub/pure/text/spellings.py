@@ -91,8 +91,8 @@ class NearSpellings:
 
     @property
     def halves(self) -> tuple[str, ...]:
-        """Return texts of which every loose text with a near spelling contains at least one; none if no word is long
-        enough."""
+        """Return halves of words. Every loose text with a near spelling contains at least one of them. Empty if no word
+        is long enough."""
         return tuple(dict.fromkeys(half for near in self._nears for half in near.halves))
 
     def within(self, text: str) -> set[str]:
@@ -108,9 +108,10 @@ class NearSpellings:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A word of a text that may have one letter different, and the pattern of the text with such a word.
+    """A word of a text in which one letter may differ, and the pattern of the text with such a word.
 
-    A text is searched only if it has one half of the word, because a difference of one letter leaves a half as it is.
+    Another text is searched only if it contains one half of the word, because one different letter leaves the other
+    half as it is.
     """
 
     word: str

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from memoryhub.pure.text.folding import Whole, find
 
 Forms = tuple[str, ...]
-"""Folded texts, one of which must occur; a Whole only as a word of its own."""
+"""Folded texts of which at least one must occur. A Whole must occur as a word of its own."""
 
 _LETTERS = re.compile(r"[a-z]{3,}\Z")
 _PLURAL = re.compile(r"(?:(?<=[a-z]{2}[sxz])es|(?<=[cs]h)es|(?<![sui])s)\Z")
@@ -16,7 +16,8 @@ _WITHOUT_E = re.compile(r"[aeiouy][a-z]*[^aeo]e\Z")
 _WITH_IE = re.compile(r"[^aeou]y\Z")
 _DOUBLED = re.compile(r"([bgkmnprt])\1\Z")
 _SHORTEST = 5
-"""The fewest letters before `ed` or `ing` that are searched alone: fewer are in too many other words."""
+"""The fewest letters before `ed` or `ing` that are searched without the ending: fewer letters occur in too many other
+words."""
 
 
 def forms(word: str) -> Forms:

@@ -84,9 +84,9 @@ class BundledMemory:
 class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
-    It is about `line` of what the proposal would do to one memory, or, if `change` is None, about the proposal as a
-    whole. `change` is the number of a change of this memory, from 1. The line is one of the text before (`old`) or of
-    the proposed text, as they were made from the version `base` (None: there was none) and the changes up to `number`.
+    It is about a `line` that the proposal changes in one memory or, if `change` is None, about the proposal as a whole.
+    `change` is the number of a change of this memory, from 1. The line is one of the text before (`old`) or of the
+    proposed text. Both texts were made from the version `base` (None: there was none) and the changes up to `number`.
     """
 
     change: int | None
@@ -100,9 +100,10 @@ class BundledTalk:
 
 @dataclass(frozen=True, slots=True)
 class BundledOutcome:
-    """What a decision made of one change: `outcome` is one of OUTCOMES for its memory, or None if the memory had it
-    already, or if this is not known. `edited`: the person wrote another text for the memory. `replaced` says that later
-    changes took the place of this one: "whole", "part" or None. `became` is the version that the merge made."""
+    """The outcome of one change after a decision. `outcome` is one of OUTCOMES for its memory. It is None if the memory
+    already had the change, or if the outcome is not known. `edited`: the person wrote another text for the memory.
+    `replaced` says that later changes took the place of this one: "whole", "part" or None. `became` is the version that
+    the merge made."""
 
     outcome: str | None = None
     edited: bool = False
@@ -135,7 +136,8 @@ class BundledChange:
 
 @dataclass(frozen=True, slots=True)
 class BundledDecision:
-    """The decision about a proposal: its state since then, when, and the name of who decided ("": unknown)."""
+    """The decision about a proposal: the state since then, the moment, and the name of the person who decided ("":
+    unknown)."""
 
     state: str
     at: datetime

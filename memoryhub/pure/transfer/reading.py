@@ -15,8 +15,8 @@ Data = bytes | mmap.mmap
 """The imported bytes, in memory or as a mapped file. A mapped file does not have all methods of bytes."""
 
 MARKED = "The name .anthropic-memory-store is reserved."
-"""Why a marker that the SDK wrote into its copy is not imported. A memory in an export is, even with a marker's
-name."""
+"""The reason why a marker that the SDK wrote into its copy is not imported. A memory of an export is imported even if
+it has a marker's name."""
 
 MOST_PLACE = 4_096
 """The most bytes of a place: as many as a path of a file can have. Composing a longer one could take long."""
@@ -180,7 +180,7 @@ def plain(path: str, content: str) -> BundledMemory:
 
 
 def require_some(read: Read) -> Read:
-    """Return the argument. Raises Refused if it has no memory and no proposal."""
+    """Return `read` unchanged. Raises Refused if it has no memory and no proposal."""
     if read.bundle.memories or read.bundle.proposals:
         return read
     if read.left:

@@ -47,7 +47,7 @@ class Exclude:
         return replace(self, kept=frozenset(kept | above))
 
     def has(self, place: str) -> bool:
-        """Return whether a place is ignored, or a directory above it."""
+        """Return whether a place, or a directory above it, is ignored."""
         if place in self.kept:
             return False
         parts = place.split("/")
@@ -63,7 +63,7 @@ DEFAULT = Exclude()
 
 @lru_cache(maxsize=64)
 def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Return one pattern for all names that these shell patterns match; those with a slash match no name."""
+    """Return one pattern for all names that these shell patterns match. Shell patterns with a slash match no name."""
     return re.compile("|".join(translate(pattern) for pattern in patterns if "/" not in pattern) or "(?!)")
 
 

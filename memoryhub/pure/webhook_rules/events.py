@@ -83,9 +83,9 @@ class Entry:
     """The facts of an audit entry that its events need.
 
     `event` is the event of the entry's command (None: it has none); changes to memories have events of their own.
-    `told` is the entry's input, and `named` are the (memory, version) pairs in it. `also` has the further events of an
-    act that decided about versions beside its main effect, each with its pairs. `proposals` has the event, the number
-    and the state of each proposal that the call or the act opened or ended.
+    `told` is the entry's input, and `named` are the (memory, version) pairs in it. If the act also decided about
+    versions, `also` has the events for this, each with its pairs. `proposals` has the event, the number and the state
+    of each proposal that the call or the act opened or ended.
     """
 
     chain: str
@@ -159,8 +159,8 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 
 
 def of_alarm(key: str, since: datetime, before: str, state: str, at: datetime, audit_key: bytes) -> Iterator[Event]:
-    """Yield the events of an alarm whose state has changed. `key` is its kind, then what it is about; `before` is the
-    state that webhooks were last informed of."""
+    """Yield the events of an alarm whose state has changed. `key` names its kind and its subject. `before` is the state
+    that webhooks were last informed of."""
     hub, (kind, _space, subject) = _Hub(audit_key), key.partition(" ")
     alarm = {"kind": kind, **_subject(kind, subject), "since": _moment(since)}
     names = [_ALARMS[state]] if state in _ALARMS else []

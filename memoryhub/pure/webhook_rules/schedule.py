@@ -18,10 +18,10 @@ HOLDS_UP = 8
 PAUSE_AFTER = timedelta(days=3)
 LONGEST_WAIT = timedelta(days=1)
 ROTATION = timedelta(hours=24)
-"""How long the previous secret also signs after a rotation."""
+"""The time after a rotation in which the previous secret also signs."""
 
 LEASE = timedelta(seconds=60)
-"""How long one process has a webhook to itself while it sends; after that the process counts as gone."""
+"""The time for which only one process sends to a webhook. After that the process counts as ended."""
 
 NO_WAIT_IS_LONGER = timedelta(days=2)
 """A next attempt that is further ahead than this was set while the clock was wrong. It counts as due."""

@@ -29,8 +29,8 @@ OWN_ENTRIES = 2
 
 
 class Entry(NamedTuple):
-    """One entry of the central directory. `name` is its name as it is in the archive, in bytes, and `place` the same
-    in NFC. Whether it may be there, and is a text at all, is not checked yet."""
+    """One entry of the central directory. `name` is its name as it is in the archive, in bytes, and `place` the same in
+    NFC. Whether its place is allowed and its content is a text is not checked yet."""
 
     place: str
     name: bytes
@@ -59,8 +59,8 @@ class Archive:
         return frozenset(entry.place for entry in self.entries)
 
     def files(self, passed: Container[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """Yield (place, content) of each entry that is not a directory, in order. Those at the places `passed` are not
-        looked at. Raises Refused, possibly after some entries."""
+        """Yield (place, content) of each entry that is not a directory, in order. Entries at the places `passed` are
+        left out. Raises Refused, possibly after some entries."""
         entries = [entry for entry in self.entries if entry.place not in passed]
         _require_all(entries, self.bounds)
         total = 0

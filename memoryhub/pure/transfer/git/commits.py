@@ -13,7 +13,7 @@ _TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
 
 
 class Content(NamedTuple):
-    """The bytes of a blob, decoded once, however many versions have them. Without a text, `why` is the reason."""
+    """The bytes of a blob, decoded once, however many versions have them. If they are no text, `why` is the reason."""
 
     size: int
     text: str | None

@@ -37,10 +37,10 @@ class Places(Generic[T]):
         return iter(self._there)
 
     def require(self, name: str, *, moved: bool = False) -> str:
-        """Return a place that a stream names, or at which it moves a text. Raises Refused for a place that leads
-        elsewhere, and if there was too much work.
+        """Return the place for a name in a stream; `moved`: the stream moves a text there.
 
-        The directories of a place are hashed one by one, and composing a name takes the square of its marks.
+        Raises Refused for a place that leads elsewhere, and after too much work: the directories of a place are hashed
+        one by one, and composing a name takes time that grows with the square of its marks.
         """
         reading.require_place(name, posix=True)
         marks = 0 if name.isascii() else sum(map(bool, map(unicodedata.combining, name)))

@@ -36,7 +36,7 @@ class _FoundMemory:
 def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a stream with their versions; raises Refused.
 
-    A stream that a hub wrote is read whole. Of another one, files are chosen by their newest paths.
+    A stream that a hub wrote is read whole. From any other stream, files are chosen by their newest paths.
     """
     reading.require_size(data, bounds)
     stream = _Stream(data, bounds, exclude)
@@ -296,9 +296,10 @@ class _Stream:
                 self._version(told, "deleted", None, commit)
 
     def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
-        """Remove the texts that a commit has not named since its last `deleteall`; None if it has none.
+        """Remove the texts that a commit has not `named` since its last `deleteall`; None: the commit has no
+        `deleteall`.
 
-        So this is done once, however often the commit says `deleteall`.
+        So texts are removed only once, however often the commit says `deleteall`.
         """
         for place in [place for place in self.there if place not in named] if named is not None else ():
             self._remove(place, commit)

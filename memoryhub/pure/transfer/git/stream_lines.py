@@ -68,8 +68,8 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """Return (path, what follows it). The path is quoted as by git, or it goes on until `ends` or, if that is empty, to
-    the end."""
+    """Return (path, the bytes after it). The path is either quoted as by git, or it ends at `ends` or, if `ends` is
+    empty, at the end of the line."""
     match = _QUOTED.match(rest)
     if match is not None and len(match[1]) > _MOST_QUOTED:
         raise Refused(f"A place of the stream is longer than {reading.MOST_PLACE:,} bytes.")

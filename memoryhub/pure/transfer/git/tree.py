@@ -8,11 +8,11 @@ from memoryhub.pure.transfer.written import WrittenVersion
 
 
 class Tree:
-    """The places that are taken, by the memories that have them.
+    """The places that memories have in the tree.
 
-    At the end it is the tree of the store. In between, memories may exchange paths within one audit entry: the last one
-    to write at a path has it. A version that was never current here (`is_past`, because its history was imported) may
-    have the path of another memory. It goes aside, to a place that is free.
+    At the end it is the tree of the store. Before that, memories may exchange paths within one audit entry: the memory
+    that wrote last at a path has it. A version that was never current here (`is_past`, because its history was
+    imported) may have the path of another memory. It goes aside, to a place that is free.
     """
 
     def __init__(self) -> None:
@@ -21,9 +21,10 @@ class Tree:
         self._aside: dict[str, str] = {}
 
     def move(self, written: WrittenVersion) -> tuple[str | None, str | None]:
-        """Return the file that a version's commit removes, or None, and the file to which it writes the text, or None.
+        """Return (the file that a version's commit removes, the file to which it writes the text).
 
-        A version that is a deletion, or whose path is redacted, writes none.
+        Either is None if there is no such file: a version that is a deletion, or whose path is redacted, writes no
+        file.
         """
         memory, version = written.memory, written.version
         old = self._aside.pop(memory, written.old_path)
