@@ -140,7 +140,8 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
-    """Sign people out whose session in this browser has ended: by its age, a pause, or on the page that lists them."""
+    """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
+    browsers."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.session.get(SESSION_KEY):
@@ -201,8 +202,8 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def recorded_views(get_response: GetResponse) -> GetResponse:
-    """Write the audit entry of a page that showed texts of memories, before it is sent: what cannot be recorded is not
-    shown."""
+    """Write the audit entry of a page that shows texts of memories, before the page is sent. A page that cannot be
+    recorded is not sent."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -214,8 +215,8 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 
 
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
-    """Lead a person whose sign-in has expired back to the page they were on, if they asked for a part of it or sent a
-    form: the address of such a request may be no page."""
+    """If the sign-in of a person has expired, and the request is for a part of a page or sends a form, lead the person
+    back to that page after the sign-in: the address of such a request may be no page."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -16,7 +16,7 @@ from memoryhub.pure.limits import LIMITS
 
 _installed = Path(__file__).resolve().parent / "beside"
 IS_INSTALLED = _installed.is_dir()
-"""Whether this is the package of `make package`: it has inside what is beside it in a checkout."""
+"""Whether this is the package of `make package`. It contains the files that are beside the package in a checkout."""
 
 BASE_DIR = _installed if IS_INSTALLED else Path(__file__).resolve().parent.parent
 DATA_DIR = Path(

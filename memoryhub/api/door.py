@@ -58,7 +58,8 @@ def answer(request: HttpRequest) -> HttpResponseBase:
 
 
 def _nothing_at(path: str) -> str:
-    """Return the sentence for an address with nothing; one that ends with `audit` says where the audit is."""
+    """Return the sentence for an address where nothing is. For an address that ends with `audit`, it says where the
+    audit is."""
     if path.rstrip("/").rpartition("/")[2] == "audit":
         address = PREFIX.rstrip("/") + audit.ENTRIES
         return (

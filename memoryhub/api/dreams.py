@@ -50,7 +50,7 @@ _STATUS = Case(
     When(state=ClaudeRunState.FINISHED, problem="", then=Value("completed")),
     default=Value("failed"),
 )
-"""The status of a dream; what its run is called is in `models.ClaudeRunState`."""
+"""The status of a dream. The states of its run are in `models.ClaudeRunState`."""
 
 
 @router.post("/dreams", auth=needs(Access.MANAGE), response=answers(Dream, 404, 409, 429), summary="Create a dream")
@@ -106,7 +106,7 @@ def retrieve_dream(request: HttpRequest, dream_id: str) -> Json:
 
 @router.post(ONE + "/cancel", auth=needs(Access.MANAGE), response=answers(Dream, 404, 429), summary="Cancel a dream")
 def cancel_dream(request: HttpRequest, dream_id: str) -> Json:
-    """Stops a dream: nothing becomes of its result. Cancelling it again is 200 and changes nothing; one that is
+    """Stops a dream, which then has no result. To cancel it again is 200 and changes nothing; to cancel a dream that is
     completed or failed is 400."""
     call = _on(request)
     run = _found(call, dream_id)
@@ -115,8 +115,8 @@ def cancel_dream(request: HttpRequest, dream_id: str) -> Json:
 
 @router.post(ONE + "/archive", auth=needs(Access.MANAGE), response=answers(Dream, 404, 429), summary="Archive a dream")
 def archive_dream(request: HttpRequest, dream_id: str) -> Json:
-    """Takes a dream that has ended from the list; one that goes on is 400. Archiving it again is 200 and changes
-    nothing."""
+    """Removes a dream that has ended from the list. A dream that goes on is 400; to archive a dream again is 200 and
+    changes nothing."""
     call = _on(request)
     run = _found(call, dream_id)
     return _as_json([_done(lambda: dreams.archive(run, call.asked), "The dream goes on: cancel it first.")])[0]

@@ -21,10 +21,10 @@ _MOMENT = re.compile(
 
 
 def parsed(query: str, model: type[BaseModel]) -> dict[str, str | list[str]]:
-    """Return {name: value} of the parameters that a model knows; the value of one whose name ends with `[]` is a list.
+    """Return {name: value} of the parameters that a model knows.
 
-    Raises Problem (400) if the query is not UTF-8 or has more than 100 parameters, or if a known parameter is repeated
-    that is no list, or has a NUL.
+    If a name ends with `[]`, the value is a list. Raises Problem (400) if the query is not UTF-8 or has more than 100
+    parameters, if a known parameter has a NUL, or if one that is no list is repeated.
     """
     if not query or query == "beta=true":
         return {}

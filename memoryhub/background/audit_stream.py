@@ -14,7 +14,7 @@ from memoryhub.background import stream_targets
 ROUND = 2.0
 """Seconds after which a round ends, so that its outcome is saved."""
 REST = 0.2
-"""The part of the time of a batch for which the stream rests after it, so that calls are answered."""
+"""The pause after each batch, as a share of the time that the batch took. In the pause, calls are answered."""
 
 
 class AuditStream:
@@ -26,8 +26,8 @@ class AuditStream:
         self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Write what is new, and begin after the chain with which the last round ended; return False if there is
-        more."""
+        """Write new entries, beginning with the chain after the one at which the last round ended. Return False if
+        there are more."""
         behind = sorted(streaming.behind(), key=lambda one: one[0] <= self.last)
         if self.target is None or not behind or not streaming.claim(self.holder, now):
             return True

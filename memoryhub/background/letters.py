@@ -39,7 +39,7 @@ LONGEST_NAME, LONGEST_QUOTE = 300, 280
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing of a list, with the page to see it on, and the beginning of a comment."""
+    """One item of a list, with the address of its page, and the beginning of a comment."""
 
     text: str
     url: str = ""
@@ -187,7 +187,7 @@ def _by(about: About) -> str:
 
 
 def _notice_line(about: About) -> Line:
-    """Return in words what a person was told of, with the address of its page."""
+    """Return what a notice is about in words, with the address of its page."""
     one = about.notice
     path = name(one.memory.path) if one.memory else ""
     names = {"name": _by(about), "path": path, "number": about.proposal.number if about.proposal else ""}
@@ -343,7 +343,7 @@ _WRITERS: dict[MailKind, Callable[[Mail, User, datetime], Letter | None]] = {
 
 
 def _day(moment: datetime, user: User | None) -> str:
-    """Return a day as a person's calendar has it."""
+    """Return the day of a moment in a person's time zone, in words."""
     return date_format(moment.astimezone(_zone(user)), "j F Y")
 
 

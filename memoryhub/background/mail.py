@@ -30,7 +30,8 @@ LOOK_EVERY = 60.0
 """Seconds between two searches for digests and warnings that are due."""
 
 LONGEST_ROUND = 120.0
-"""Seconds after which a round begins no further message: others may take the rest before this one's lease ends."""
+"""Seconds after which a round begins no further message: another process may send the rest before the lease of this
+round ends."""
 
 
 class Post:
@@ -129,9 +130,9 @@ def _send(mail: Mail, letter: Letter, server: BaseEmailBackend, at: datetime) ->
 
 
 def message_of(mail: Mail, letter: Letter, server: BaseEmailBackend) -> EmailMultiAlternatives:
-    """Return a message in plain text and simple HTML, with the headers by which a mailbox knows it is automatic.
+    """Return a message in plain text and simple HTML, with the headers that mark it as automatic.
 
-    Each try to send it has the same Message-ID: mailboxes show a message once that arrived twice.
+    Each try to send it has the same Message-ID, so a mailbox shows a message that arrived twice only once.
     """
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
     headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}

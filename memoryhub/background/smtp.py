@@ -1,7 +1,7 @@
 """Django's way to a mail server, with the patience that RFC 5321 (4.5.3.2.6) asks for after the end of a message.
 
-A server may look at a message for a long time before it says that it took it. Who hangs up before that sends the
-message again, and its receiver gets it twice.
+A server may check a message for a long time before it confirms it. A client that hangs up before the confirmation sends
+the message again, and the receiver gets it twice.
 """
 
 import smtplib

@@ -16,13 +16,13 @@ SECONDS = 10.0
 
 
 class Target(Protocol):
-    """Takes lines. It returns when they are where they belong, or raises OSError."""
+    """A destination of lines. `write` returns when the lines have been written or sent; otherwise it raises OSError."""
 
     def write(self, lines: Sequence[str]) -> None: ...
 
 
 def of(address: str) -> Target | None:
-    """Return the target of an address, None for an empty one. Raises ValueError if it names no place."""
+    """Return the target of an address; None for an empty address. Raises ValueError if the address names no target."""
     if not address:
         return None
     if address == "stdout":
@@ -46,7 +46,8 @@ class Standard:
 
 
 class File:
-    """A file. It is opened each time, so that it may be moved away and begun again; what is written is on the disk."""
+    """A file. It is opened for each write, so that it may be moved away at any time. After a write, the lines are on
+    the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

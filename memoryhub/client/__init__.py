@@ -31,7 +31,7 @@ TIMEOUT = 60.0
 MOST_DELETES = 100
 """How many tool calls the hub accepts in one request."""
 _UNLISTED = "/memories/.anthropic-memory-store"
-"""What the memory_stores API never lists: only the tool reaches a memory that has the name of the SDK's marker."""
+"""A path that the memory_stores API never lists: only the tool reaches a memory with the name of the SDK's marker."""
 _LAST = {"command": "delete", "path": _UNLISTED}
 ENVIRONMENT = {
     "url": "MEMORYHUB_URL",

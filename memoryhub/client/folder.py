@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 OWN = ".memoryhub"
-"""The directory in it for what `hub-memory-sync` knows, and for what the hub did not take."""
+"""The subdirectory for the state of `hub-memory-sync`, and for texts that the hub did not accept."""
 MOST_BYTES = 1_048_576
-"""A larger file is more than the hub accepts in one request."""
+"""The most bytes of a file. The hub accepts no larger text in one request."""
 
 
 class Busy(Exception):
@@ -23,8 +23,8 @@ class Folder:
         self._seen: dict[str, tuple[tuple[int, int, int], str | None]] = {}
 
     def scan(self) -> dict[str, str | None]:
-        """Return {path: digest} of all files; None is one that can be no memory. Raises OSError: what could not be read
-        is not taken for deleted."""
+        """Return {path: digest} of all files. The digest of a file that cannot be a memory is None. Raises OSError, so
+        that a file that could not be read does not count as deleted."""
         found = {relative: self._digest(relative, entry) for relative, entry in self._entries(self.root, "")}
         self._seen = {relative: self._seen[relative] for relative in found}
         return found
@@ -58,8 +58,8 @@ class Folder:
             return None
 
     def require(self, relative: str, was: str | None) -> None:
-        """Raise Busy unless the digest of a file still is `was` (None: there is none), and OSError for a place where no
-        file can be, or that is outside."""
+        """Raise Busy unless the digest of a file still is `was` (None: there is no file). Raise OSError for a place
+        where no file can be, or that is outside the directory."""
         target = self.root / relative
         place = next(parent for parent in target.parents if parent.exists())
         if not place.is_dir() or not place.resolve().is_relative_to(self.root):
@@ -81,7 +81,7 @@ class Folder:
             (self.root / directory).rmdir()
 
     def store(self, relative: str, data: bytes) -> None:
-        """Write a file in one step: whoever reads it sees the old or the new text."""
+        """Write a file in one step: a program that reads it sees either the old or the new text."""
         target, part = self.root / relative, self.root / OWN / f"part-{os.getpid()}"
         target.parent.mkdir(parents=True, exist_ok=True)
         part.parent.mkdir(mode=0o700, exist_ok=True)
@@ -90,7 +90,7 @@ class Folder:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a name is text. The bytes of one that is not are unpaired surrogates."""
+    """Return whether a name is text. Python shows bytes that are not UTF-8 as unpaired surrogates."""
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 

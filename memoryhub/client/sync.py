@@ -25,11 +25,11 @@ import anthropic
 from memoryhub.client.folder import OWN, Busy, Folder, digest_of
 
 LISTED_EVERY, PROPOSALS_EVERY = 60.0, 600.0
-"""Seconds after which all memories are listed although no version is new (an erasure makes none), and after which the
-hub is asked again what became of a proposal, which its audit records each time."""
+"""Seconds after which all memories are listed again even without a new version, because an erasure makes none; and
+seconds after which the hub is asked again about a proposal, because its audit records each question."""
 REFUSED_EVERY = 600.0
-"""Seconds after which a file that the hub did not take is sent again, although it is the same: a limit may be higher by
-then, or there is room again."""
+"""Seconds after which a file that the hub did not accept is sent again although it is the same: a limit may be higher
+by then, or the hub may have room again."""
 LONGEST_PAUSE = 60.0
 
 Say = Callable[[str], None]
@@ -208,7 +208,7 @@ class Sync:
             raise error
 
     def _put_back(self, relative: str, here: str | None, memory: Any, why: str) -> None:
-        """Give the file the text of the memory again; what it had is kept where no agent reads it."""
+        """Give the file the text of the memory again. Its own text is kept where no agent reads it."""
         kept = ""
         if here is not None:
             aside = f"{OWN}/refused/{relative}.{here[:8]}"  # no .md at its end: agents read such files at any depth
@@ -228,9 +228,9 @@ class Sync:
         self._bring(relative, memory, here, "conflict", more)
 
     def _is_waiting(self, relative: str, here: str | None, memory: Any) -> bool:
-        """Return whether the file is as it was proposed, and no one has decided yet.
+        """Return whether the file is as it was proposed and no one has decided yet.
 
-        If someone has, the file becomes what they decided.
+        If someone has decided, the file gets the decided text.
         """
         sha, number = self.state.waiting.get(relative, (None, 0))
         if sha != (here or ""):
@@ -247,7 +247,7 @@ class Sync:
         return True
 
     def _is_refused(self, relative: str, here: str | None) -> bool:
-        """Return whether the hub did not take what the file is, and it is too early to send it again."""
+        """Return whether the hub did not accept the current text of the file, and it is too early to send it again."""
         since = time.time() - self.state.tried.get(relative, 0.0)
         return self.state.refused.get(relative, "-") == (here or "") and 0 <= since < REFUSED_EVERY
 

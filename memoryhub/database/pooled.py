@@ -17,7 +17,7 @@ _thread = threading.local()
 
 
 class _Asked:
-    """A read that tests a connection, and what came of it."""
+    """A read that tests a connection, and its result."""
 
     def __init__(self, query: Any, values: Sequence[object]) -> None:
         self.query, self.values = query, values

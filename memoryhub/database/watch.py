@@ -38,15 +38,16 @@ LONGEST_WAIT = 3
 own thread. There a request waits only for others, which have limits, and for a disk."""
 LOOK_EVERY = 0.25
 AGAIN_AFTER = 5.0
-"""Seconds after which a request is stopped once more, if it goes on all the same."""
+"""Seconds after which a request that was stopped but still runs is stopped once more."""
 
 LOCKING = frozenset({"acquire", "release"})
 NEAR = LOCKING | {"__enter__", "__exit__"}
 ANYWHERE = frozenset({"connect", "get_new_connection", "getconn", "putconn", "_close"})
-"""Functions that take or release a lock, or a place in PostgreSQL's pool. Stopped in them, or where Python has just
-called them, a request could leave a lock taken for ever that every other request needs."""
+"""Functions that take or release a lock, or a place in PostgreSQL's pool. A request that is stopped in such a function,
+or where Python has just called it, could keep for ever a lock that every other request needs."""
 NEAREST = 4
-"""How many steps deep a lock may be taken. Further out, a function of this name is something else, such as a view."""
+"""How many calls deep such a function is looked for. Further out, a function of this name is something else, such as a
+view."""
 
 _clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
 _THIS_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
@@ -74,7 +75,8 @@ class _Running:
         self.faults, self.taken = resource.getrusage(_THIS_THREAD).ru_minflt, 0.0
         self.next_stop, self.was_stopped = 0.0, False
         self.lock = threading.RLock()
-        """Held while it is stopped, so that it ends, or begins to commit, before that or after it."""
+        """Held while the request is being stopped, so that the request ends, or begins to commit, either before or
+        after that."""
         self.has_ended, self.protected, self.has_committed = False, 0, False
 
     def _processor(self) -> float:
@@ -117,9 +119,9 @@ class _Running:
     # ------------------------------------------------------------------------------------------ in the watch's thread
 
     def unless_it_ends(self, do: Callable[[], None]) -> None:
-        """Call `do` if the request still runs, and is not just about to end or to commit.
+        """Call `do` if the request still runs and is not about to end or to commit.
 
-        It does neither during the call.
+        During the call the request neither ends nor commits.
         """
         if self.lock.acquire(blocking=False):
             try:

@@ -31,7 +31,7 @@ def _checked(value: str | bytes | int) -> str:
 
 
 class JsonAnswer(HttpResponse):
-    """JSON in ASCII. What it is given for a header must be ASCII text of the hub's own, not of the request.
+    """JSON in ASCII. Values of headers must be ASCII text of the hub itself, never of the request.
 
     Its attributes are those that `HttpResponse.__init__` sets, which takes longer than a statement in the database.
     """

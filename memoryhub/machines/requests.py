@@ -25,7 +25,7 @@ PROVEN = "memoryhub.key"
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 LONGEST_SESSION = 128
 LARGE = 65_536
-"""The bytes of a body that takes longer to read than others are to wait for their turn."""
+"""A body with more bytes takes long to parse, so other threads may work before it is parsed."""
 _VISIBLE = re.compile(r"[!-~]+")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 
@@ -55,8 +55,8 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """Raise Problem (413) if the body is larger than the limit of the caller's store. While a large one is read, others
-    take a turn."""
+    """Raise Problem (413) if the body is larger than the limit of the caller's store. Before a large body is parsed,
+    other threads may work."""
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)

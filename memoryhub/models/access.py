@@ -53,8 +53,8 @@ def fold_email(email: str) -> str:
 
 
 def has_other_letters(email: str) -> bool:
-    """Return whether an e-mail address has letters that `fold_email` replaces by others, not only by their lower case:
-    another mailbox may have the folded address, as straße.de is not strasse.de."""
+    """Return whether `fold_email` replaces letters of an e-mail address by other letters, not only by their lower case.
+    The folded address may then be another mailbox, as straße.de is not strasse.de."""
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 
@@ -111,7 +111,7 @@ class User(Sealed, AbstractBaseUser):
     def role_in(self, store: MemoryStore) -> Role | None:
         """Return the person's role in a store, or None. A superuser is an admin of every store.
 
-        No one has a role in a deleted store. Whoever has one in a store is a viewer of its throw-away copies.
+        No one has a role in a deleted store. A person with a role in a store is a viewer of its throw-away copies.
         """
         if store.deleted_at is not None:
             return None

@@ -23,13 +23,13 @@ class ActRequestState(models.TextChoices):
 
 class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
     def open(self, at: datetime) -> ActRequestQuerySet:
-        """Return the requests that wait, or were allowed and not used yet. Those of people who may not sign in any more
-        have lapsed."""
+        """Return the requests that wait, or were allowed and not used yet. Requests of people who may not sign in any
+        more have lapsed, and are left out."""
         states = (ActRequestState.WAITING, ActRequestState.ALLOWED)
         return self.filter(state__in=states, expires_at__gt=at, asked_by__is_active=True)
 
     def to_decide_by(self, user: User, at: datetime) -> ActRequestQuerySet:
-        """Return the requests that wait for the decision of this person, or of another one who may decide."""
+        """Return the requests that wait and about which this person, perhaps among others, may decide."""
         waiting = self.open(at).filter(state=ActRequestState.WAITING).exclude(asked_by=user)
         if user.is_superuser:
             return waiting
@@ -47,11 +47,12 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
 
 
 class ActRequest(Sealed):
-    """A person's request that a second person allows an act: which form was sent where (`path`), with which fields.
+    """A person's request that a second person allows an act: a form that was sent to the address `path`.
 
-    `content` is encrypted: the fields, what the act does in words, and why it was asked for. `digest` is a commitment
-    to it. The content goes when the request has ended; the audit keeps who asked and who decided. `store` is the
-    memory store in which the act is done, whose admins may decide too (None: administrators of the hub alone).
+    `content` is encrypted: the fields of the form, what the act does in words, and why it was asked for. `digest` is a
+    commitment to the content. The content is deleted when the request has ended; the audit keeps who asked and who
+    decided. `store` is the memory store in which the act is done, whose admins may decide too (None: administrators of
+    the hub alone).
     """
 
     OUTSIDE: ClassVar = {"content": "its commitment is sealed, and it goes when the request has ended"}

@@ -84,7 +84,7 @@ class AuditChain(models.Model):
 
 
 BECAME_A_PROPOSAL = f'"{PROPOSED}'
-"""The beginning of the message of a call that became part of a proposal."""
+"""The beginning of the message of a call that became part of a proposal, as JSON."""
 
 
 def was_refused_with(*beginnings: str) -> Q:

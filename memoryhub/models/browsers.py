@@ -24,7 +24,7 @@ def idle() -> timedelta:
 
 class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
     def open(self, at: datetime) -> BrowserSessionQuerySet:
-        """Return the sessions that neither their age nor a pause has ended."""
+        """Return the sessions that are neither too old nor unused for too long."""
         return self.filter(started_at__gt=at - longest(), seen_at__gt=at - idle())
 
     def ended(self, at: datetime) -> BrowserSessionQuerySet:
@@ -39,8 +39,9 @@ class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
 class BrowserSession(models.Model):
     """A browser in which a person is signed in. Without this row, its cookie signs no one in.
 
-    `device` is the User-Agent that the browser sent. `seen_at` is exact to some minutes. `grant` is, encrypted, what
-    the identity provider gave the hub to ask again for the person; it was asked, and answered, at these moments.
+    `device` is the User-Agent that the browser sent. `seen_at` is exact to some minutes. `grant` is encrypted: with it
+    the hub asks the identity provider about the person again. `asked_at` and `answered_at` are when the provider was
+    last asked, and when it last answered.
     """
 
     id = IdField(primary_key=True)

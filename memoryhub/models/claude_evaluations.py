@@ -34,7 +34,8 @@ class ClaudeEvaluation(models.Model):
     of a case: whether it passed}, of the cases that have ended; what the model said is not kept.
 
     `state` and `problem` are those of Claude runs, and so are `stop_asked`, `worker` and `seen_at`. `copy` is the id of
-    the throw-away copy of the case that goes on. A command started it, unless a person did (`started_by`).
+    the throw-away copy for the current case. `started_by` is the person who started the evaluation (null: a command
+    did).
     """
 
     id = IdField(primary_key=True)

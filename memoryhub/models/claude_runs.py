@@ -31,7 +31,7 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(store_id=store_id)
 
     def going_on(self) -> ClaudeRunQuerySet:
-        """Return the runs that wait for a worker or that one works on."""
+        """Return the runs that wait for a worker or that a worker works on."""
         return self.filter(state__in=GOING_ON)
 
     def dreams(self) -> ClaudeRunQuerySet:
@@ -50,7 +50,7 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.select_related("started_by").order_by("-created_at", "-id")
 
     def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:
-        """Return the runs that follow one in the order of `newest`."""
+        """Return the runs that follow the given run in the order of `newest`."""
         return self.filter(models.Q(created_at__lt=run.created_at) | models.Q(created_at=run.created_at, pk__lt=run.pk))
 
 
@@ -59,17 +59,17 @@ class ClaudeRun(models.Model):
 
     `agent` and `key` are the ids with which its calls are made; their session has the name `session_name`. `options`
     are those of `pure.conversation.options`. `budget` is the most `tokens` that it may use; `held` of them are held for
-    the answer that is being made. `context` is how many tokens the last answer was made from. `problem` says in one
-    word why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change of
-    the run or of its events makes `revision` greater; `events` is how many events it has.
+    the answer that is being made. `context` is the number of tokens from which the last answer was made. `problem` says
+    in one word why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change
+    of the run or of its events makes `revision` greater; `events` is how many events it has.
 
     `base` is the number of the store's entry from which the run goes out. A run on a throw-away copy has the copy's id
     in `copy`, which has the memories as they were after `base`; `copied` is the last entry of the copy that made them
-    (null: not all are there yet). What a run that `proposes` made of its copy becomes a proposal.
+    (null: not all are there yet). If the run `proposes`, its changes in the copy become a proposal.
 
     A run that an agent started is a dream: `dream` has the ids of the `sessions` that Claude reads, and `updates`,
     whether its result is for the store itself and not for a new one. `agent` and `key` then are those of the agent, and
-    `task` is what it wants of the dream. `archived_at` is when it was taken from the list of dreams.
+    `task` is what the agent asks of the dream. `archived_at` is when the dream was removed from the list of dreams.
     """
 
     id = IdField(primary_key=True)
@@ -181,8 +181,8 @@ class ClaudeDay(models.Model):
 
 
 class ClaudeModel(models.Model):
-    """A model that Claude's API offers, as it said last: its `name` for people, the most tokens of an answer (null:
-    unknown), whether it can think, and the `edits` of a context that it supports (null: unknown)."""
+    """A model that Claude's API offers, as the API last described it: its `name` for people, the most tokens of an
+    answer (null: unknown), whether it can think, and the `edits` of a context that it supports (null: unknown)."""
 
     id = models.CharField(max_length=100, primary_key=True)
     name = models.CharField(max_length=200)

@@ -40,7 +40,7 @@ class CommentQuerySet(SealedQuerySet["Comment"]):
 
 
 class Comment(Sealed, RowOfStore):
-    """One comment. `thread` is the id of the comment that began the thread: its own id, if it did.
+    """One comment. `thread` is the id of the comment that began the thread, which may be this comment.
 
     Only the first comment of a thread has a place and can be resolved. Its place is the lines `first` to `last`,
     counted from 1, of version `number` of the memory; both are null if the thread is about the memory as a whole. The
@@ -49,12 +49,12 @@ class Comment(Sealed, RowOfStore):
 
     `author_name` is the name of the author of an imported comment, who is no person of this hub.
 
-    `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to it:
-    the agent's next view of the memory delivers the note, and its entry is `told_seq`.
+    `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to this
+    agent: the agent's next view of the memory delivers the note, and `told_seq` is the entry of that view.
 
     A comment on a proposal has no memory, and its `agent` is that of the proposal. If it `tells`, the agent reads it
-    whenever it reads the proposal. Its place is a line of what the proposal would do to one memory: `change` is the
-    memory's name in the plan, and the line is one of the text before (`is_old`) or of the proposed text, as they were
+    whenever it reads the proposal. Its place is a line that the proposal changes in one memory. `change` is the
+    memory's name in the plan. The line is one of the text before (`is_old`) or of the proposed text. Both texts were
     made from the memory's version `base` ("": there was none) and its proposed changes up to `number`.
     """
 
@@ -101,7 +101,7 @@ class Comment(Sealed, RowOfStore):
 
     @property
     def waits(self) -> bool:
-        """Return whether it is a note to an agent that no view has delivered yet."""
+        """Return whether the comment is a note to an agent that no view has delivered yet."""
         return self.tells and self.told_at is None
 
     @property

@@ -106,8 +106,8 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
         return self.filter(day__gte=day)
 
     def by_key(self, today: date) -> models.QuerySet[Any, Any]:
-        """Return {store_id, key, calls, today, last} for each key in each store, the latest refusal first. `today` has
-        the calls of that day, or None."""
+        """Return a row {store_id, key, calls, today, last} for each key in each store, the latest refusal first.
+        `today` is the number of calls of that day, or None."""
         of_today = Sum("count", filter=Q(day=today))
         found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
         return found.order_by("-last", "store_id", "key")

@@ -14,7 +14,7 @@ class IdentityQuerySet(SealedQuerySet["Identity"]):
 
 
 class Identity(Sealed):
-    """The name of a person at an identity provider: whoever signs in there under this subject is this person."""
+    """The name of a person at an identity provider. A sign-in there under this subject is a sign-in of this person."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="identities")
     issuer = PathField()

@@ -1,4 +1,5 @@
-"""The inputs of audit entries: a text that the entry's version has is stored there alone, and read from there."""
+"""The inputs of audit entries. A text that the entry's version has is stored only in that version, and read from
+there."""
 
 from typing import Any
 
@@ -20,16 +21,17 @@ _SELECTED = """case when substr({entry}."input", 1, 1) = '@' then {entry}."input
 
 
 def selected(entry: str) -> str:
-    """Return the SQL of an input with what `InputField` needs to put it together. `entry` is the alias of the table."""
+    """Return the SQL that selects an input, together with the text that `InputField` needs to complete it. `entry` is
+    the alias of the table."""
     return _SELECTED.replace("{entry}", entry)
 
 
 class InputField(models.TextField):  # type: ignore[type-arg]
-    """An input, as ASCII-escaped JSON. Whoever selects it gets the whole one, in the same statement.
+    """An input, as ASCII-escaped JSON.
 
-    What is stored may lack a text, which `selected` adds from the entry's version. If that text is missing, the input
-    is None, and the entry does not verify. A condition on the column sees what is stored; see
-    `actions.core.audit.own_texts`.
+    A query that selects it gets the whole input in the same statement. The stored input may lack a text, which
+    `selected` adds from the entry's version. If that text is missing, the input is None, and the entry does not verify.
+    A condition on the column applies to the stored input; see `actions.core.audit.own_texts`.
     """
 
     def select_format(self, compiler: SQLCompiler, sql: str, params: Any) -> tuple[str, Any]:

@@ -46,13 +46,14 @@ class MailQuerySet(models.QuerySet["Mail"]):
 
 
 class Mail(models.Model):
-    """A message to send. It has no words: they are written from the current state of the hub when it is sent.
+    """A message to send.
 
-    So it says only what its receiver may see then, and nothing has to be erased from it. `to` is the receiver; it is
-    null for the address of an invitation, and for a new password of an address without an account. `about` names what
-    the message is about: a comment, an invitation, an alarm or a request; `store` is its memory store. Of the token of
-    an invitation only `nonce` is stored, which is of no use without SECRET_KEY. `problem` is why the last try failed,
-    in a few words. A message that turns out to be needless is deleted.
+    The row has no words: they are written from the state of the hub when the message is sent. So a message says only
+    what its receiver may see then, and nothing has to be erased from the row. `to` is the receiver; it is null for the
+    address of an invitation, and for a new password of an address without an account. `about` names what the message is
+    about: a comment, an invitation, an alarm or a request; `store` is its memory store. Of the token of an invitation
+    only `nonce` is stored, which is of no use without SECRET_KEY. `problem` says in a few words why the last try
+    failed. A message that is no longer needed when it is due is deleted.
     """
 
     kind = models.CharField(max_length=10, choices=MailKind.choices)
@@ -89,9 +90,9 @@ class Digest(models.TextChoices):
 class MailChoice(models.Model):
     """What a person wants to get by e-mail. A person without a row gets what the defaults say.
 
-    The digest is due when a day reaches `hour` in the person's time zone: at `next_at`, or at a time that is not worked
-    out yet. `warnings` of what retention will remove go to admins of the memory store, and `alarms` to administrators
-    of the hub.
+    The digest is due each day at `hour` in the person's time zone. `next_at` is the next such moment (null: it is not
+    computed yet). `warnings` of what retention will remove go to admins of the memory store, and `alarms` to
+    administrators of the hub.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="mail_choice")
@@ -112,7 +113,8 @@ class Alarm(models.Model):
     """Something that a person was warned of: an alarm that lasts since `since`, or a removal by retention.
 
     `mailed_at` is when the last message about it was put into the outbox; null: none yet. An alarm is raised when it
-    has lasted a while. `changed_at` is when its `state` changed; `told` is the state that webhooks were last told.
+    has lasted a while. `changed_at` is when its `state` changed. `told` is the state that was last reported to
+    webhooks.
     """
 
     key = IdField(primary_key=True)

@@ -160,8 +160,8 @@ class Memory(RowOfStore):
 
     @property
     def redacted_at(self) -> datetime | None:
-        """Return when a version of the memory was last redacted. None if none was, or if the audit entry of it was
-        removed."""
+        """Return when a version of the memory was last redacted. None if no version was, or if the audit entry of the
+        redaction was removed."""
         versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
         seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
         if seq is None:

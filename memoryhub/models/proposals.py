@@ -54,9 +54,10 @@ class Proposal(Sealed, RowOfStore):
     """Changes that one agent proposed in one session. While the proposal is open, later changes of the session are
     added.
 
-    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later.
-    `seq` is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
-    `assigned_to` is who is to decide about it. `claimed_by` is looking at it until `claimed_until`.
+    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later. `seq`
+    is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
+    `assigned_to` is the person who should decide about it. The person `claimed_by` is reviewing it until
+    `claimed_until`.
 
     An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
     of the import.
@@ -106,7 +107,7 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def was_decided_elsewhere(self) -> bool:
-        """Return whether it was imported with its decision. Such a decision is not taken back here."""
+        """Return whether the proposal was imported with its decision. Such a decision cannot be undone here."""
         return self.came_from is not None and self.came_from.decided_by is not None
 
     @property
@@ -120,7 +121,7 @@ class Proposal(Sealed, RowOfStore):
         return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:
-        """Return whether `claimed_by` is looking at the proposal at a moment."""
+        """Return whether the person `claimed_by` is reviewing the proposal at a moment."""
         return self.claimed_until is not None and at < self.claimed_until <= at + 2 * CLAIM
 
 

@@ -33,7 +33,7 @@ class RetentionPolicy(Sealed):
     """How long memories are kept whose path matches a pattern. A rule that is null does not apply.
 
     Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
-    is a span of 24 hours. `grace_days` is how long memories that a policy moved to the trash stay there, `trash_days`
+    is a span of 24 hours. `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days`
     how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With
     `keeps_approved`, a memory whose newest version a person wrote or approved does not expire. With `expires_together`,
     a memory expires when all of its rules are due, else when the first of them is.

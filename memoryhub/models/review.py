@@ -1,4 +1,5 @@
-"""Reviewers' decisions about versions that agents wrote, who is to review a memory, and who is reviewing it now."""
+"""Reviewers' decisions about versions that agents wrote, assignments of memories to reviewers, and marks of who is
+reviewing a memory now."""
 
 from __future__ import annotations
 
@@ -122,7 +123,8 @@ class Viewed(RowOfStore):
 
 
 class Assignment(RowOfStore):
-    """Who is to review the versions of a memory that await review. It ends when none of them waits any more.
+    """The person who should review the versions of a memory that await review. The assignment ends when none of them
+    waits any more.
 
     `ended_by` is the seq of the decision that ended it. When that decision is undone, the assignment holds again.
     """

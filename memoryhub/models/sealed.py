@@ -41,7 +41,8 @@ def changed() -> dict[Changed, None]:
 
 
 def changes() -> int:
-    """Return how often this thread has changed governing rows; what it read of them is out of date when this grows."""
+    """Return how often this thread has changed governing rows. When this number grows, values that the thread read from
+    these rows are out of date."""
     return getattr(_thread, "changes", 0)
 
 

@@ -99,10 +99,10 @@ class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
     `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
-    number of the proposals that retention removed: no later one gets it. With `records_views`, each page that shows a
+    number of the proposals that retention removed; it is not used again. With `records_views`, each page that shows a
     person texts of its memories has an audit entry. A store with `deleted_at` is invisible to everyone, and its rows
-    are being removed. A throw-away copy has the id of its original in `copy_of`: a Claude run
-    works on it, whoever has a role in the original may look at it, and no list has it.
+    are being removed. A throw-away copy has the id of its original in `copy_of`. A Claude run works on the copy, people
+    with a role in the original may view it, and no list has it.
     """
 
     HOME: ClassVar = "id"
@@ -159,10 +159,10 @@ class HubSettings(Governed):
     file may still hold. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
     (`scrub_asked`). `scrub_begun_at` is when the last such attempt began.
 
-    `backups` has the settings of the scheduled backups, `backup_last` says what the last one was like. A person asked
-    for one with `backup_asked`; the background began the last one at `backup_begun_at`.
-    `claude_role` is the lowest role in a memory store with which a person may start Claude runs there ("": no one may).
-    With `second_person`, acts that cannot be undone need the permission of a second person.
+    `backups` has the settings of the scheduled backups. `backup_last` describes the last backup. `backup_asked` is set
+    when a person has asked for a backup, and `backup_begun_at` is when the background began the last one. `claude_role`
+    is the lowest role in a memory store with which a person may start Claude runs there ("": no one may). With
+    `second_person`, acts that cannot be undone need the permission of a second person.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(

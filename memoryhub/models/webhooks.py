@@ -60,10 +60,11 @@ class Webhook(Sealed):
     """An address to which the events of one store are sent (store null: the events of all stores).
 
     With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored. It is derived from
-    the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `keys` has pairs: from
-    which generation on the secret is derived from which audit key (before them, from the first). `next_at` is when the
-    next delivery is due (null: none waits). While a thread sends, no other may, until `leased_until`. `failing_since`
-    is the first failed attempt since the last success. `problem` and `status` describe the last attempt.
+    the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `keys` has pairs
+    (generation, audit key): from this generation on, the secret is derived from this audit key. Before the first pair
+    it is derived from the first audit key. `next_at` is when the next delivery is due (null: none waits). While a
+    thread sends, no other may, until `leased_until`. `failing_since` is the first failed attempt since the last
+    success. `problem` and `status` describe the last attempt.
     """
 
     HOME: ClassVar = "store_id"
@@ -122,9 +123,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 class Delivery(models.Model):
     """One event for one webhook: about the entry `seq` of a chain, with the exact bytes to send in `payload`.
 
-    The ids of a webhook's deliveries have the order of the events. A delivery that is `aside` does not hold up later
-    ones: it was refused, failed often, or is being sent again. `attempts` counts since the delivery was made, or since
-    a person sent it again.
+    The ids of a webhook's deliveries have the order of the events. A delivery that is `aside` does not delay later
+    deliveries: it was refused, failed often, or is being sent again. `attempts` counts since the delivery was made, or
+    since a person sent it again.
     """
 
     id = IdField(primary_key=True)
@@ -160,8 +161,8 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt of a delivery: the HTTP status, or a code for why none came. `said` is the beginning of what a
-    receiver answered that refused, with sensitive values masked."""
+    """One attempt of a delivery: the HTTP status, or a code that says why there is none. If the receiver refused,
+    `said` is the beginning of its answer, with sensitive values masked."""
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries")
     number = models.BigIntegerField()

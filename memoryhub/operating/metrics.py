@@ -40,7 +40,7 @@ from memoryhub.models import (
 PATH = "/metrics"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PASSED_ON = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_FORWARDED_HOST")
-"""What a proxy adds to a request. Such a request did not begin on this machine."""
+"""The headers that a proxy adds to a request. A request with one of them did not begin on this machine."""
 MOST = 10_000
 """Counting what waits stops at this number."""
 
@@ -74,7 +74,8 @@ def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """Return the metrics to who may read them: with the token of the environment or, without one, to this machine."""
+    """Return the metrics if the request may read them: it has the token of the environment or, if none is set, comes
+    from this machine."""
     refusal = _refusal(request)
     if refusal is not None:
         return refusal

@@ -149,7 +149,7 @@ def headers_of(response: HttpResponseBase) -> Headers:
 
 
 def _open_files() -> set[str]:
-    """Return the names of the files that this process has open. None if the system does not tell."""
+    """Return the names of the files that this process has open; an empty set if the system does not say."""
     found: set[str] = set()
     for number in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
         with contextlib.suppress(OSError):

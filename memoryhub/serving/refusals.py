@@ -15,13 +15,14 @@ TOO_MUCH = (
     "request_too_large",
     "This was more work than the hub does in one request, so it was stopped, and nothing was changed.",
 )
-"""No error of the server: programs would send it again, and it would be as much work."""
+"""The refusal of a request that was stopped. It is no error of the server, because programs would repeat the request,
+with as much work."""
 STOPPED_LATE = (
     413,
     "request_too_large",
     "This was more work than the hub does in one request, so it was stopped. See what was done before you ask again.",
 )
-"""The same, after the request had committed something."""
+"""The refusal of a request that was stopped after it had committed something."""
 FAILED = 500, "api_error", "The hub failed to answer; its log says why."
 SLOW = 408, "timeout_error", "The body of the request came too slowly."
 BROKEN = 400, "invalid_request_error", "The body of the request is incomplete."

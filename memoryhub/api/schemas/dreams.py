@@ -85,7 +85,7 @@ DreamBehavior = Annotated[DreamCreatesNew | DreamUpdates, Field(discriminator="t
 
 
 class CreateDream(Body):
-    """What Claude is to read, and what is to become of the result."""
+    """What Claude reads, and where its result goes."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ASKED]})
     inputs: list[DreamInput] = Field(

@@ -47,7 +47,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Nothing has come for a short time."""
+    """No part of the answer has arrived for a short time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The answer began; it is made from this many tokens."""
+    """The answer has begun. It is made from this number of tokens."""
 
     input_tokens: int
 
@@ -77,13 +77,14 @@ class Answer:
 
 
 def context_of(usage: dict[str, Any]) -> int:
-    """Return from how many tokens an answer was made, read from a cache or not."""
+    """Return the number of tokens from which an answer was made, whether they were read from a cache or not."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(usage.get(name) or 0 for name in names)
 
 
 def total_of(usage: dict[str, Any]) -> int:
-    """Return how many tokens an answer used. The parts of one with a summary are counted apart."""
+    """Return how many tokens an answer used. If the answer has a summary, the API counts its parts separately, and they
+    are added up."""
     parts = usage.get("iterations") or [usage]
     return sum(context_of(part) + (part.get("output_tokens") or 0) for part in parts)
 
@@ -96,7 +97,8 @@ class Api:
         self._client: Any = None
 
     def count(self, parameters: dict[str, Any]) -> Iterator[Tick | int]:
-        """Yield ticks, and then from how many tokens an answer would be made: a guess, if the API does not say."""
+        """Yield ticks, and then the number of tokens from which an answer would be made: an estimate, if the API does
+        not say."""
         asked = {name: value for name, value in parameters.items() if name != "cache_control"}
         try:
             yield from self._aside(lambda put: put(self._client.beta.messages.count_tokens(**asked).input_tokens))

@@ -37,7 +37,7 @@ MOST_TURNS = 20
 MAX_TOKENS = 2_048
 TICK = 0.25
 SEEN_EVERY = 1.0
-"""Seconds between two notes that the worker still works, at which it learns that it is to stop."""
+"""Seconds between two times at which a worker records that it still works, and learns whether it should stop."""
 
 Json = dict[str, Any]
 Ask = Callable[[Sequence[Json]], Sequence[Json]]
@@ -50,11 +50,11 @@ class _Interrupted(Exception):
 
 
 class _NotAllowed(Exception):
-    """The person who started the evaluation may no longer."""
+    """The person who started the evaluation may no longer run Claude in this memory store."""
 
 
 class Worker:
-    """What works on one evaluation. `stop` is set when its process ends."""
+    """A worker on one evaluation. `stop` is set when its process ends."""
 
     def __init__(self, one: ClaudeEvaluation, name: str, stop: threading.Event) -> None:
         self.one, self.name, self.stop = one, name, stop
@@ -73,7 +73,7 @@ class Worker:
         return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
 
     def beat(self) -> None:
-        """Note now and then that the work goes on. Raises Stopped, LostRun and _Interrupted."""
+        """Record at intervals that the work goes on. Raises Stopped, LostRun and _Interrupted."""
         if self.stop.is_set():
             raise _Interrupted
         if time.monotonic() - self.seen >= SEEN_EVERY:
@@ -110,7 +110,7 @@ class ByApi:
     def _last(self, items: Iterator[Any], kind: type) -> Any:
         """Return the first item of this kind.
 
-        Note, at each other item, that the work goes on. Raises Failed if none comes.
+        At each item before it, record that the work goes on. Raises Failed if there is none.
         """
         for item in items:
             if isinstance(item, kind):

@@ -25,9 +25,10 @@ FIRST_MODELS = 5.0
 MODELS_EVERY, MODELS_AGAIN = 6 * 3600.0, 600.0
 """Seconds until the API is asked again which models it has: after an answer, and without one."""
 EVERY = 0.5
-"""Seconds between two looks for runs that wait."""
+"""Seconds between two checks for runs that wait."""
 WITHOUT_KEY = 5.0
-"""The same where no run can start: only what was left behind is looked for."""
+"""Seconds between two checks on a hub without a key. No run can start there, so only interrupted runs are looked
+for."""
 AT_ONCE = 3
 """The most runs of the hub that are worked on at once."""
 LONGEST_DELAY = 60.0
@@ -106,7 +107,8 @@ class Taker:
     def run(self, stop: threading.Event) -> None:
         """Take runs until `stop` is set; the threads that work on them then end, too.
 
-        A hub on SQLite has one process that works on runs: what runs when it starts was left by one that was killed.
+        On SQLite only one process works on runs, so a run that is marked as running when it starts was left by a killed
+        process.
         """
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):

@@ -1,7 +1,7 @@
 """Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
 
-Every step is written down before the next one begins. A call has run when its audit entry is there: the id of its block
-is its token, so one that is run again after a crash gets the answer of the first time, and changes nothing.
+Every step is written down before the next one begins. A call has run when its audit entry exists. The id of its block
+is its token: if it is run again after a crash, it gets its first answer and changes nothing.
 """
 
 import logging
@@ -30,7 +30,7 @@ from memoryhub.pure.conversation.options import TOOL, Options, betas
 logger = logging.getLogger(__name__)
 
 TICK = 0.25
-"""Seconds after which is looked for a stop, and between two writings of what has come."""
+"""Seconds between two checks whether the run should stop, and between two writes of the parts that have arrived."""
 SEEN_EVERY = 3.0
 ASK_AGAIN = 2
 """How often an answer that broke off is asked for again."""
@@ -131,8 +131,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ one turn
 
     def _turn(self) -> bool:
-        """Run the calls that wait, and ask for an answer. Return whether Claude is done: it may have been before the
-        end of the run could be written."""
+        """Run the calls that wait, and ask for an answer. Return whether Claude is done. Claude may be done already, if
+        an earlier process could not store the end of the run."""
         if self.stop.is_set():
             raise _Interrupt
         run = ClaudeRun.objects.select_related("store", "started_by").filter(pk=self.run_id).first()
@@ -168,8 +168,8 @@ class Turns:
         work.copied(self.run_id, self.worker, copied)
 
     def _ask(self, run: ClaudeRun, common: dict[str, Any], before: int | None = None) -> Answer:
-        """Ask for the next answer, again if it breaks off, and write it down; with `before`, it is made from what was
-        before this event."""
+        """Ask for the next answer and store it; ask again if it breaks off. With `before`, the answer is made from the
+        events before this one."""
         most = Options.of(run.options).max_tokens
         for attempt in range(ASK_AGAIN + 1):
             messages = history.messages_of(run, self.exact, before)
@@ -196,8 +196,8 @@ class Turns:
         return about_tokens(parameters["messages"])
 
     def _answer(self, parameters: dict[str, Any], counted: int) -> Answer:
-        """Read one answer, which is made from about `counted` tokens, and write it down while it comes. Raises Failed,
-        after what came was written."""
+        """Read one answer, made from about `counted` tokens, and store its parts as they arrive. Raises Failed after
+        the parts that arrived are stored."""
         coming = _Coming(counted)
         answers = self.api.answer(parameters)
         try:
@@ -235,7 +235,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ calls
 
     def _run_calls(self, run: ClaudeRun) -> None:
-        """Run the calls that have no answer yet, in order. When the run is stopped, the others get another answer."""
+        """Run the calls that have no answer yet, in order. If the run is stopped, the answer of the remaining calls
+        says that they were not run."""
         waiting = work.calls_to_run(self.run_id)
         agent = Agent.objects.filter(pk=run.agent).first() if waiting else None
         for call in waiting:
@@ -279,7 +280,8 @@ class Turns:
         work.called(self.run_id, self.worker, call.number, result.seq)
 
     def _not_known(self, run: ClaudeRun, call: ClaudeEvent) -> None:
-        """Note what became of a call whose exact input ended with another process: it has run, or it never will."""
+        """Store the outcome of a call whose exact input was lost with another process: either it has run, or it will
+        never run."""
         seq = work.seq_of(run, call.content["id"])
         if seq is not None:
             work.called(self.run_id, self.worker, call.number, seq)
@@ -314,7 +316,7 @@ class Turns:
 
 
 class _Coming:
-    """An answer while it comes: its blocks, their parts, and which of these have not been written yet."""
+    """An answer while it arrives: its blocks, their parts, and the parts that have not been stored yet."""
 
     def __init__(self, input_tokens: int) -> None:
         self.blocks: dict[int, dict[str, Any]] = {}

@@ -89,7 +89,7 @@ class Command(HubCommand):
     def _verify_chains(
         self, names: Sequence[str], by_chain: Mapping[str, tuple[int | None, str]]
     ) -> tuple[int, list[verify.Problem]]:
-        """Verify chains, and print a line about each. `by_chain` is what checkpoints say against a chain."""
+        """Verify chains, and print a line about each. `by_chain` has the problems that checkpoints show in a chain."""
         problems, total = [], 0
         for name in names:
             count, problem = verify.verify(name)
