@@ -1,12 +1,13 @@
 """The search that a person types: words, phrases, and the filters that narrow it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
 from memoryhub.models import User
-from memoryhub.pure.text.filter_words import NOT, Word
+from memoryhub.pure.protocol.paths import ROOT
+from memoryhub.pure.text.filter_words import NOT, Term, Word
 from memoryhub.pure.text.folding import fold
 from memoryhub.pure.text.word_endings import Forms, forms
 from memoryhub.web.common.filters import KeyValues, Malformed
@@ -44,6 +45,14 @@ class Query(KeyValues):
         """Return True for every word, because a text that only resembles a filter (`http://…`) is a word to search
         for."""
         return True
+
+    @classmethod
+    def _term(cls, word: Word) -> Term:
+        """Return a word. A path as agents write it, with the root of the tool before it, is searched for without it."""
+        term = super(Query, cls)._term(word)
+        below = term.value.removeprefix(f"{ROOT}/")
+        is_path = not term.key and not word.is_quoted and below not in ("", term.value)
+        return replace(term, value=f"/{below}") if is_path else term
 
     @classmethod
     def check(cls, values: Mapping[str, str]) -> None:

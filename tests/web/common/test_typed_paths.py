@@ -1,4 +1,4 @@
-"""A path typed as agents write it, with `/memories` before it, is refused wherever a person types one."""
+"""A path typed as agents write it, with `/memories` before it: the search leaves that out, and forms refuse it."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,8 +8,10 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.models import Hold, Memory, MemoryStore, RetentionPolicy, User
+from memoryhub.web.search import search
 from tests.support.fixtures import new_person, signed_in
 from tests.web.memories.pages import write
+from tests.web.search.test_search import asked, text_of
 
 TYPED = "/memories/customers/"
 SAID = "Leave out /memories at the beginning: did you mean"
@@ -107,3 +109,16 @@ def test_a_store_that_has_a_directory_of_this_name_is_asked_nothing(client: Clie
     for name, query in READ.values():
         args = [] if name in ("search", "review") else [store.pk]
         assert SAID not in client.get(reverse(name, args=args), query).content.decode()
+
+
+def test_a_path_is_found_as_agents_write_it_unless_it_is_in_quotes(
+    store: MemoryStore, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "FIRST_SECONDS", 10)
+    write(store, "/tickets/4503.md", "open\n")
+    page = asked(bob, "/memories/tickets/4503.md")
+    assert "1 memory found." in text_of(page) and 'value="/memories/tickets/4503.md"' in page
+    assert "Nothing was found" in asked(bob, '"/memories/tickets/4503.md"')
+    assert "Nothing was found" in asked(bob, "/memories/")
+    write(store, "/b.md", "see /memories/tickets/4503.md\n")
+    assert "2 memories found." in text_of(asked(bob, "/memories/tickets/4503.md"))
