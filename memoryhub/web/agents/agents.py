@@ -18,7 +18,7 @@ from memoryhub.models.access import AgentQuerySet
 from memoryhub.pure.chain import moment
 from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents.forms import AgentForm
-from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows
+from memoryhub.web.agents.rows import KeyRow, agent_rows, key_rows, with_tries
 from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
@@ -90,6 +90,7 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
     found = get_object_or_404(Agent.objects.visible_to(user), pk=agent_id)
     keys = Key.objects.visible_to(user).filter(agent=found).newest()[:ROWS]
     rows = key_rows(keys, user, timezone.now())
+    rows = with_tries(rows, found) if user.is_superuser else rows
     store = store_of(rows, list(MemoryStore.objects.visible_to(user).active().by_name()[:1]))
     shown = {
         "agent": found,

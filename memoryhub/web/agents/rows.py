@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Max, OuterRef, Subquery
 
-from memoryhub.models import Agent, Key, KeyStore, MemoryStore, RefusedCalls, Session, User
+from memoryhub.models import HUB, Agent, AuditEntry, Key, KeyStore, MemoryStore, RefusedCalls, Session, User
 
 NAMED_STORES = 5
 LOOKED_AT = 100
-"""The most keys of an agent that are compared to find one with the same rights."""
+"""The most keys of an agent that are searched for one with the same rights."""
+MOST_REFUSED = 200
+"""How many of the newest entries of an agent in the hub's audit are searched for requests with keys that ended."""
 REFUSED_DAYS, MOST_STORES = 7, 1_000
 """The number of days whose refused calls are counted, and the most stores in which they are counted."""
 
@@ -42,14 +44,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS that were
-    refused, in stores visible to the person, because there were too many in a minute; None if there were none."""
+    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS that a store of
+    the person refused because there were too many in a minute; None if there were none. `tried` is the time of the
+    newest request with the key that was recorded after its end; only `with_tries` sets it."""
 
     key: Key
     scope: Scope
     status: str
     may_revoke: bool
     refused: Refused | None = None
+    tried: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,21 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
         )
         for key in keys
     ]
+
+
+def with_tries(rows: Iterable[KeyRow], agent: Agent) -> list[KeyRow]:
+    """Return the rows of keys of an agent, each ended one with the time of the newest request that was refused because
+    of that. It is in the hub's audit, so only administrators of the hub may see it."""
+    entries = AuditEntry.objects.of_chain(HUB).by_author(agent.pk).newest()
+    newest = entries.values_list("actor_id", "command", "at")[:MOST_REFUSED]
+    tried = {key: at for key, command, at in reversed(newest) if command == "refused"}
+    return [replace(row, tried=_after_end(row.key, tried.get(row.key.pk))) for row in rows]
+
+
+def _after_end(key: Key, at: datetime | None) -> datetime | None:
+    """Return a moment if it is after the end of a key, else None."""
+    ends = [end for end in (key.revoked_at, key.expires_at) if end]
+    return at if at and ends and at >= min(ends) else None
 
 
 def newer_like(key: Key, at: datetime) -> Key | None:

@@ -52,6 +52,22 @@ def test_a_revocation_leads_to_what_was_done_with_the_key(store: MemoryStore, ag
     assert f'href="/audit?key={key.pk}"' in html and "See what was done with it" in html
 
 
+@pytest.mark.both_databases
+def test_beside_a_key_that_ended_is_when_it_was_tried_last(
+    store: MemoryStore, agent: Agent, superuser: User, alice: User
+) -> None:
+    key, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
+    issue(agent, store)
+    page, tried = reverse("agent", args=[agent.pk]), f"/audit?key={key.pk}&command=refused"
+    keys_and_roles.revoke_key(key, **BY)
+    assert tried not in text(signed_in(superuser).get(page))
+    assert call(store, secret) == 401
+    html = text(signed_in(superuser).get(page))
+    assert html.count("requests refused after its end, last") == html.count(tried) == 1
+    assert "The key was revoked on" in text(signed_in(superuser).get(tried))
+    assert "refused after its end" not in text(signed_in(alice).get(page))
+
+
 def test_who_revokes_a_key_gets_to_what_the_agent_did(agent: Agent, store: MemoryStore, superuser: User) -> None:
     key, _ = keys_and_roles.issue_key(agent, stores=[store], **BY)
     assert f'href="/audit?key={key.id}"' in text(signed_in(superuser).get(f"/keys/{key.id}/revoke"))
