@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from memoryhub.models import Session, User
+from memoryhub.models import Agent, Session, User
 from tests.support.browser import sign_in_as
 from tests.support.fixtures import signed_in
 from tests.web.history.versions import Caller
@@ -56,7 +56,20 @@ def test_more_or_fewer_than_two_get_a_sentence_and_the_way_back(
     back = reverse("store_sessions", args=[caller.store.pk])
     body = ticked(bob, names, next=back).content.decode()
     assert words in body and f'href="{back}"' in body
-    assert "Back to the sessions" not in ticked(bob, names, next="https://example.com").content.decode()
+    body = ticked(bob, names, next="https://example.com").content.decode()
+    assert "Back to the sessions" not in body and "Sessions are listed under" in body
+    assert all(
+        f'<a href="{reverse(place)}">' in body.split("Sessions are listed under")[1] for place in ("stores", "agents")
+    )
+
+
+def test_the_lists_say_what_two_ticks_are_for(caller: Caller, agent: Agent, bob: User) -> None:
+    pages = (reverse("store_sessions", args=[caller.store.pk]), reverse("agent", args=[agent.pk]))
+    for name, said in (("run-1", False), ("run-2", True)):
+        caller.session = name
+        caller.create(f"/{name}.md", "one\n")
+        for page in pages:
+            assert ("Tick two to see" in signed_in(bob).get(page).content.decode()) == said, page
 
 
 def test_where_both_worked_in_several_stores_the_page_asks_in_which(
