@@ -51,7 +51,8 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     except BadPlace:
         problem = _("This link is out of date. Start again from the newest entries.")
     hidden, words = ("store",) if store else (), named(wanted, chains)
-    bar = bar_of(wanted, parameters, words, user=user, here=request.path, hidden=hidden, with_hub=user.is_superuser)
+    with_hub = user.is_superuser and not store
+    bar = bar_of(wanted, parameters, words, user=user, here=request.path, hidden=hidden, with_hub=with_hub)
     context = (pages.context(request, store) if store else {}) | bar
     context |= {
         "here": request.path,

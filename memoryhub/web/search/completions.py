@@ -13,7 +13,7 @@ from memoryhub.pure.text.filter_words import NOT, PHRASES, as_value
 from memoryhub.pure.text.folding import fold
 from memoryhub.pure.text.path_index import words_of
 from memoryhub.web.common.filters import LONGEST
-from memoryhub.web.common.filters.keys import KEYS, shown
+from memoryhub.web.common.filters.keys import KEYS, choices_of, shown
 from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.search import names
@@ -126,9 +126,9 @@ def _authors(user: User, typed: str, keys: Sequence[str]) -> Iterator[Option]:
 def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[str, str]]:
     """Return (value, label) for the values of a key that contain the typed text."""
     words = words_of(typed)
-    choices = KEYS[key].choices
+    choices = choices_of(key, with_hub=user.is_superuser and not store_id)
     if choices is not None:
-        return [(value, words) for value, words in choices() if fold(typed) in fold(f"{value} {words}")]
+        return [(value, words) for value, words in choices if fold(typed) in fold(f"{value} {words}")]
     found: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
         "agent": lambda: [(name, name) for _id, name in names.agents(user, words, MOST_NAMES)],
         "person": lambda: names.people(user, words, MOST_NAMES),

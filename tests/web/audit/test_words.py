@@ -82,6 +82,23 @@ def test_commands_of_the_hub_are_offered_to_those_who_see_its_chain(bob: User, s
     assert "command:revoke_key" not in offered(bob)
 
 
+def test_commands_that_only_the_hub_has_are_listed_only_for_those_who_see_its_chain(
+    bob: User, superuser: User, store: MemoryStore
+) -> None:
+    def listed_for(user: User, page: str) -> bool:
+        return '<option value="revoke_key"' in signed_in(user).get(page).content.decode()
+
+    def completed_for(user: User, **more: str) -> bool:
+        asked = {"q": "command:revoke", "keys": "command", **more}
+        return "command:revoke_key" in signed_in(user).get(reverse("completions"), asked).content.decode()
+
+    of_store = reverse("store_audit", args=[store.id])
+    assert listed_for(superuser, reverse("audit")) and completed_for(superuser)
+    assert not listed_for(bob, reverse("audit")) and not completed_for(bob)
+    assert not listed_for(superuser, of_store) and not completed_for(superuser, store=store.id)
+    assert '<option value="set_role"' in signed_in(bob).get(of_store).content.decode()
+
+
 def test_a_verb_that_the_search_cannot_filter_by_is_refused(bob: User, caller: Caller) -> None:
     caller.create("/a.md", "deleted\n")
     found = signed_in(bob).get(reverse("search"), {"q": "deleted by Support bot"}).content.decode()

@@ -14,7 +14,7 @@ from memoryhub.models import HUB, User
 from memoryhub.pure.text.filter_words import NOT
 from memoryhub.pure.text.periods import is_date, period
 from memoryhub.web.common.filters import SEVERAL, KeyValues
-from memoryhub.web.common.filters.keys import KEYS, Choices, base, shown
+from memoryhub.web.common.filters.keys import KEYS, Choices, base, choices_of, shown
 from memoryhub.web.common.filters.names import choices_for
 
 
@@ -67,7 +67,8 @@ def bar_of(
     """Return the template context of a list with a filter.
 
     `words` are the values of the filters in words. `hidden` are the keys that the page does not offer. `extra` are the
-    keys for which the page has its own controls. With `with_hub`, the hub itself can be chosen like a store.
+    keys for which the page has its own controls. With `with_hub`, the hub itself can be chosen like a store, and the
+    commands include those that only its chain has.
     """
     offered = [key for key in wanted.KEYS if key not in hidden]
     several = {key for key in SEVERAL if "," in parameters.get(key, "")}
@@ -146,9 +147,9 @@ _HAS_KEY = re.compile(r"-?\w+:")
 
 
 def _choices(key: str, user: User, *, with_hub: bool) -> Choices:
-    fixed = KEYS[key].choices
+    fixed = choices_of(key, with_hub=with_hub)
     if fixed is not None:
-        return [(value, _dated(value, words)) for value, words in fixed()] if key == "when" else fixed()
+        return [(value, _dated(value, words)) for value, words in fixed] if key == "when" else fixed
     hub = [(HUB, gettext("The hub itself"))] if key == "store" and with_hub else []
     named = choices_for(user, key)
     return [*hub, *named] if named else []

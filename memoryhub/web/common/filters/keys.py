@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
+from memoryhub.actions.core.audit.command import Scope
 from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import Door
@@ -140,6 +141,19 @@ KEYS: Mapping[str, Key] = {
 def base(key: str) -> str:
     """Return a key without the sign that makes it exclude."""
     return key.removeprefix(NOT)
+
+
+def choices_of(key: str, *, with_hub: bool) -> Choices | None:
+    """Return the fixed list of values of a key, if it has one. Commands that only the hub's chain has are in it
+    `with_hub`."""
+    choices = KEYS[key].choices
+    if choices is None:
+        return None
+    return [choice for choice in choices() if with_hub or key != "command" or not _is_of_hub(choice[0])]
+
+
+def _is_of_hub(command: str) -> bool:
+    return command in COMMANDS and Scope.STORE not in COMMANDS[command].scope
 
 
 def shown(key: str, value: str) -> str:
