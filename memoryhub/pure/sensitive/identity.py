@@ -151,18 +151,19 @@ START = 3
 
 
 def _starts(written: str) -> list[bytes]:
-    """Return how each word of a text in lower case starts. Letters outside of ASCII end a word, and are an empty word at
-    the end."""
+    """Return the first letters, up to START, of each word of a text in lower case. A character outside of ASCII ends a
+    word. If there is one, the last item is empty."""
     encoded = written.encode("utf-8", "surrogatepass")
     starts = [word[:START] for word in encoded.translate(_LETTERS_ONLY).split()]
     return starts if encoded.isascii() else [*starts, b""]
 
 
 def _starts_of_name(name: str) -> frozenset[bytes]:
-    """Return what `_starts` returns for every text with this name. Letters may follow it, so a short last word is
-    left out."""
+    """Return the items that `_starts` returns for every text with this name. A short last word is left out, because
+    letters may follow it in the text."""
     first, *others = _starts(name)
-    return frozenset([first, *(start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))])
+    kept = (start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))
+    return frozenset([first, *kept])
 
 
 LONGEST_NUMBER = 30
