@@ -296,6 +296,11 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         others = KeyStore.objects.filter(key=OuterRef("pk")).exclude(store__in=own)
         return self.filter(Q(all_stores=True) | Exists(others))
 
+    def of_hub(self) -> KeyQuerySet:
+        """Return the keys that the hub issued to itself; see `Key.is_of_hub`."""
+        runs = Q(name=RUNS_KEY, agent__claude_for__isnull=False)
+        return self.filter(runs | Q(name=EVALUATIONS_KEY, created_by=None))
+
     def made_by(self, user: User) -> KeyQuerySet:
         """Return the keys that a person issued. The person has seen their secrets."""
         return self.filter(created_by=user)

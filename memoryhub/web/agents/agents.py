@@ -91,9 +91,11 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
     keys = Key.objects.visible_to(user).filter(agent=found).newest()[:ROWS]
     rows = key_rows(keys, user, timezone.now())
     rows = with_tries(rows, found) if user.is_superuser else rows
-    store = store_of(rows, list(MemoryStore.objects.visible_to(user).active().by_name()[:1]))
+    is_of_hub = any(row.key.is_of_hub for row in rows)
+    store = None if is_of_hub else store_of(rows, list(MemoryStore.objects.visible_to(user).active().by_name()[:1]))
     shown = {
         "agent": found,
+        "is_of_hub": is_of_hub,
         "store": store,
         "clients": clients(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
         "snippets": snippets(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,

@@ -174,6 +174,7 @@ class StoreKeyForm(KeyForm):
         # A key acts as its agent, so store admins may not issue keys for agents that can access all stores.
         reaching = Agent.objects.of_store(store)
         known = reaching | Agent.objects.visible_to(user) if user.is_superuser else reaching
+        known = known.exclude(keys__in=Key.objects.of_hub())
         agents = known.without_hub_wide_keys(timezone.now()).by_name()
         self.agents = {agent.id: agent for agent in agents}
         self.fields["new_agent"].required = not self.agents

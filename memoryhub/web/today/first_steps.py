@@ -86,12 +86,13 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
     """Return the step for connecting an agent: issue a key, then wait for the first call with a key."""
     title = _("Connect an agent")
-    newest = Key.objects.usable(at).newest().first()
+    of_agents = Key.objects.exclude(pk__in=Key.objects.of_hub())
+    newest = of_agents.usable(at).newest().first()
     if newest is None:
         text = _("Issue a key, choose your client, and copy what it needs.")
         url = reverse("store_keys", args=[stores[0]]) if stores else ""
         return Step(title, text, wrote, act=_("Issue a key"), url=url)
-    called = wrote or Key.objects.filter(last_used_at__isnull=False).exists()
+    called = wrote or of_agents.filter(last_used_at__isnull=False).exists()
     text = _("An agent has called the hub.") if called else _("Waiting for the first call…")
     url = reverse("agent", args=[newest.agent_id])
     return Step(title, text, called, is_waiting=True, act=_("Show the agent"), url=url)

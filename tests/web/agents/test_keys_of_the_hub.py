@@ -12,6 +12,7 @@ from memoryhub.models import Agent, Key, MemoryStore, User
 from tests.claude_runs.claude_api import KEY
 from tests.claude_runs.running import started
 from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
 from tests.web.agents.pages import issue, text
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +28,7 @@ def of_run(store: MemoryStore, alice: User, settings: Any) -> Key:
 
 def evaluated(store: MemoryStore) -> Key:
     call_command("evaluate_memory", store.pk, stdout=io.StringIO())
-    return Key.objects.get()
+    return Key.objects.get(name="Claude (evaluations)")
 
 
 @pytest.mark.both_databases
@@ -62,6 +63,31 @@ def test_the_key_of_claude_runs_is_named_as_such_and_not_replaced(
         asked = text(client.get(revoke))
         assert "For new ones, the hub issues another key" in asked and replace not in asked
     assert Key.objects.count() == 1
+
+
+def test_no_form_offers_a_key_to_the_agents_of_claude_runs(
+    of_run: Key, agent: Agent, store: MemoryStore, alice: User, superuser: User
+) -> None:
+    issue(agent, store)
+    evaluated(store)
+    page, claude = reverse("store_keys", args=[store.pk]), [*Agent.objects.exclude(pk=agent.pk)]
+    assert len(claude) == 2
+    for person in (alice, superuser):
+        shown = text(signed_in(person).get(page))
+        assert f'<option value="{agent.pk}"' in shown
+        assert not any(f'<option value="{one.pk}"' in shown for one in claude)
+        assert "1 key that the hub issued to itself" in shown
+    for one in claude:
+        shown = text(signed_in(superuser).get(reverse("agent", args=[one.pk])))
+        assert "Issue a key" not in shown and "YOUR-KEY" not in shown
+    assert "Issue a key" in text(signed_in(superuser).get(reverse("agent", args=[agent.pk])))
+
+
+def test_the_first_steps_do_not_take_claude_runs_for_an_agent(of_run: Key, superuser: User) -> None:
+    with tampering():
+        Key.objects.update(last_used_at=timezone.now())
+    connects = signed_in(superuser).get("/").context["steps"][1]
+    assert connects.act == "Issue a key" and not connects.is_done
 
 
 def test_the_key_of_claude_runs_can_be_revoked(of_run: Key, alice: User) -> None:

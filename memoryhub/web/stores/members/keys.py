@@ -66,5 +66,11 @@ def _issue(request: Request, store: MemoryStore, form: StoreKeyForm) -> tuple[Ke
 def _page(request: Request, store: MemoryStore, form: StoreKeyForm) -> HttpResponse:
     keys = Key.objects.for_store(store).newest()[:ROWS]
     rows = key_rows(keys, person(request), timezone.now())
-    shown = {"rows": rows, "is_cut": len(rows) == ROWS, "form": form, "form_once": fresh_form()}
+    shown = {
+        "rows": [row for row in rows if not row.key.is_of_hub],
+        "rows_of_hub": [row for row in rows if row.key.is_of_hub],
+        "is_cut": len(rows) == ROWS,
+        "form": form,
+        "form_once": fresh_form(),
+    }
     return render(request, "stores/members/keys.html", context(request, store, **shown))
