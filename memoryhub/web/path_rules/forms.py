@@ -51,6 +51,10 @@ EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {
         ({"effect": Effect.ALLOW.value, "pattern": "/tickets/"}, {"effect": Effect.REFUSE.value, "pattern": "/"}),
     ),
     "hide": (_("Hide /salaries/ from agents"), ({"effect": Effect.HIDE.value, "pattern": "/salaries/"},)),
+    "propose": (
+        _("Let agents only propose in /policies/: a person decides about each change"),
+        ({"effect": Effect.PROPOSE.value, "pattern": "/policies/"},),
+    ),
     "ask": (
         _("Ask a person before /policies/ loses lines: the rest is written at once"),
         (

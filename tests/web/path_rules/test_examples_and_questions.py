@@ -52,6 +52,15 @@ def test_a_ready_example_adds_its_rules_and_says_how_many_memories_they_match(st
     assert [row["pattern"].value() for row, _ in add(client, store, "example-nothing").context["rows"]] == []
 
 
+def test_a_ready_example_lets_agents_only_propose(store: MemoryStore, alice: User) -> None:
+    client, address = signed_in(alice), reverse("edit_path_rules", args=[store.pk])
+    assert "Let agents only propose in /policies/" in client.get(address).content.decode()
+    ((row, _about),) = add(client, store, "example-propose").context["rows"]
+    assert [row[name].value() for name in ("effect", "verbs", "pattern", "who", "only_if")] == [
+        "propose", [verb.value for verb in Verb], "/policies/", "", None,
+    ]  # fmt: skip
+
+
 def test_typing_a_pattern_says_how_many_memories_it_matches(store: MemoryStore, alice: User) -> None:
     for path in ("/team/a.md", "/team/b.txt", "/c.md"):
         write(store, path)
