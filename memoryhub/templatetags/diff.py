@@ -28,7 +28,7 @@ NO_CELLS = '<td class="diff-void" colspan="3"></td>'
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows as HTML; `prefix` is the id of a change without its number."""
+    """The rows of a comparison as HTML; `prefix` is the part of a change's id before its number."""
 
     rows: SafeString
     prefix: str
@@ -65,7 +65,8 @@ def comparison(
 def next_piece(context: template.Context) -> int:
     """Return the number of the page's next comparison, counted over all its templates so that no id repeats.
 
-    A piece may be loaded into another page. Its number there is in the parameter `piece`, and counting starts from it.
+    If the comparison is a piece that will be loaded into another page, its number there is in the parameter `piece`,
+    and counting starts with it.
     """
     page = context.dicts[0]
     if "_comparisons" not in page:
@@ -308,15 +309,15 @@ def _sign(sign: str, meaning: str) -> str:
 
 
 def _at_line(url: str, number: int | None) -> str:
-    """Return the address of a text at one of its lines."""
+    """Return the URL of a text with a fragment that leads to a line."""
     return f"{url}?first={number}#L{number}" if number else url
 
 
 def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
     """Return a line as HTML, with signs for blanks that were added or removed.
 
-    A line that would take too much of the page is cut and says how many characters are missing; `url` is the page that
-    shows it whole.
+    A line that is too long for the page is cut, and ends with the number of missing characters; `url` is the page that
+    shows the whole line.
     """
     made: list[str] = []
     left = MOST_OF_LINE

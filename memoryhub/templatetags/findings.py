@@ -16,7 +16,7 @@ FEW = 3
 LOOKED_AT = 20
 
 MOST, MOST_EVERYWHERE = 100, 1000
-"""Counting stops at this number, for a memory and for all stores."""
+"""The numbers at which counting stops: for a memory, and for all stores."""
 
 
 @register.filter

@@ -31,7 +31,7 @@ RELATIVE_DAYS = 30
 
 @register.simple_tag
 def stylesheets() -> SafeString:
-    """Return the links to every page's style sheets, in their order."""
+    """Return the links to the style sheets that every page has, in their order."""
     links = ((static(name),) for name in assets.files_of(assets.STYLES))
     return format_html_join("\n", '<link rel="stylesheet" href="{}">', links)
 
@@ -55,9 +55,9 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.simple_tag
 def avatar(kind: str, name: str) -> SafeString:
-    """Return the mark before an actor's name: initials of a person, otherwise an icon.
+    """Return the mark before an actor's name: the initials of a person, or an icon for any other actor.
 
-    Screen readers skip it: the name is next to it.
+    Screen readers skip the mark, because the name is next to it.
     """
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
     return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
@@ -106,7 +106,8 @@ def exact_time(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def exact_and_ago(moment: datetime | None) -> SafeString | str:
-    """Return the moment in the person's zone, to the second, and if it is near, how long ago it is; empty for None."""
+    """Return the moment in the person's zone, to the second; for a near moment, also how long ago it is. Empty for
+    None."""
     if moment is None:
         return ""
     now = timezone.now()

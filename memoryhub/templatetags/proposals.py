@@ -17,5 +17,5 @@ def open_proposals(store: MemoryStore) -> int:
 
 @register.simple_tag
 def why_asked(change: Change) -> str:
-    """Return why a person has to choose what becomes of a memory."""
+    """Return a sentence on why a person has to choose what happens to a memory."""
     return conflict_words(change)

@@ -70,6 +70,6 @@ def verb_of_decision(decision: str) -> Verb:
 
 @register.simple_tag
 def flag_of(memory: Memory) -> Review | None:
-    """Return the review that set the flag of a flagged memory."""
+    """Return the newest review that flagged a memory, or None if none did."""
     flags = Review.objects.of_memory(memory.store_id, memory.pk).filter(decision=Decision.FLAGGED)
     return flags.newest().select_related("by").first()

@@ -1,4 +1,5 @@
-"""Filters through which every text that an agent may have written reaches a page."""
+"""Template filters for texts that an agent may have written. Every such text passes through them on its way to a
+page."""
 
 import re
 

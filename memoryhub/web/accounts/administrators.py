@@ -91,7 +91,7 @@ def _taken(request: Request, user: User, ending: Chosen, keys: int, webhooks: in
 
 
 def _links_of(user: User) -> InvitationQuerySet:
-    """Return the open invitations of a person that only an administrator may grant."""
+    """Return the open invitations that a person made and that only an administrator may make."""
     stores = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
     stay = Q(user=None, is_superuser=False, store__in=stores)
     return Invitation.objects.open(timezone.now()).filter(~stay, made_by=user)

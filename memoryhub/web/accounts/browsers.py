@@ -34,7 +34,8 @@ class Row:
 
 
 def name_of(device: str) -> str:
-    """Return the browser and its system that a User-Agent header names, or the beginning of its first word."""
+    """Return words for the browser and the system that a User-Agent header names. If it names neither, return the
+    beginning of its first word."""
     browser = next((name for sign, name in _BROWSERS if sign in device), "")
     system = next((name for sign, name in _SYSTEMS if sign in device), "")
     if browser and system:

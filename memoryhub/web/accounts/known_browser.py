@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def begin(sender: object, request: Request, user: User, **_: Any) -> None:
-    """Write the row of a browser in which a person signs in."""
+    """Store a row for the browser in which a person signs in."""
     device = request.META.get("HTTP_USER_AGENT", "").replace("\0", "")
     row = browsers.begin(user, device=device, address=client_address(request), at=timezone.now())
     request.session[MARK] = row.pk

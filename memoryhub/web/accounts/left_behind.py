@@ -16,9 +16,9 @@ from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, Propo
 class LeftBehind:
     """The open work that a person leaves behind.
 
-    `reviews` is the number of reviews that are assigned to the person. Of the open imports that the person uploaded,
-    `waiting` wait for a decision and `running` run in the person's name. `requests` is the number of open requests for
-    a second person that the person made or allowed.
+    `reviews` is the number of reviews assigned to the person. `waiting` are the waiting imports that the person
+    uploaded, and `running` the imports that run in the person's name. `requests` is the number of open requests for a
+    second person that the person made or allowed.
     """
 
     reviews: int

@@ -88,7 +88,7 @@ def name() -> str:
 
 
 def redirect_uri(path: str) -> str:
-    """Return the address to which the provider sends people back; it must be registered there."""
+    """Return the URL to which the provider sends people back. It must be registered at the provider."""
     return str(settings.MEMORYHUB_URL) + path
 
 
@@ -117,7 +117,7 @@ def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) ->
 
 
 def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, Tokens]:
-    """Exchange the code of a sign-in. Raises Refused and Unreachable."""
+    """Exchange the code of a sign-in for statements about the person and tokens. Raises Refused and Unreachable."""
     tokens = _tokens(
         {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
     )
@@ -232,7 +232,7 @@ def _has_more_groups(claims: dict[str, Any]) -> bool:
 
 
 def _text(claim: Any) -> str:
-    """Return a claim as a text that the database takes."""
+    """Return a claim as a text that the database accepts."""
     return str(claim or "").replace("\0", "").encode("utf-8", "replace").decode()
 
 

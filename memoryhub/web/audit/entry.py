@@ -254,7 +254,7 @@ def _whose(found: AuditEntry, user: User) -> dict[str, object]:
 
 
 def _receipt(found: AuditEntry, user: User) -> Receipt | None:
-    """Return the receipt of an erasure, for an admin of its memory store."""
+    """Return the receipt of an erasure if the person is an admin of its memory store, else None."""
     store = MemoryStore.present.filter(pk=found.chain).first() if found.command == "erase" else None
     if store is None or user.role_in(store) != Role.ADMIN:
         return None
@@ -303,7 +303,7 @@ def changes_of(versions: Sequence[MemoryVersion], most: int = MOST_DIFFS) -> lis
 def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
     """Return {version id: the previous version, with its text}. Versions without a previous version are left out.
 
-    The query has one condition for each version: pass at most a page.
+    The query has one condition for each version, so pass at most the versions of one page.
     """
     wanted = Q(pk__in=[])
     for version in versions:

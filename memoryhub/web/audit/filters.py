@@ -64,7 +64,8 @@ class Filter(KeyValues):
 
     @classmethod
     def _typed(cls, written: str, user: User | None) -> list[Term]:
-        """Return the words of the bar. If the filter names an agent, “read” means `view`; people read pages instead."""
+        """Return the words of the bar. In a filter for an agent, “read” means `view`; in other filters it means the
+        pages that people read."""
         terms = super(Filter, cls)._typed(written, user)
         if all(term.key != "agent" for term in terms):
             return terms
@@ -81,7 +82,7 @@ NO_FILTER = Filter({})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a filter resolves to: some of the chains that a person may see, and a search."""
+    """A filter after its names are resolved: some of the chains that a person may see, and a search."""
 
     chains: Sequence[str]
     search: Search
@@ -90,8 +91,8 @@ class Target:
 def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzinfo) -> Target:
     """Return the chains and the search that a filter asks for. Raise Malformed with a sentence that names the filter.
 
-    Names are looked up, and times are computed from `now`. A name that does not exist and a name that the person may
-    not know of both match nothing.
+    Names are looked up, and times are computed from `now`. A name that does not exist, or that the person may not know,
+    matches nothing.
     """
     values = wanted.values
     if "agent" in values and "person" in values:

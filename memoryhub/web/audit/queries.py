@@ -144,7 +144,7 @@ def _key(entry: AuditEntry) -> tuple[datetime, str]:
 class _Bound:
     """The last seq of a chain that is older than a place.
 
-    `latest` is the latest time that an entry up to this seq may have.
+    `latest` is an upper limit for the times of the entries up to this seq.
     """
 
     seq: int

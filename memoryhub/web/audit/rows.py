@@ -136,7 +136,7 @@ def _inputs_of(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str,
 
 
 def error_of(entry: AuditEntry, seen: Entries) -> str:
-    """Return the first line of a refused call's answer; empty if the call was not refused."""
+    """Return the first line of the answer to a refused call; empty if the call was not refused."""
     start = getattr(entry, "message_start", None) or ""
     is_cut = len(start) >= MESSAGE_START and "\\n" not in start
     return "" if entry.ok else seen.beginning(entry, first_line(start), cut=is_cut)

@@ -132,7 +132,7 @@ def scrub_now(request: Request) -> HttpResponse:
 
 
 def rows(now: datetime) -> list[Row]:
-    """Return every kind of background work on every node, with its state."""
+    """Return a row for each kind of background work on each node, with its state."""
     return [_row(task, now) for task in background.states()]
 
 

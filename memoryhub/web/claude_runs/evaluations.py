@@ -1,4 +1,5 @@
-"""The page that compares the evaluations of memory of a store: which cases each model passed. It starts them, too."""
+"""The page that compares a store's evaluations of memory: which cases each model passed. New evaluations start there,
+too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

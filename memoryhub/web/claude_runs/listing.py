@@ -28,7 +28,7 @@ PAGE = 30
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the runs, newest first; `before` is the id of one."""
+    """List the runs, newest first; with `before`, the id of a run, only those before it."""
     newest = ClaudeRun.objects.of_store(store.pk).newest()
     before = newest.filter(pk=request.GET.get("before", "").replace("\0", "")).first()
     found = list((newest.before(before) if before else newest)[: PAGE + 1])
@@ -75,7 +75,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _saved(request: Request, store: MemoryStore, form: StartForm) -> ClaudePreset | None:
-    """Save the form as a preset, or add an error to it."""
+    """Save the form as a preset and return the preset. If it is refused, add an error to the form and return None."""
     try:
         preset = presets.save(store.pk, form.cleaned_data["preset"], form.as_preset(), act(request))
     except ToolError as error:

@@ -31,7 +31,7 @@ from memoryhub.web.common.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a preset, and its difference from the one before."""
+    """A version of a preset, and its difference from the version before."""
 
     number: int
     at: datetime
@@ -65,7 +65,8 @@ def preset_of(store: MemoryStore, preset_id: str) -> ClaudePreset:
 
 
 def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
-    """Return the values of the form in a version of a preset, or in its newest version if there is no such number."""
+    """Return the values of the form that a version of a preset contains. If there is no version `number`, use the
+    newest version."""
     versions: Any = preset.versions
     found = [version for version in versions if version["number"] == number] or versions[-1:]
     return dict(found[0]["content"]) if found else {}

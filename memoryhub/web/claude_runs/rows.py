@@ -1,4 +1,4 @@
-"""What the pages of Claude runs show: the runs of a list, and the events of one run in words."""
+"""Data for the pages of Claude runs: the runs of a list, and the events of one run in words."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -111,7 +111,7 @@ def masked_system(run: ClaudeRun) -> str:
 
 
 def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the versions whose texts the calls among some items show."""
+    """Yield (store, memory, version) of the versions whose texts are shown by the calls among the items."""
     return in_calls(item.told.call for items in parts for item in items if item.told)
 
 

@@ -89,7 +89,8 @@ def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
 
 
 def _may_change(event: ClaudeEvent, last: int) -> bool:
-    """Return whether an event is a part of an unfinished answer, which follows the event `last`, or waits to be run."""
+    """Return whether an event can still change: it is a part of an unfinished answer, which follows the event `last`,
+    or a call that waits to be run."""
     waits = event.kind == ClaudeEventKind.CALL and event.seq is None and "answer" not in event.content
     return not event.is_cut and (waits or event.number > last)
 

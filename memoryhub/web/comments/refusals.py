@@ -26,7 +26,7 @@ REFUSALS: tuple[type[Exception], ...] = (*_WORDS, ToolError)
 
 
 def why(error: Exception) -> str:
-    """Return why an act on comments was refused, as a sentence."""
+    """Return a sentence on why an act on comments was refused."""
     if isinstance(error, ToolError):
         return for_people(error)
     words, most = _WORDS[type(error)]

@@ -1,4 +1,4 @@
-"""Lets an agent read a person's note on an act: the agent that wrote the version which the act is about."""
+"""Sends a person's note on an act to the agent that wrote the version which the act is about."""
 
 from django.utils.translation import gettext as _
 

@@ -1,4 +1,4 @@
-"""The conversations about a memory, and where each of them is on the page of its text."""
+"""The conversations about a memory, and the position of each on the page of its text."""
 
 import re
 from collections import defaultdict

@@ -45,7 +45,7 @@ def exported(
 
 
 def download(name: str, form: str, columns: Sequence[str], records: Iterable[Record]) -> HttpResponse:
-    """Return a table as a download in one of FORMATS; `name` is the beginning of the file name."""
+    """Return a table as a download in the format `form`, one of FORMATS; `name` is the beginning of the file name."""
     return attachment(written(form, columns, records), f"{name}.{form}", TYPES[form])
 
 
@@ -55,7 +55,7 @@ def written(form: str, columns: Sequence[str], records: Iterable[Record]) -> Ite
 
 
 def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpResponse:
-    """Return a streamed download; the current time is inserted before the extension of its name."""
+    """Return a streamed download. The current time is inserted into its file name, before the extension."""
     stem, _dot, ending = name.rpartition(".")
     response = StreamingHttpResponse(body, content_type=content_type)
     kept = f"{stem}-{timezone.now():%Y%m%d-%H%M%S}.{ending}"

@@ -1,4 +1,4 @@
-"""The chart of the age of the backlog: at the end of each day, how old the versions that awaited review were."""
+"""The chart of the age of the backlog: the age of the versions that awaited review at the end of each day."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -264,7 +264,7 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
 def _by_column(
     counts: Mapping[tuple[date, str], int], among: Sequence[Column], name: Callable[[str], str]
 ) -> Counter[tuple[int, str]]:
-    """Sum up counts by column number and by the group that `name` assigns to a command."""
+    """Return counts by column number and group; `name` returns the group of a command."""
     found: Counter[tuple[int, str]] = Counter()
     for (day, command), count in counts.items():
         if (at := place(day, among)) is not None:
@@ -296,7 +296,7 @@ def _sum(value: int, url: str) -> Cell:
 
 
 def column_labels(among: Sequence[Column]) -> list[Label]:
-    """Return the labels below the columns; with many columns, the last label is right-aligned."""
+    """Return the labels below the columns. If there are more than MANY columns, the last label is right-aligned."""
     count = len(among)
     found = [Label(charts.middle(at, count), among[at].label) for at in charts.labelled(count)]
     if count > MANY:

@@ -25,7 +25,8 @@ AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
-    """Return three charts: memories that were read before anyone reviewed them, that grow fast, or were never read."""
+    """Return three charts of memories: those that were read before anyone reviewed them, those that grow fast, and
+    those that were never read."""
     added = {str(pk): int(count) for pk, count in lists.get("growing", ())}
     ids = {*lists.get("risky", ()), *lists.get("unread", ()), *added}
     memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live().select_related("head")}

@@ -138,7 +138,7 @@ def _label(node: Node) -> str:
 
 
 def _name(node: Node, facts: _MemoryFacts, waits: bool) -> str:
-    """Return the path, the size and the last read in words."""
+    """Return words for a rectangle: its path, its size, the last read of a memory, and whether it awaits review."""
     place, many = node.path or paths.ROOT, {"count": number(node.count)}
     if node.memory:
         words = [size(node.size), _read(facts.read.get(node.memory))]

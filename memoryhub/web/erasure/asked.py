@@ -104,7 +104,7 @@ class Asked:
         return spelling.text in self.on or (spelling.same and spelling.text not in self.off)
 
     def to_erase(self) -> list[str]:
-        """Return the stores in which the ticked spellings can be erased, without the unticked stores."""
+        """Return the stores in which the ticked spellings can be erased; unticked stores are left out."""
         return [store for store, result in self.searched.items() if result.may_erase and store not in self.left_out]
 
     def among(self, stores: Container[str]) -> Asked:

@@ -35,8 +35,8 @@ WHY: dict[How, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store in which the erasure is done: its receipt, the erased texts if they are known, and the note of its audit
-    entry. Later erasures mask that note."""
+    """A store in which the texts were erased: its receipt, the erased texts if they are known, and the note of its
+    audit entry. Later erasures mask that note."""
 
     store: MemoryStore
     receipt: Receipt

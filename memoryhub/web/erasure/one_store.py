@@ -48,7 +48,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The texts that a person typed, and the spellings of them that are ticked."""
+    """The texts that a person typed, and which of their spellings are ticked."""
 
     subject: Sequence[str]
     terms: Sequence[str]

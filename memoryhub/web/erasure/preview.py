@@ -204,7 +204,7 @@ THERE: dict[str, tuple[Words, str]] = {
 
 
 def elsewhere(store_id: str, found: Found) -> list[Elsewhere]:
-    """Return at most MANY of the texts that people must change by hand."""
+    """Return rows for at most MANY of the texts that people must change by hand."""
     shown = []
     for there in found.elsewhere[:MANY]:
         title, name = THERE[there.kind]
@@ -283,7 +283,8 @@ def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
 
 
 def _strings(value: object) -> list[str]:
-    """Return every string in a JSON value; a text is parsed as JSON first, and returned as it is if that fails."""
+    """Return all strings in a JSON value. If the value is a text, it is parsed as JSON first; a text that is not JSON
+    is returned as it is."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -64,7 +64,7 @@ class Refusal:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def redact_version(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
-    """Show what will be deleted permanently, and redact the version on POST with the memory's name."""
+    """Show what will be deleted permanently. On POST, redact the version if the person has typed the memory's name."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
     refusal = _refusal(store, memory, version)

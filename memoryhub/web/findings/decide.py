@@ -47,7 +47,7 @@ def decide_all_findings(request: Request) -> HttpResponse:
 
 
 def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
-    """Carry out the decision about one finding (`one`) or all of `finding`; ask for a reason before a dismissal."""
+    """Do the decision about one finding (`one`) or about all in `finding`. Before a dismissal, ask for a reason."""
     name, _colon, one = request.POST.get("one", "").partition(":")
     decision = name or request.POST.get("decision", "")
     if decision not in STATES:

@@ -73,7 +73,8 @@ class Wanted:
 
 
 def resolved(wanted: Filter, stores: Sequence[str]) -> Wanted:
-    """Look up the names in a filter, in the stores that a person may see. Raise Malformed."""
+    """Look up the names in a filter; only stores that the person may see count. Raise Malformed if the filter is
+    invalid."""
     values = wanted.values
     known = {key: values[key] for key in ("store", NOT + "store", "path", NOT + "path") if key in values}
     target = filters.resolved(filters.Filter(known), stores, now=timezone.now(), zone=UTC)

@@ -161,8 +161,8 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
 def _url(finding: Finding, standing: Standing | None) -> str:
     """Return the URL of the line with the finding.
 
-    It is on the memory's page if the newest version is the only one with the value, else on the page of the finding's
-    version.
+    If only the newest version contains the value, this is a line on the memory's page, else a line on the page of the
+    finding's version.
     """
     if standing is not None and standing.newest and standing.first == standing.last:
         return f"{reverse('memory', args=[finding.store_id, finding.memory_id])}#L{finding.line}"

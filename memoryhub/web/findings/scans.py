@@ -60,7 +60,7 @@ def in_words(span: timedelta) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def scans(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the scans and the kinds that a new one would detect; start a scan on POST."""
+    """List the scans, and the kinds that a new scan would detect. On POST, start a scan."""
     if request.method == "POST":
         return _started(request, store)
     found = list(actions.of_store(store.id).select_related("started_by").order_by("-id")[:PAGE])

@@ -205,7 +205,7 @@ def _number_before(memory: Memory, new: MemoryVersion) -> int:
 
 
 def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -> Diff | None:
-    """Return the masked comparison; None if one of the texts was removed."""
+    """Return the comparison of the masked texts; None if one of the texts was removed."""
     known = masking.cover([old, new]).get(new.memory_id, masking.NOTHING)
     before, after = text_of(old), text_of(new)
     if before is None or after is None:

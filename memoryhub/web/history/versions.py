@@ -150,7 +150,7 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -> list[MemoryVersion]:
-    """Return a page of versions, newest first, and one more to compare the last one with."""
+    """Return a page of versions, newest first, and one further version, with which the last one is compared."""
     if after is not None:
         newer = list(found.filter(number__gt=after).order_by("number").values_list("number", flat=True)[:PAGE])
         before = newer[-1] + 1 if newer else None

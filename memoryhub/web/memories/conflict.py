@@ -70,7 +70,7 @@ class MergePage:
 
 
 def merge_page(memory: Memory, sent: EditForm, conflict: Conflict) -> MergePage:
-    """Merge a valid form with the newer version that exists now, and return the page's content."""
+    """Merge a valid form with the current newer version, and return the content of the conflict page."""
     given, current = sent.cleaned_data, conflict.current
     if current is None:
         return _deleted(memory, sent)

@@ -176,8 +176,8 @@ def of(memory: Memory, first: int | None = None, here: int | None = None) -> Lif
 
 
 def _versions(memory: Memory) -> list[_Version]:
-    """Return at most VERSIONS versions, in order. If a memory has more, they are evenly spaced and include the
-    newest."""
+    """Return at most VERSIONS versions, in order. If a memory has more, the returned ones are evenly spaced and include
+    the newest."""
     found = MemoryVersion.objects.of_memory(memory).order_by("number")
     counts: dict[int, int] = {}
     if memory.version_count > VERSIONS:
@@ -252,7 +252,7 @@ def _add_findings(memory: Memory, scale: Scale, columns: Sequence[Column]) -> No
 
 
 def _placed(memory: Memory, scale: Scale, marks: Sequence[Column]) -> Sequence[Column]:
-    """Set the position, the moment and the address of each mark."""
+    """Return the marks with their position, moment and address set."""
     entries = AuditEntry.objects.of_chain(memory.store_id).of_seqs(mark.seq for mark in marks)
     moments = dict(entries.values_list("seq", "at"))
     for mark in marks:

@@ -37,7 +37,7 @@ class Asked:
 
 
 def ask_reason(form: forms.Form, needed: NeedsReason) -> None:
-    """Attach the findings to the form as `form.asked`, with a field for the reason.
+    """Attach the findings and a field for the reason to the form, as `form.asked`.
 
     The values in the findings stay masked.
     """

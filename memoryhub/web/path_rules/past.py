@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A version that a call made, and the id of its memory."""
+    """A version that a call made, with the id of its memory."""
 
     operation: str
     path: str

@@ -97,7 +97,7 @@ class Replay:
 
 
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
-    """Decide the agents' changes of the last DAYS again, with these rules."""
+    """Return the result of deciding the agents' changes of the last DAYS again, with these rules."""
     since = now - DAYS
     hides = any(rule.effect is Effect.HIDE for rule in rules.rules)
     entries, is_cut = _entries(store_id, since, {*ONE_PATH, VIEW} if hides else {*ONE_PATH})

@@ -161,7 +161,7 @@ def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[P
 
 
 def _change(entry: AuditEntry) -> Change | None:
-    """Return the rules before and after an entry, or None if an erasure has masked words that rules need."""
+    """Return the rules before and after an entry, or None if an erasure has masked parts that rules need."""
     try:
         details = json.loads(entry.input or "{}")
         return of_json(details["before"]).rules, of_json(details["after"]).rules
@@ -190,7 +190,7 @@ def _verbs(rules: PathRules) -> dict[str, Any]:
 
 
 def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) -> dict[str, Any]:
-    """Return the template's context for the answer: which rule decides, and why each other rule does not."""
+    """Return the template's context for the answer: which rule decides, and why the other rules do not."""
     doer, verb = _doer(asked.who), _VERBS[asked.verb]
     met = _met(store, rules, doer, asked)
     decision = _decision(rules, doer, asked, met)

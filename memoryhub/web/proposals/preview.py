@@ -167,7 +167,8 @@ def _text(state: State, texts: Mapping[str, str]) -> str | None:
 
 
 def words(change: Change, choice: Choice) -> tuple[str, str]:
-    """Return, for a change with a problem, the label of the button for a choice and the sentence below it."""
+    """Return two texts for a change with a problem: the label of the button for a choice, and the sentence below the
+    button."""
     if choice == Choice.KEEP and not change.now.is_there:
         return _("Leave it out"), _("There is no memory here now, and none is created.")
     if choice == Choice.KEEP:

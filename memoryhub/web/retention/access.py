@@ -56,7 +56,8 @@ def of_run(least: Role) -> Callable[[View], View]:
 
 
 def _let_in(request: Request, store: MemoryStore | None, least: Role) -> None:
-    """Set `request.role`. Raise Http404 for people without a role, PermissionDenied for people with a lower role.
+    """Set `request.role`. Raise Http404 for people without a role, PermissionDenied for people with a lower role than
+    `least`.
 
     Without a store, only superusers have a role.
     """

@@ -1,4 +1,5 @@
-"""Who made or last changed the policies by which a run, or one of its entries, removed something."""
+"""The authors of the policies by which a run, or one of its entries, removed something: who made or last changed each
+policy."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,5 @@
-"""What policies would remove: totals, the first items by name, and the difference from the saved policies."""
+"""The preview of what policies would remove: totals, the first items by name, and the difference from the saved
+policies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -184,7 +185,7 @@ def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
     """Return the items that only `new` removes and those that only `old` removes.
 
-    If both remove versions of a memory, the item has the difference of their numbers.
+    If both remove versions of the same memory, the item has the difference between the two numbers of versions.
     """
     before = {(item.removal, item.memory): item for item in old}
     going = []

@@ -173,7 +173,7 @@ def _page(
     *,
     asks: bool = False,
 ) -> HttpResponse:
-    """Show the form; valid `settings` add the preview and the button that saves them."""
+    """Show the form. Valid `settings` add the preview, and the button that saves these settings."""
     shown: dict[str, Any] = {"policy": policy, "form": form, "asks": asks}
     if store:
         shown |= about_pattern(store, str(form["pattern"].value() or "").strip())

@@ -27,7 +27,7 @@ MOST_SHOWN = 50
 
 
 class FlagForm(forms.Form):
-    """The reason for flagging a memory or for removing its flag."""
+    """The reason for flagging a memory or for removing the flag."""
 
     note = forms.CharField(
         label=_("What is wrong?"), max_length=LONGEST_NOTE, help_text=_("Everybody who sees the memory can read it."),

@@ -161,7 +161,7 @@ def oldest_open(user: User, most: int) -> list[Heading]:
 
 
 def headings(rows: Iterable[Row], user: User) -> dict[str, Heading]:
-    """Return the proposals among the rows of a page, by id, with their memories and their stores."""
+    """Return {id: proposal} of the proposals among the rows of a page, with their memories and their stores."""
     by_id = {row.id: row.store for row in rows if row.id.startswith(ids.PROPOSAL)}
     if not by_id:
         return {}

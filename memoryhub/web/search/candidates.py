@@ -25,7 +25,7 @@ class Row:
     """A version that a search may find: the current one of a live memory, an old one, or the last one of a deleted
     memory.
 
-    `is_candidate` is False for a row that is only passed.
+    `is_candidate` is False for a row that is read but not searched.
     """
 
     kind: str

@@ -76,7 +76,8 @@ class Query(KeyValues):
 
     @property
     def forms(self) -> tuple[Forms, ...]:
-        """Return the forms of each word. A phrase in quotes has one form, so it is found exactly."""
+        """Return the forms of each word. A phrase in quotes has only one form, so that only the exact phrase is
+        found."""
         plain = (term for term in self.typed if not term.key)
         return tuple((fold(term.value),) if term.written.startswith('"') else forms(fold(term.value)) for term in plain)
 

@@ -28,7 +28,7 @@ MOST_LINES = 4
 class Excerpt:
     """Matching lines of a text as HTML.
 
-    `more` is how many other lines match; `over` means that it is at least this many.
+    `more` is the number of other matching lines; `over` means that there are at least this many.
     """
 
     html: SafeString

@@ -69,7 +69,7 @@ class Wanted:
         return self.author is not None or self.session is not None or bool(self.excluded)
 
     def allows(self, row: Row) -> bool:
-        """Return whether the version meets the conditions that its row can decide."""
+        """Return whether a version meets the conditions that can be checked without its text or its entry."""
         if not row.is_candidate or row.path is None:
             return False
         beneath = self.path is None or row.path == self.path or row.path.startswith(f"{self.path}/")
@@ -192,7 +192,8 @@ def _count(part: Part, row: Row, hit: Hit | None, words: int) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None, int]]:
-    """Yield (row, its match or None, its words as bits) for every row after a place."""
+    """Yield (row, its match or None, its words as bits) for every row after a place. In the bits, each word has its
+    position."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:

@@ -118,7 +118,7 @@ def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
 
 
 def _is_empty(query: Query, part: Part) -> bool:
-    """Return whether a search for words has ended and found nothing."""
+    """Return whether a search with words has ended without a result."""
     return part.ended and not part.place.found and bool(query.text)
 
 

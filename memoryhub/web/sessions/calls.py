@@ -163,7 +163,7 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
 
 
 def in_calls(calls: Iterable[Call]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the versions whose texts the calls show."""
+    """Yield (store, memory, version) of the versions whose texts are shown by the calls."""
     for call in calls:
         if call.raw:
             yield from ((call.entry.chain, *place) for place in in_input(call.entry))
@@ -173,7 +173,7 @@ def in_calls(calls: Iterable[Call]) -> Iterator[tuple[str, str, str | None]]:
 
 
 def calls_with(entries: Sequence[AuditEntry], store: MemoryStore) -> list[Call]:
-    """Return the calls of these entries of a store, in their order."""
+    """Return the calls that these entries of a store record, in the same order."""
     return _rows(entries, {store.pk: store}) if entries else []
 
 

@@ -204,6 +204,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
 
 
 def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
-    """Return the stores in which the person may try calls and, if they are not archived, undo what a session wrote."""
+    """Return the stores in which the person may try calls and, in a store that is not archived, undo writes of a
+    session."""
     roles = ((store, user.role_in(store)) for store in stores)
     return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]

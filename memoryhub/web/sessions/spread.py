@@ -58,7 +58,7 @@ class Spread:
 
     @property
     def plus(self) -> str:
-        """Return `+` if there may be more other writes than their number says, else ""."""
+        """Return the sign after the number of other writes: `+` if there may be more, else ""."""
         return "+" if self.more_written else ""
 
     @property

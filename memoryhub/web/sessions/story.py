@@ -72,7 +72,7 @@ class CallInWords:
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether the call may be folded: it changed nothing, or it failed."""
+        """Return whether the call may be folded, because it changed nothing or failed."""
         return not self.call.entry.ok or self.call.entry.command == "view"
 
 

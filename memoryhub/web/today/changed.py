@@ -78,7 +78,7 @@ class _Seen:
         return self.at - timedelta(days=DAYS)
 
     def those_of(self, least: Role) -> list[str]:
-        """Return the stores in which the person has at least this role."""
+        """Return the stores in which the person has the role `least` or a higher one."""
         if self.user.is_superuser:
             return list(self.stores)
         return [store for store, role in self.roles.items() if role.includes(least)]

@@ -1,4 +1,4 @@
-"""Sentences on why the answer to a replayed call differs from the recorded answer."""
+"""Sentences that say why the answer to a replayed call differs from the recorded answer."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

@@ -79,7 +79,7 @@ Words = Callable[[Change, Choice], tuple[str, str]]
 
 
 def options(change: Change, given: Given, words_of: Words) -> list[Option]:
-    """Return the buttons for a change with a problem, the proposed one first."""
+    """Return the buttons for a change with a problem; the proposed choice is first."""
     chosen = given.choice(change)
     words = [(choice, *words_of(change, choice)) for choice in change.choices]
     return [

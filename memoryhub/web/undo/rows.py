@@ -134,10 +134,10 @@ def preview(
     most: int | None = None,
     in_hunks: bool = False,
 ) -> Preview:
-    """Return the rows of a plan with the current choices; if the URL asks for one diff, no other is computed.
+    """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    At least `most` changes (MOST_DIFFS without it) are shown with their diffs. With `in_hunks`, the changes in the
-    diffs are the hunks of the texts.
+    At least the first `most` changes (default: MOST_DIFFS) are shown with their diffs. With `in_hunks`, the changes in
+    the diffs are the hunks of the texts.
     """
     rivals = rivals_of(plan.changes)
 

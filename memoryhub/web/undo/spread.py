@@ -173,7 +173,7 @@ class Carried:
         return seen.shown(self.rows[seen.version.id][2])
 
     def is_poisoned(self, seen: Iterable[Seen]) -> bool:
-        """Return whether one of these answers showed lines of a poisoned memory."""
+        """Return whether one of these answers showed lines of a memory in `poisoned`."""
         return any(self.rows[one.version.id][1].memory in self.poisoned for one in seen)
 
 
@@ -214,7 +214,7 @@ def spread_of(
 
 @dataclass(frozen=True, slots=True)
 class _Undone:
-    """The undone versions: {memory: their numbers}, their entries, and the sessions that wrote them."""
+    """The undone versions as {memory: their numbers}, the entries that made them, and the sessions that wrote them."""
 
     numbers: Mapping[str, set[int]]
     entries: frozenset[int]

@@ -1,4 +1,4 @@
-"""The form of a webhook: its address, and its events by group."""
+"""The form of a webhook: its settings, and its events by group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ AT_FIRST = ("review.needed", "proposal.opened", "finding.opened")
 """The events that are ticked for a new webhook."""
 
 NOT_OF_A_STORE = frozenset(("memory_store.created", *GROUPS["alarm"]))
-"""Events that a webhook of a store cannot receive: they happen before the webhook can exist, or to the hub."""
+"""Events that a webhook of a store cannot receive, because they happen before the webhook can exist, or concern the
+hub."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show the roles, keys, webhooks and invitations of a person, and what waits for the person.
+    """Show the roles, keys, webhooks, invitations and open work of a person.
 
     On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
     """
@@ -134,7 +134,8 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
 
 
 def _links_of(user: User) -> InvitationQuerySet:
-    """Return the open invitations that a deactivation withdraws: those that a person made, and links to a password."""
+    """Return the open invitations that a deactivation withdraws: those that the person made, and links for the person's
+    password."""
     return Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user))
 
 

@@ -37,10 +37,10 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """The filter of a page: values by key, and what was typed in the bar; a subclass may add fields for the layout.
+    """The filter of a page: values by key, and the words typed in the bar. A subclass may add fields for the layout.
 
     A key that begins with NOT excludes items with its value. `typed` are the words of the bar in order: plain words,
-    and filters, which are in `values` too.
+    and filters; `values` has these filters too.
     """
 
     values: Mapping[str, str]

@@ -49,7 +49,7 @@ class MarkFilter:
         return replace(self, has=self.has - {mark})
 
     def matching(self, store_id: str, memories: Iterable[str], at: datetime) -> set[str]:
-        """Return the memories among these, of one store, that match the filter. The number of queries is bounded."""
+        """Return the ids of those memories of a store that match the filter. The number of queries is bounded."""
         columns = ("store_id", "head_id", "path", "flagged")
         rows = list(Memory.objects.filter(store_id=store_id, pk__in=set(memories)).only(*columns))
         holds = holds_of(store_id, at)

@@ -36,7 +36,7 @@ def is_fresh(request: Request) -> bool:
 
 
 def can_prove(user: User) -> bool:
-    """Return whether a person has a password or a passkey of the hub, with which they can prove who they are."""
+    """Return whether a person can prove their identity with a password or a passkey of the hub."""
     return _by_password(user) or _by_passkey(user)
 
 
@@ -57,7 +57,7 @@ def _by_passkey(user: User) -> bool:
 
 
 def proof(request: Request) -> HttpResponse | None:
-    """Return the page that asks for the password, or None if the act may go on. Call it in a POST only."""
+    """Return the page that asks for the password, or None if the act may be done now. Call it only in a POST."""
     if is_fresh(request):
         return None
     form = PasswordForm(request.POST if "proof" in request.POST else None)

@@ -69,7 +69,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a document; the first one of a document has no title."""
+    """A section of a document. The first section of a document has no title."""
 
     id: str
     title: str
@@ -77,7 +77,7 @@ class Section:
 
     @property
     def html(self) -> SafeString:
-        """Return the section as HTML. It is not escaped, because it comes only from the hub's own documents."""
+        """Return the section as HTML. The HTML is not escaped, because it comes only from the hub's own documents."""
         inside = (block.before + "".join(part.html for part in block.parts) + block.after for block in self.blocks)
         return mark_safe("".join(inside))
 

@@ -35,7 +35,7 @@ LARGEST = 200 * 1024
 """The largest text that is rendered, in bytes of UTF-8."""
 
 MOST_CELLS = 20_000
-"""The most table cells in one text: a row of one character still yields a cell for each column of its table."""
+"""The most table cells in one text. Even a row of one character has a cell for each column of its table."""
 
 MOST_BRACKETS = 20_000
 """The most brackets in one text that are tried as the beginning of a link or an image. Hostile brackets take twenty
@@ -242,7 +242,8 @@ def _linked(parser: MarkdownIt, text: str) -> list[Token]:
 
 
 def _without_end(address: str) -> str:
-    """Strip trailing punctuation from an address; keep a closing parenthesis that has an opening one."""
+    """Remove trailing punctuation from an address. A closing parenthesis stays if the address also has the opening
+    one."""
     end = len(address)
     closing = address.count(")") - address.count("(")
     while address[end - 1] in _PUNCTUATION or (closing > 0 and address[end - 1] == ")"):

@@ -31,12 +31,13 @@ class Origin:
 
 
 def of_versions(versions: Iterable[MemoryVersion | None]) -> dict[str, Origin]:
-    """Return {version id: Origin} of the imported versions among these."""
+    """Return {version id: Origin}. Versions that were not imported are left out."""
     return of_origins((version.pk, version.origin) for version in versions if version is not None)
 
 
 def of_ids(store_id: str, ids: Collection[str]) -> dict[str, Origin]:
-    """Return {version id: Origin} of the imported versions of a store among these ids."""
+    """Return {version id: Origin} for these ids of versions of a store. Versions that were not imported are left
+    out."""
     brought = MemoryVersion.objects.among(store_id, ids).filter(origin__isnull=False)
     return of_origins(brought.values_list("pk", "origin"))
 

@@ -80,7 +80,7 @@ class Part:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def rules(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show a store's rules to curators, who can try them on a text; admins may also save them."""
+    """Show a store's rules to curators, who can try the rules on a text. Admins may also save the rules."""
     hubs = HubSettings.current().rules
     without = actions_of("{}", json.dumps(hubs))
     may_save = request.role.includes(Role.ADMIN) and not store.is_archived

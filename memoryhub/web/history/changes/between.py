@@ -145,8 +145,8 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 
 
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
-    """Yield the changes of memories from their final states. The initial states of SIZE memories are found by one
-    query."""
+    """Yield the change of each memory whose final state is in `found`. One query finds the initial states of SIZE
+    memories."""
     for start in range(0, len(found), SIZE):
         part = _by_agent(wanted, found[start : start + SIZE]) if wanted.agent else found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}

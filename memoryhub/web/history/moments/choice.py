@@ -1,4 +1,5 @@
-"""Parsing the moment that a person asks for: an entry on the slider, a date in their time zone, or a shortcut."""
+"""Parsing the moment that a person requested: an entry on the slider, a date in the person's time zone, or a
+shortcut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

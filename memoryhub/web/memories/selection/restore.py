@@ -46,7 +46,8 @@ class Row:
 
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Restore the memories, or show which ones are blocked. Raise TooMuch if there are too many."""
+    """Restore the memories, or show which of them cannot be restored to their paths. Raise TooMuch if there are too
+    many."""
     places, errors = _places(store, request.POST)
     note = request.POST.get("note", "")
     problem, final = "", None
@@ -107,7 +108,7 @@ def _page(
 def _rows(
     shown: ReturnPlan, final: ReturnPlan | None, places: Mapping[str, str], errors: Mapping[str, tuple[str, str]]
 ) -> list[Row]:
-    """Return the blocked memories.
+    """Return rows for the memories whose path is not free.
 
     Each has the path that the person typed for it, or else a proposed path, and the error of that path.
     """

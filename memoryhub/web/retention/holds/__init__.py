@@ -32,7 +32,7 @@ LEAST = {HoldKind.PIN: Role.CURATOR, HoldKind.HOLD: Role.ADMIN}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A hold, the path of what it holds (None if that memory was deleted permanently), and the URL of its page."""
+    """A hold, the path under hold (None if its memory was deleted permanently), and the URL of its page."""
 
     hold: Hold
     path: str | None
@@ -68,7 +68,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(METHODS)
 @in_store(Role.CURATOR)
 def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
-    """Show the confirmation, and release a hold on POST: curators may release pins, admins also legal holds."""
+    """Show the confirmation; on POST, release the hold. Curators may release pins, admins also legal holds."""
     hold = Hold.objects.of_store(store.pk).filter(pk=hold_id).select_related("owner").first()
     if hold is None:
         raise Http404

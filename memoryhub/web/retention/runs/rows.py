@@ -100,7 +100,7 @@ class WayBack:
 
 
 def summary(run: Run) -> Summary:
-    """Return a run in numbers; its items are counted unless its state is done."""
+    """Return a run in numbers. Its items are counted unless the run is done."""
     done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
     per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
     return Summary(run, min(done, run.expected), per_cent, _figures(run))

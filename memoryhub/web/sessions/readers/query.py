@@ -231,7 +231,7 @@ def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> It
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
     """Return the answers with each version's number of lines.
 
-    `last` is at most this number, because a full view counts one line more.
+    `last` is reduced to this number, because a full view counts one line more.
     """
     totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
@@ -281,7 +281,7 @@ def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searche
 
 
 class _Searches:
-    """The newest searches of a page, and the lines that they showed of the versions they found."""
+    """The newest searches of a page, and which lines of the versions they showed."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted

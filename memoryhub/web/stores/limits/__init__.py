@@ -25,7 +25,7 @@ from memoryhub.web.stores.limits import forms, usage
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def limits(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show a store's limits and usage to every member; an admin may change the limits."""
+    """Show a store's limits and usage to every member. An admin may change the limits."""
     is_post = request.method == "POST"
     if is_post and not request.role.includes(Role.ADMIN):
         raise PermissionDenied

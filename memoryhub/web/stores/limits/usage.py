@@ -84,14 +84,14 @@ def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A memory store that is near one of its limits."""
+    """A memory store that is near one of its limits, with the meter of this limit."""
 
     store: MemoryStore
     meter: Meter
 
 
 def nearest(stores: MemoryStoreQuerySet, most: int = MOST_NEAR) -> list[Near]:
-    """Return the active stores among these that are near a limit or have reached it, the fullest first."""
+    """Return those of the stores that are active and near a limit or have reached it, the fullest first."""
     active = list(stores.active().by_name()[:MOST_STORES])
     found = [Near(store, meter) for store, meters in _held(active) for meter in meters if meter.level != "ok"]
     return sorted(found, key=lambda near: -near.meter.share)[:most]

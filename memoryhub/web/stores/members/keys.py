@@ -48,7 +48,7 @@ def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _issue(request: Request, store: MemoryStore, form: StoreKeyForm) -> tuple[Key, str]:
-    """Create the agent if it is new, and issue its key."""
+    """Create the agent if it is new, and issue a key to it. Return the key and its secret."""
     acting = by(request)
     values = form.cleaned_data
     agent = form.chosen or keys_and_roles.create_agent(values["new_agent"], seen_by=person(request), **acting)
