@@ -166,7 +166,7 @@ class _Frame:
     shown_new: int = 0
 
     def at(self, part: Row | Gap) -> None:
-        """Record, for each text, the number of the last line that is reached with the current row."""
+        """Record, for each text, the number of the last line up to and including the current row."""
         if isinstance(part, Gap):
             self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
         else:

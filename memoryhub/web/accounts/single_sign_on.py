@@ -1,8 +1,8 @@
 """Signing in at the identity provider: the way there, the way back, and asking it again while a person uses the hub.
 
-A signed cookie of this browser keeps what belongs to a sign-in that has begun: its state, its nonce, and the verifier
-of its code (PKCE). An answer of the provider is therefore accepted only in the browser that requested it (so that
-nobody can plant a sign-in in another browser), and only once.
+A signed cookie of this browser keeps the data of a sign-in that has begun: its state, its nonce, and the verifier of
+its code (PKCE). An answer of the provider is therefore accepted only in the browser that requested it (so that nobody
+can plant a sign-in in another browser), and only once.
 """
 
 import base64

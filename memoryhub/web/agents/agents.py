@@ -44,7 +44,7 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents visible to the person whose name contains the query or that have a key whose end is the
+    """Return the agents that the person may see, if their name contains the query or one of their keys ends with the
     query."""
     found = Agent.objects.visible_to(user)
     if not query:

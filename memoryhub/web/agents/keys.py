@@ -90,8 +90,8 @@ def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> H
 def every_key(request: Request) -> HttpResponse:
     """List all keys of the hub, newest first, in pages. `q` limits the list.
 
-    It is the end of a key, “all memory stores”, or a part of the name of an agent or a memory store, or a part of the
-    name or the e-mail address of the person who issued the key.
+    It is the end of a key, “all memory stores”, or a part of a name: of the agent, of a memory store, or of the person
+    who issued the key (also of this person's e-mail address).
     """
     query, before = asked(request, "q").strip(), asked(request, "before")
     found = Key.objects.select_related("agent", "created_by").order_by("-pk")

@@ -60,8 +60,9 @@ class KeyRow:
 class AgentRow:
     """An agent, with the number of its usable keys and the stores that these can access.
 
-    `last_used` is when a key was last used, and `last_session` when the latest session was last seen. `short_id`
-    distinguishes the agent from another visible agent with its name; it is empty if the name is unique.
+    `last_used` is the time of the last use of a key, and `last_session` the time at which the latest session was last
+    seen. `short_id` distinguishes the agent from another visible agent with its name; it is empty if the name is
+    unique.
     """
 
     agent: Agent

@@ -100,7 +100,7 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 
 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
-    """Return whether `value` is what `field` had when the entry was written.
+    """Return whether `value` is the value of `field` at the time when the entry was written.
 
     The entry's commitment to the field proves this. If the commitment is not stored but computed from the field, the
     entry's hash must be right too. None matches only if the field had no value.

@@ -104,7 +104,7 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
     """Return the query string of the page before or after the entry `place`; `key` is `before` or `after`.
 
-    After a scan that ended early, the next page may scan more entries.
+    If the scan of `page` ended early, the query allows a scan of more entries.
     """
     further = {"further": "1"} if page.reached else {}
     return wanted.query(**{key: place, **further})

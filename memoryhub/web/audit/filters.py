@@ -145,7 +145,7 @@ def is_excluded(
     author: str | None = None,
     session: str | None = None,
 ) -> bool:
-    """Return whether one of the searches matches what an author did in a session at a path and a time."""
+    """Return whether one of the searches matches an act, given by its time, path, author and session."""
     return any(
         (each.author is None or each.author == author)
         and (each.session in (None, session) or (each.session == ANY_SESSION and session is not None))

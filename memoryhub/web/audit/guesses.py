@@ -90,8 +90,7 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of errors, each with a sentence that is the beginning of the text, or of which the text is the
-    beginning."""
+    """Yield (kind of error, sentence) if the text begins with the sentence, or the sentence begins with the text."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []

@@ -1,4 +1,4 @@
-"""Audit entries as table rows: who, where, what and with which outcome, with links."""
+"""Audit entries as table rows with links: the actor, the place, the act and its outcome."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

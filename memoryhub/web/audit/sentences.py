@@ -210,8 +210,7 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
-    """Return a sentence on what was undone, and on how many later writes of sessions that had read it were undone with
-    it."""
+    """Return a sentence on what was undone, with the number of later writes by its readers that were undone too."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and %(count)s later write of its readers", "%(said)s, and %(count)s later writes of its readers", too
@@ -221,8 +220,7 @@ def _undo(values: Values, command: Command) -> str:
 
 
 def _take_out(values: Values, command: Command) -> str:
-    """Return a sentence on what was taken out, and on how many later writes of sessions that had read it were undone
-    with it."""
+    """Return a sentence on what was taken out, with the number of later writes by its readers that were undone too."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and undid %(count)s later write of its readers",
@@ -370,4 +368,4 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }
-"""Functions for commands whose words do not follow only from which values exist."""
+"""Functions for commands whose words depend on more than the presence of values."""

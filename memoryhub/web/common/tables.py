@@ -20,8 +20,8 @@ Record = Mapping[str, Any]
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 FORMATS = tuple(TYPES)
 _PARTED = re.compile(r"[;\r\n](?= *[=+\-@＝＋－＠])")
-"""The places at which a spreadsheet that splits cells at semicolons, as in many countries, would begin a new cell with
-a formula."""
+"""A place at which a spreadsheet may split a cell, so that the new cell begins with a formula. In many countries, this
+is a semicolon."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 

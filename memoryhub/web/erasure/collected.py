@@ -44,7 +44,7 @@ VERSIONS = 100
 
 @dataclass(slots=True)
 class Part:
-    """What the archive has about one store: its directory in the archive, and what the report lists of it.
+    """The contents of the archive for one store: its directory in the archive, and the rows of the report.
 
     There may have been unknown reads: entries or versions were removed (`is_cut`), Claude read a copy of the store
     (`was_copied`), the texts were in a download (`was_exported`), or not every search was examined (`unsearched`).

@@ -41,7 +41,7 @@ class Options:
     """The options of a comparison; the URL leaves out default values.
 
     `name` is written in the URL in place of the number `old`; `old` is 0 for a comparison with an empty text. `back` is
-    the page from which the person came to decide, and to which a decision returns.
+    the page to which a decision leads back.
     """
 
     old: int

@@ -1,4 +1,4 @@
-"""The versions that a search scans, in an order in which it can stop anywhere and continue from there.
+"""The versions that a search scans, in an order in which the search can stop after any version and continue there.
 
 Store by store: live memories by path, then old versions by memory, then the trash, newest deletion first. Each read
 loads some rows after a key by an index with this order, so its cost does not depend on the size of the store.

@@ -137,8 +137,8 @@ def _joined(one: Version, other: Version) -> Version:
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
-    """Return the first lines that match the folded words, each with a link to the line; first, one line for each word
-    is chosen.
+    """Return the matching lines to show, each with a link: the first match of each folded word, then the first other
+    matches.
 
     `masked` is the same text with sensitive values masked, line by line; it is shown instead of `text`.
     """

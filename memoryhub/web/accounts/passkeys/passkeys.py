@@ -75,7 +75,7 @@ def _wrong(status: int = 400, sentence: str = "") -> HttpResponse:
 @signed_in
 @require_POST
 def begin(request: Request) -> HttpResponse:
-    """Return what the browser needs to make a passkey."""
+    """Return the challenge and the options with which the browser makes a passkey."""
     from fido2.webauthn import AttestedCredentialData, PublicKeyCredentialUserEntity
 
     user = _with_passkeys(request)
@@ -111,7 +111,7 @@ def add(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def ask(request: Request) -> HttpResponse:
-    """Return what the browser needs to sign in with a passkey of any person."""
+    """Return the challenge and the options with which the browser signs in, by a passkey of any person."""
     if not hosts.are_on():
         raise Http404
     options, state = _server().authenticate_begin([], user_verification="required")
@@ -147,7 +147,8 @@ def use(request: Request) -> HttpResponse:
 
 
 def _user_of(request: HttpRequest) -> User:
-    """Return the active person whose passkey has signed the challenge. Raises ValueError and what fido2 raises."""
+    """Return the active person whose passkey has signed the challenge. Raises ValueError and the exceptions of
+    fido2."""
     from fido2.webauthn import AttestedCredentialData, AuthenticationResponse
 
     state, answer = _answered(request, "use")

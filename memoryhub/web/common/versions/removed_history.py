@@ -57,8 +57,8 @@ def first_seq(chain: str) -> int:
 
 
 def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
-    """Return the gaps between descending version numbers, and those between the last number and `low`, an existing
-    number or 0."""
+    """Return the gaps between descending version numbers, and the gap between the last of them and `low` (an existing
+    number, or 0)."""
     pairs = zip(numbers, [*numbers[1:], low], strict=False)
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
 
@@ -122,8 +122,8 @@ class Lost:
 
 
 def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
-    """Return which versions made by the entries `seqs` have been removed. `since` is when the first of all the entries
-    was written, which may itself be removed."""
+    """Return which versions that the entries `seqs` made have been removed. `since` is the time of the first of these
+    entries, even if this entry was removed too."""
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):

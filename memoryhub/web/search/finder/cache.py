@@ -89,7 +89,7 @@ class _Store:
     next: int = 1
 
     def renew(self, store_id: str, seq: int) -> Paths:
-        """Return the paths as they are after the entry `seq` or a later one. If the cache is older, update it first."""
+        """Return the paths after the entry `seq` or a later entry. If the cache is older, update it first."""
         if seq <= self.seq:
             return self.shown
         changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
@@ -148,7 +148,7 @@ def last_seq(user: User, store_id: str) -> int | None:
 
 
 def paths_of(store_id: str, seq: int) -> Paths:
-    """Return the live paths of a store as they are after the entry `seq`, which must exist, or after a later one."""
+    """Return the live paths of a store after the entry `seq`, which must exist, or after a later entry."""
     with _stores_lock:
         kept = _stores.setdefault(store_id, _Store())
         _stores.move_to_end(store_id)
