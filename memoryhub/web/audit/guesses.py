@@ -90,7 +90,8 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield (kind of error, sentence) if the text begins with the sentence, or the sentence begins with the text."""
+    """Yield ("error", kind) for each kind of error with a sentence with which the text begins, or which begins with the
+    text."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []

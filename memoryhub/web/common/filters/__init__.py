@@ -203,7 +203,8 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether a word with a colon, but without a known key, is a word to search for."""
+        """Return whether a word without a known key is searched for even if it looks like a filter. A word in quotes
+        is, on pages that take words."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod

@@ -102,7 +102,8 @@ def render(text: str) -> SafeString:
 
 
 def _with_boxes(html: str) -> str:
-    """Put a box around each hidden character; splitting at tags is safe, as attributes escape angle brackets."""
+    """Return the HTML with a box around each hidden character. Splitting it at tags is safe, because attributes escape
+    angle brackets."""
     if not visible.has_hidden(html):
         return html
     return "".join(

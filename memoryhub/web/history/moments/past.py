@@ -97,11 +97,11 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the ids of the memories that existed right after the entry `seq`. Pass only memories for which no version
-    at that moment was found.
+    """Return the ids of those memories that existed right after the entry `seq`. Their versions of that moment must
+    have been removed.
 
-    If such a memory had been created by then, it had a version at that moment, because even a deletion is a version.
-    That version must have been removed since.
+    Pass only memories for which no version of that moment was found. A memory that had been created by then had such a
+    version, because even a deletion is a version.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
