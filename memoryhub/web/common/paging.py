@@ -1,4 +1,4 @@
-"""The sizes and errors that the pages of all long lists share."""
+"""The error that the pages of all long lists share."""
 
 
 class BadPlace(ValueError):

@@ -30,7 +30,7 @@ SCANNED = 25
 
 FINDINGS, PATHS, UNKNOWN = 200, 40, 5
 FEW = 2
-"""The least number of events for which a memory has a life line."""
+"""The least number of versions and reads for which a memory has a life line."""
 
 AGENTS, PEOPLE, HUB = "agents", "people", "hub"
 _KINDS = {ActorKind.KEY.value: AGENTS, ActorKind.USER.value: PEOPLE}

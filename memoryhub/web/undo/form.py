@@ -117,7 +117,8 @@ def _offered(change: Change, choice: Choice) -> Choice:
 
 
 def _dropped_of(changes: Sequence[Change]) -> str:
-    """Return a sentence on which changes would be lost if all memories went back to their earlier state."""
+    """Return a sentence on the lines and memories that would be lost if all memories went back to their earlier
+    state."""
     dropped = [change for change in changes if Choice.BEFORE in change.choices]
     gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
     counted = [change.later_lines for change in dropped if change.later_lines is not None]

@@ -98,7 +98,8 @@ class HoldForm(TermsForm):
         self.path: str | None = None
 
     def clean_place(self) -> str:
-        """Return the memory or directory at the typed path. A directory that does not exist needs a trailing slash."""
+        """Look up the memory or the directory at the typed path, and return the path. A directory that does not exist
+        needs a trailing slash."""
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))
