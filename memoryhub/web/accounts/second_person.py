@@ -40,7 +40,7 @@ class AnswerForm(forms.Form):
 @dataclass(frozen=True, slots=True)
 class Row:
     """A request as pages show it. `store` is the name of its memory store, or another subject if the act belongs to no
-    store; `is_in_store` says which. `state` is that of the row, or `lapsed`."""
+    store; `is_in_store` says whether it belongs to one. `state` is that of the row, or `lapsed`."""
 
     request: ActRequest
     title: str | Promise

@@ -46,8 +46,8 @@ for memory in memories.list({store}, path_prefix="/", view="full"):
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """Examples of using a key: one call that reads and one call that writes a memory (`…_writes`), each with curl and
-    with Python; Claude with the memory store; and the memory_stores API."""
+    """Examples of using a key: single calls that read or write a memory (`…_writes`), with curl and with Python;
+    programs in which Claude uses the memory store; and calls of the memory_stores API."""
 
     curl: str
     curl_writes: str

@@ -220,7 +220,8 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return {chain: range of the seqs that are correct bounds after exactly these entries were shown}."""
+        """Return {chain: range of seqs}. Each seq in the range is a correct bound of the chain for the place after
+        these entries."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 

@@ -20,8 +20,8 @@ Record = Mapping[str, Any]
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 FORMATS = tuple(TYPES)
 _PARTED = re.compile(r"[;\r\n](?= *[=+\-@＝＋－＠])")
-"""A place at which a spreadsheet may split a cell, so that the new cell begins with a formula. In many countries, this
-is a semicolon."""
+"""A character at which a spreadsheet may split a cell (in many countries a semicolon), if the new cell would begin with
+a formula."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
