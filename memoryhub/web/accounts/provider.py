@@ -117,7 +117,8 @@ def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) ->
 
 
 def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, Tokens]:
-    """Exchange the code of a sign-in for statements about the person and tokens. Raises Refused and Unreachable."""
+    """Exchange the code of a sign-in. Return what the provider says about the person, and the tokens. Raises Refused
+    and Unreachable."""
     tokens = _tokens(
         {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
     )

@@ -1,5 +1,5 @@
-"""The pages, including those of settings, that the palette lists: of the hub and of a memory store, if the person may
-open them."""
+"""The pages that the palette lists, also those of settings: of the hub and of a memory store, if the person may open
+them."""
 
 from collections.abc import Iterator
 
