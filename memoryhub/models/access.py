@@ -53,20 +53,21 @@ def fold_email(email: str) -> str:
 
 
 def has_other_letters(email: str) -> bool:
-    """Return whether `fold_email` replaces letters of an e-mail address by other letters, not only by their lower case.
-    The folded address may then be another mailbox, as straße.de is not strasse.de."""
+    """Return whether `fold_email` replaces letters of an e-mail address by other letters, and not only by lower case.
+    Then the folded address may be that of another mailbox, as strasse.de is not straße.de."""
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 
 def _did_something(chains: Sequence[str]) -> Exists:
-    """Return a condition: the agent or person of the outer query is the author of an entry in one of these chains."""
+    """Return the condition that the agent or person of the outer query is the author of an entry in one of these
+    chains."""
     return Exists(AuditEntry.objects.filter(chain__in=chains, author_id=OuterRef("pk")))
 
 
 class UserQuerySet(SealedQuerySet["User"]):
     def known_in(self, chains: Sequence[str]) -> UserQuerySet:
-        """Return the people who have a role in one of these stores, or an entry in one of these chains. A chain has its
-        store's id."""
+        """Return the people who have a role in one of these stores, or an entry in one of these chains. A chain has the
+        id of its store."""
         role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(role) | _did_something(chains))
 
@@ -81,7 +82,7 @@ class UserManager(_People["User"]):
 
 
 class User(Sealed, AbstractBaseUser):
-    """A person. With `is_superuser` the person may do everything; otherwise the person's roles in stores decide."""
+    """A person. If `is_superuser`, the person may do everything; otherwise the person's roles in stores decide."""
 
     OUTSIDE: ClassVar = {"last_login": "the entries of sign-ins say it"}
 
@@ -105,13 +106,14 @@ class User(Sealed, AbstractBaseUser):
         return self.name or self.email
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Return whether the password is right, without saving: the sign-in action writes a stronger hash."""
+        """Return whether the password is right. Unlike Django's method, this saves no stronger hash: the sign-in action
+        does."""
         return check_password(raw_password, self.password)
 
     def role_in(self, store: MemoryStore) -> Role | None:
         """Return the person's role in a store, or None. A superuser is an admin of every store.
 
-        No one has a role in a deleted store. A person with a role in a store is a viewer of its throw-away copies.
+        No one has a role in a deleted store. A person with any role in a store is a viewer of its throw-away copies.
         """
         if store.deleted_at is not None:
             return None
@@ -152,11 +154,11 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations of the hub itself, and those whose maker is active and may still grant what they
-        grant.
+        """Return the invitations of the hub itself, and those whose maker is active and may still make such an
+        invitation.
 
-        A superuser may grant everything. An admin of a store may only grant a role in that store, to someone who is not
-        yet a person of the hub. Invitations to a deleted store are left out.
+        A superuser may make all of them. An admin of a store may only make invitations to a role in that store, for
+        someone who is not a person of the hub yet. Invitations to a deleted store are left out.
         """
         admin = Exists(Member.objects.filter(store=OuterRef("store"), user=OuterRef("made_by"), role=Role.ADMIN))
         role = Q(admin, user=None, is_superuser=False)
@@ -174,7 +176,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
 class Invitation(Sealed):
     """A one-time link by which a person sets a name and a password. Only the SHA-256 of its token is stored.
 
-    It works only while the person who made it may still grant what it grants: see `granted`.
+    The link works only while the person who made it may still make such an invitation: see `granted`.
     """
 
     HOME: ClassVar = "store_id"
@@ -207,8 +209,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
-        """Return the agents that have a key to one of these stores or to all stores, or an entry in one of these
-        chains."""
+        """Return the agents that have a key to one of these stores or to all stores, and those that are the author of
+        an entry in one of these chains."""
         keys = Key.objects.filter(agent=OuterRef("pk"))
         reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))
@@ -224,7 +226,7 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(folded_name=folded)
 
     def after(self, id: str) -> AgentQuerySet:
-        """Return the agents that follow the agent with this id, ordered by name. For an unknown id, return all
+        """Return the agents that follow the agent with this id in the order of names. For an unknown id, return all
         agents."""
         last = Agent.objects.filter(pk=id).values_list("folded_name", flat=True).first()
         if last is None:
@@ -235,8 +237,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
 class Agent(Sealed):
     """A named program that has keys.
 
-    A name need only be unique among the agents that its creator may see. Otherwise a refused name would reveal an agent
-    of other stores. Where two agents with one name are listed together, the ends of their ids are shown too.
+    A name must be unique only among the agents that its creator may see, because otherwise a refused name would reveal
+    an agent of other stores. If two agents with the same name are listed together, the ends of their ids are shown too.
     `claude_for` is the person whose Claude runs act as this agent.
     """
 
@@ -263,12 +265,12 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
 
     def for_store(self, store: MemoryStore) -> KeyQuerySet:
-        """Return the keys that were issued for this store or for all stores, also those that are revoked or expired."""
+        """Return the keys that were issued for this store or for all stores, including revoked and expired ones."""
         return self.filter(Q(all_stores=True) | Q(stores=store)).distinct()
 
     def visible_to(self, user: User) -> KeyQuerySet:
         """Return the keys to a store in which the person has a role; all keys for a superuser. Keys to all stores are
-        visible to anyone with a role."""
+        visible to everyone who has a role in a store."""
         if user.is_superuser:
             return self
         roles = Member.objects.filter(user=user)
@@ -290,7 +292,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
     def beyond(self, user: User) -> KeyQuerySet:
         """Return the keys that reach a store in which the person is not an admin.
 
-        Only a superuser may issue such a key.
+        Only a superuser may issue such keys.
         """
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
         others = KeyStore.objects.filter(key=OuterRef("pk")).exclude(store__in=own)
@@ -302,7 +304,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(runs | Q(name=EVALUATIONS_KEY, created_by=None))
 
     def made_by(self, user: User) -> KeyQuerySet:
-        """Return the keys that a person issued. The person has seen their secrets."""
+        """Return the keys that a person issued, so that the person has seen their secrets."""
         return self.filter(created_by=user)
 
     def newest(self) -> KeyQuerySet:
@@ -335,7 +337,7 @@ class Key(Sealed):
 
     @property
     def is_of_hub(self) -> bool:
-        """Return whether Claude runs or evaluations of the hub use the key, which the hub issued to itself."""
+        """Return whether the hub issued the key to itself, for Claude runs or evaluations."""
         if self.name == RUNS_KEY:
             return self.agent.claude_for_id is not None
         return self.name == EVALUATIONS_KEY and self.created_by_id is None
@@ -363,7 +365,7 @@ LOOKED_AT = 200
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> SessionQuerySet:
-        """Return the sessions with an act in a store in which the person has a role; all for a superuser."""
+        """Return the sessions with an act in a store in which the person has a role; all sessions for a superuser."""
         if user.is_superuser:
             return self
         return self.known_in(Member.objects.filter(user=user).values("store"))
@@ -383,7 +385,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
 
 class Session(models.Model):
-    """One run of an agent, under the name that the agent gave. `first_seen_at` and `last_seen_at` are exact to the
+    """One run of an agent, with the name that the agent gave. `first_seen_at` and `last_seen_at` are exact to the
     second."""
 
     id = IdField(primary_key=True)

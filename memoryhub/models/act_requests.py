@@ -23,20 +23,20 @@ class ActRequestState(models.TextChoices):
 
 class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
     def open(self, at: datetime) -> ActRequestQuerySet:
-        """Return the requests that wait, or were allowed and not used yet. Requests of people who may not sign in any
-        more have lapsed, and are left out."""
+        """Return the requests that wait, or that were allowed and not used yet. Requests of people who may no longer
+        sign in are left out, because they have lapsed."""
         states = (ActRequestState.WAITING, ActRequestState.ALLOWED)
         return self.filter(state__in=states, expires_at__gt=at, asked_by__is_active=True)
 
     def to_decide_by(self, user: User, at: datetime) -> ActRequestQuerySet:
-        """Return the requests that wait and about which this person, perhaps among others, may decide."""
+        """Return the waiting requests about which this person may decide."""
         waiting = self.open(at).filter(state=ActRequestState.WAITING).exclude(asked_by=user)
         if user.is_superuser:
             return waiting
         return waiting.filter(store__in=user.memberships.filter(role=Role.ADMIN).values("store"))
 
     def concerning(self, user: User) -> ActRequestQuerySet:
-        """Return the requests that a person made, and those that the person may decide or could have decided."""
+        """Return the requests that a person made, and the requests, open or not, about which the person may decide."""
         if user.is_superuser:
             return self.all()
         stores = user.memberships.filter(role=Role.ADMIN).values("store")
@@ -47,12 +47,13 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
 
 
 class ActRequest(Sealed):
-    """A person's request that a second person allows an act: a form that was sent to the address `path`.
+    """A person's request that a second person allow an act: the form's name (`act`), its address (`path`), and its
+    fields.
 
-    `content` is encrypted: the fields of the form, what the act does in words, and why it was asked for. `digest` is a
-    commitment to the content. The content is deleted when the request has ended; the audit keeps who asked and who
-    decided. `store` is the memory store in which the act is done, whose admins may decide too (None: administrators of
-    the hub alone).
+    `content` is encrypted: the fields, the act in words, and the reason for the request. `digest` is a commitment to
+    the content. The content is deleted when the request has ended; the audit keeps who made the request and who
+    decided. `store` is the memory store in which the act is done: its admins may decide too (None: only administrators
+    of the hub).
     """
 
     OUTSIDE: ClassVar = {"content": "its commitment is sealed, and it goes when the request has ended"}

@@ -52,19 +52,20 @@ ENTRY_BYTES = 500
 
 
 class AuditChain(models.Model):
-    """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store: the entry of the deletion is its
-    last one.
+    """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store: its last entry is that of the
+    store's deletion.
 
     `bytes` is the sum of the sizes of its entries, each as it was when the entry was written. Entries that retention
     removed are subtracted.
 
-    Where retention removed the oldest entries, up to and including `start_seq`, the chain starts at a signed
-    checkpoint. The checkpoint holds the hash of the last removed entry, the moment of the removal, and two digests. One
-    covers the remaining versions that removed entries made. The other covers the seals in removed entries that are
-    still the newest seal of their governing row.
+    If retention removed the oldest entries, up to and including `start_seq`, the chain starts at a signed checkpoint.
+    The checkpoint has the hash of the last removed entry, the time of the removal, and two digests. One covers the
+    remaining versions that removed entries made. The other covers the seals in removed entries that are still the
+    newest seal of their governing row.
 
     `key_name` is the audit key that the next entry needs (None: the audit key was never rotated). The entries up to
-    `older_seq` were written with older keys, and `older_signature` is the signature of the current key under them.
+    `older_seq` were written with older keys, and `older_signature` is the signature of the entry `older_seq` with the
+    current key.
     """
 
     id = IdField(primary_key=True)
@@ -118,11 +119,12 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 
 
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
-    """Limit rows that were chosen by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
+    """Limit rows that were selected by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
 
-    It makes the database read these rows from the index by path. SQLite would walk the whole chain if the bounds or the
-    order named `seq` itself; `+ 0` hides the column from its planner. PostgreSQL, given two bounds that it cannot
-    estimate, would expect few rows and start parallel workers; so a lower bound is only added where it is needed.
+    This makes the database read the rows from the index by path. If the bounds or the order named `seq` itself, SQLite
+    would read the whole chain; `+ 0` hides the column from its planner. With two bounds whose effect it cannot
+    estimate, PostgreSQL would expect few rows and start parallel workers; so the lower bound is added only if it is
+    needed.
     """
     placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
     return placed.filter(place__gte=low) if low > 1 else placed
@@ -142,8 +144,8 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message. A
-        repeated call that was refused has those of the first call."""
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message.
+        For a repeated call that was refused, these are the characters of the first call's message."""
         long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
         return self.defer(*long).annotate(message_start=Case(refused, default=start))
@@ -164,13 +166,13 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(command=command)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Return the entries through a door other than the tool's. The literal in the SQL lets SQLite use the partial
-        index."""
+        """Return the entries through the given door, which is not the tool's. The literal in the SQL lets SQLite use
+        the partial index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
-        """Return the entries through other doors than the tool's that name one of these versions. They can show a
-        version by its id, even after a newer version replaced it. The literal is as in `through_other`."""
+        """Return the entries through other doors than the tool's that name one of these versions. Such doors can show a
+        version by its id, even after a newer version replaced it. For the literal, see `through_other`."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
@@ -184,7 +186,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(at_or_beneath(F("path"), path + "/"))
 
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
-        """Return the entries from `start` on and before `end`; None sets no bound.
+        """Return the entries written at `start` or later, and before `end`; None sets no bound.
 
         No index serves this filter: limit the seqs by `seqs_near` first.
         """
@@ -195,9 +197,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         """Return (low, high): bounds for the seqs of one chain's entries in a span of time. None as `start` or `end`
         sets no bound.
 
-        Clocks can run backwards: entries up to CLOCK_SLACK places out of order are included. So entries outside the
-        span may lie between the bounds: filter by `within` too. Indexes are ordered by seq, so every other filter can
-        use its own index.
+        Because clocks can run backwards, entries that are up to CLOCK_SLACK places out of order are included. So
+        entries outside of the span may be between the bounds: filter by `within` too. Indexes are ordered by seq, so
+        every other filter can still use its own index.
         """
         low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
         if start is not None:
@@ -227,11 +229,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
-    `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` once more; see
-    `InputField`. `message` is null in two cases: the answer is rendered again from
-    `version`, or it equals the answer of the entry `replay_of`. The lines `first_line` to `last_line` are rendered;
-    `cut` says whether the view limit ended them. `author_id` is the agent if the actor is a key, else it equals
-    `actor_id`. `duration` is in microseconds.
+    `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` again; see
+    `InputField`. `message` is null in two cases: the answer is rendered again from `version`, or it equals the answer
+    of the entry `replay_of`. The lines `first_line` to `last_line` are rendered; `cut` says whether the view limit
+    ended them. If the actor is a key, `author_id` is the id of its agent; otherwise it equals `actor_id`. `duration` is
+    in microseconds.
 
     `proof` has the salts and commitments, as `chain.packed` writes them; `actions.core.proofs` reads them. Older
     entries have all of them in `salts` and `commitments` instead, which are empty in entries with a `proof`.

@@ -1,4 +1,5 @@
-"""What people prove with who they are, beside a password: authenticator apps, recovery codes and passkeys."""
+"""Authenticator apps, recovery codes and passkeys: the things with which people prove who they are, beside a
+password."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ class AuthenticatorQuerySet(SealedQuerySet["Authenticator"]):
 class Authenticator(Sealed):
     """An app, a recovery code or a passkey of a person.
 
-    `secret` depends on the kind: for an app, it is its secret, encrypted; for a recovery code, its SHA-256; for a
-    passkey, its public key. `credential` is the id of a passkey. `counter` is the last code of an app that was used, or
-    the counter of a passkey.
+    `secret` depends on the kind: the encrypted secret of an app, the SHA-256 of a recovery code, or the public key of a
+    passkey. `credential` is the id of a passkey. `counter` is the time step of the last used code of an app, or the
+    counter of a passkey.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(("counter", "used_at"), "each use changes it; the entry of the sign-in says it")

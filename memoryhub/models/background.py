@@ -1,4 +1,4 @@
-"""The hub's own state: marks of the secrets it was started with, and the state of its background work."""
+"""The hub's own state: digests of the secrets with which it was started, and the state of its background work."""
 
 from django.db import models
 
@@ -26,7 +26,7 @@ class Installation(models.Model):
     time.
 
     Old rows expire by this `clock`; see `actions.core.hub.clock`. Until `stream_until`, the process `stream_holder`
-    writes the audit stream. `older_keys` are the audit keys before the current one, encrypted with it.
+    writes the audit stream. `older_keys` are the earlier audit keys, encrypted with the current one.
     """
 
     id = models.IntegerField(primary_key=True, default=1)
@@ -39,7 +39,7 @@ class Installation(models.Model):
 
 
 class StreamCursor(models.Model):
-    """How far a chain has been written to the audit stream: its last entry that was written."""
+    """The seq of the last entry of a chain that has been written to the audit stream."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

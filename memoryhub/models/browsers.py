@@ -13,12 +13,12 @@ from memoryhub.models.fields import IdField
 
 
 def longest() -> timedelta:
-    """Return how long a person stays signed in at most."""
+    """Return the longest time for which a person stays signed in."""
     return timedelta(hours=settings.MEMORYHUB_SIGN_IN_HOURS)
 
 
 def idle() -> timedelta:
-    """Return how long a person stays signed in without using the browser."""
+    """Return the time after which a person who does not use the browser is signed out."""
     return timedelta(hours=settings.MEMORYHUB_SIGN_IN_IDLE_HOURS)
 
 
@@ -32,16 +32,16 @@ class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
         return self.filter(Q(started_at__lte=at - longest()) | Q(seen_at__lte=at - idle()))
 
     def newest(self) -> BrowserSessionQuerySet:
-        """Order by the last use, newest first."""
+        """Order the sessions by their last use, newest first."""
         return self.order_by("-seen_at", "-id")
 
 
 class BrowserSession(models.Model):
-    """A browser in which a person is signed in. Without this row, its cookie signs no one in.
+    """A browser in which a person is signed in. Without this row, the browser's cookie is not valid.
 
-    `device` is the User-Agent that the browser sent. `seen_at` is exact to some minutes. `grant` is encrypted: with it
-    the hub asks the identity provider about the person again. `asked_at` and `answered_at` are when the provider was
-    last asked, and when it last answered.
+    `device` is the User-Agent that the browser sent. `seen_at` is exact to some minutes. `grant` is the encrypted token
+    with which the hub asks the identity provider again about the person. `asked_at` and `answered_at` are the times of
+    the last question and answer.
     """
 
     id = IdField(primary_key=True)

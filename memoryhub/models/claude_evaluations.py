@@ -1,4 +1,4 @@
-"""Evaluations of memory: how a model did in the suite, on copies of a memory store."""
+"""Evaluations of memory: the results of a model in the suite, on copies of a memory store."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
 
 class ClaudeEvaluation(models.Model):
     """A run of the suite of `pure.conversation.evaluations`. `model` is "" for the scripted model. `results` is {name
-    of a case: whether it passed}, of the cases that have ended; what the model said is not kept.
+    of a case: whether it passed}, for the cases that have ended; the model's answers are not stored.
 
-    `state` and `problem` are those of Claude runs, and so are `stop_asked`, `worker` and `seen_at`. `copy` is the id of
-    the throw-away copy for the current case. `started_by` is the person who started the evaluation (null: a command
+    `state`, `problem`, `stop_asked`, `worker` and `seen_at` have the same meaning as in Claude runs. `copy` is the id
+    of the throw-away copy for the current case. `started_by` is the person who started the evaluation (null: a command
     did).
     """
 

@@ -20,8 +20,8 @@ class ClaudePreset(models.Model):
     """Guidance and settings for Claude runs, under a name.
 
     `versions` has the versions that are kept, oldest first: {"number", "at", "by", "content"}. `by` is the name of the
-    person who saved it, and `content` has the values of the form of a run, without the task and without where the run
-    works (in the memory store or on a copy).
+    person who saved the version. `content` has the values of the form of a run, without the task and without the choice
+    between the memory store and a copy.
     """
 
     id = IdField(primary_key=True)

@@ -1,4 +1,4 @@
-"""Claude runs: tasks that people give to Claude with a memory store, what happened in them, and the tokens of a day."""
+"""Claude runs: tasks that people give to Claude with a memory store, the events in them, and the tokens of a day."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(state__in=GOING_ON)
 
     def dreams(self) -> ClaudeRunQuerySet:
-        """Return the dreams. They have a prefix of their own in their ids, so no other runs are read."""
+        """Return the dreams. Their ids have a prefix of their own, so no other runs are read."""
         return self.filter(pk__gt=ids.DREAM, pk__lt=ids.DREAM + "~")
 
     def silent_since(self, at: datetime) -> ClaudeRunQuerySet:
-        """Return the running runs whose worker has not been seen since a moment."""
+        """Return the running runs whose worker has written nothing since a moment."""
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
     def newest(self) -> ClaudeRunQuerySet:
@@ -50,26 +50,29 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.select_related("started_by").order_by("-created_at", "-id")
 
     def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:
-        """Return the runs that follow the given run in the order of `newest`."""
+        """Return the runs that follow this run in the order of `newest`."""
         return self.filter(models.Q(created_at__lt=run.created_at) | models.Q(created_at=run.created_at, pk__lt=run.pk))
 
 
 class ClaudeRun(models.Model):
     """A conversation with Claude, which has the memory tool on one memory store.
 
-    `agent` and `key` are the ids with which its calls are made; their session has the name `session_name`. `options`
-    are those of `pure.conversation.options`. `budget` is the most `tokens` that it may use; `held` of them are held for
-    the answer that is being made. `context` is the number of tokens from which the last answer was made. `problem` says
-    in one word why the run ended. `worker` names the process that works on it, which was seen at `seen_at`. Each change
-    of the run or of its events makes `revision` greater; `events` is how many events it has.
+    `agent` and `key` are the ids with which its calls are made, in the session with the name `session_name`. `options`
+    are those of `pure.conversation.options`. `tokens` is the number of used tokens, and `budget` the most that the run
+    may use; `held` tokens are held for the answer that is being made. `context` is the number of tokens from which the
+    last answer was made. `problem` is a code for why the run ended. `worker` names the process that works on the run
+    and last wrote at `seen_at`. Each change of the run or of its events increases `revision`; `events` is the number of
+    its events.
 
-    `base` is the number of the store's entry from which the run goes out. A run on a throw-away copy has the copy's id
-    in `copy`, which has the memories as they were after `base`; `copied` is the last entry of the copy that made them
-    (null: not all are there yet). If the run `proposes`, its changes in the copy become a proposal.
+    `base` is the seq of the store's entry after whose state the run begins. If the run works on a throw-away copy,
+    `copy` is the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's
+    entry with which all of them had been copied (null: not all have been copied yet). If the run `proposes`, its
+    changes in the copy become a proposal.
 
-    A run that an agent started is a dream: `dream` has the ids of the `sessions` that Claude reads, and `updates`,
-    whether its result is for the store itself and not for a new one. `agent` and `key` then are those of the agent, and
-    `task` is what the agent asks of the dream. `archived_at` is when the dream was removed from the list of dreams.
+    A run that an agent started is a dream. Its `dream` has the ids of the `sessions` that Claude reads, and `updates`,
+    which says whether the result changes the store itself or becomes a new store. `agent` and `key` are then those of
+    the agent that started it, and `task` has the agent's instructions. `archived_at` is when the dream was hidden from
+    the list of dreams.
     """
 
     id = IdField(primary_key=True)
@@ -153,11 +156,11 @@ class ClaudeEventQuerySet(models.QuerySet["ClaudeEvent"]):
 
 
 class ClaudeEvent(models.Model):
-    """One thing that happened in a run. `number` is its place there, from 1.
+    """One event of a run. `number` is its place in the run, from 1.
 
-    `content` depends on the kind; see `actions.claude_runs.events`. A call that ran has the number of its audit entry
-    in `seq`, and its input and answer are read there. An event `is_open` while it still grows. One that `is_cut`
-    belongs to an answer that broke off, and is no part of the conversation.
+    `content` depends on the kind; see `actions.claude_runs.events`. If a call ran, `seq` is the number of its audit
+    entry, from which its input and answer are read. An event `is_open` while it still grows. An event that `is_cut`
+    belongs to an answer that broke off, and is not a part of the conversation.
     """
 
     pk = models.CompositePrimaryKey("run", "number")
@@ -181,7 +184,7 @@ class ClaudeDay(models.Model):
 
 
 class ClaudeModel(models.Model):
-    """A model that Claude's API offers, as the API last described it: its `name` for people, the most tokens of an
+    """A model that Claude's API offers, according to its last answer: its `name` for people, the most tokens of an
     answer (null: unknown), whether it can think, and the `edits` of a context that it supports (null: unknown)."""
 
     id = models.CharField(max_length=100, primary_key=True)

@@ -9,7 +9,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 
 class PathField(models.TextField):  # type: ignore[type-arg]
-    """A text that is compared by code point on both databases: by the collation ``C`` on PostgreSQL, by default on
+    """A text that is compared by code point on both databases: with the collation ``C`` on PostgreSQL, by default on
     SQLite."""
 
     def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
@@ -20,20 +20,21 @@ class PathField(models.TextField):  # type: ignore[type-arg]
 
 
 class IdField(PathField):
-    """An identifier made by `memoryhub.pure.ids`. It is stored as text, so that it is the same in database, API and
-    URL."""
+    """An identifier made by `memoryhub.pure.ids`. It is stored as text, so that it is identical in the database, the
+    API and addresses."""
 
 
 class Literal(models.Value):
-    """A string that is written into the SQL itself and not passed as a parameter. SQLite uses a partial index only if a
-    query repeats the index's condition literally."""
+    """A string that is written into the SQL itself, and not passed as a parameter. SQLite uses a partial index only if
+    a query repeats the condition of the index literally."""
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         return "'" + str(self.value).replace("'", "''").replace("%", "%%") + "'", ()
 
 
 class PlainJSONField(models.TextField):  # type: ignore[type-arg]
-    """JSON stored as ASCII-escaped text, because `jsonb` refuses an escaped NUL, and sqlite3 unpaired surrogates."""
+    """JSON stored as ASCII-escaped text, because PostgreSQL's `jsonb` refuses an escaped NUL, and sqlite3 refuses
+    unpaired surrogates."""
 
     def from_db_value(self, value: str | None, *_: object) -> object:
         return None if value is None else json.loads(value)

@@ -1,4 +1,5 @@
-"""Figures counted from entries and versions in the background, so that a chart costs the same in a store of any size.
+"""Figures that the background counts from entries and versions, so that a chart takes the same time in a store of any
+size.
 
 They are derived data: they can be deleted and counted again.
 """
@@ -50,19 +51,19 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(command=ALL).exclude(author=ALL)
 
     def counts(self) -> Counter[Key]:
-        """Return {(day, author, command, outcome): count}. The query must be of one store."""
+        """Return {(day, author, command, outcome): count}. The query must be limited to one store."""
         rows = self.values_list("day", "author", "command", "outcome", "count")
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return tuples, ordered by the columns: the values of the columns, then the sum of the counts of the rows with
-        these values."""
+        """Return one tuple for each combination of values in these columns, in their order: the values, then the sum of
+        the rows' counts."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 
 
 class Activity(RowOfStore):
-    """How many acts a store had on a day (UTC) with one author, command and outcome.
+    """The number of acts in a store on a day (UTC) with one author, command and outcome.
 
     `outcome` is OK or a kind of error. `author` is the id of an agent or a person, or empty. Each entry is counted in
     four rows: once with its author and its command, and again with ALL in place of the author, the command, or both.
@@ -85,7 +86,7 @@ class Activity(RowOfStore):
 
 
 class Growth(RowOfStore):
-    """How a store changed on a day (UTC): memories and bytes added minus those removed, and the number of versions
+    """The changes of a store on a day (UTC): memories and bytes added minus those removed, and the number of versions
     written."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -114,8 +115,8 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
 
 
 class RefusedCalls(RowOfStore):
-    """How many calls of a key a store refused on a day (UTC) because the key made too many in a minute, and the last
-    time. They have no entry: see `actions.memories.refused_calls`."""
+    """The number of calls of a key that a store refused on a day (UTC) because the key made too many in a minute, and
+    the time of the last one. Such calls have no entry: see `actions.memories.refused_calls`."""
 
     pk = models.CompositePrimaryKey("store", "key", "day")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -128,10 +129,10 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """How many entries of all memory stores there ever were with one command, door and outcome, for metrics.
+    """The number of all entries that memory stores have ever had with one command, door and outcome, for metrics.
 
-    `micros` is the sum of their durations, and `buckets` how many lasted how long (see `actions.core.audit.metering`).
-    The counts outlive the entries and the stores.
+    `micros` is the sum of their durations, and `buckets` has their number by duration (see
+    `actions.core.audit.metering`). The counts outlive the entries and the stores.
     """
 
     pk = models.CompositePrimaryKey("command", "door", "outcome")
@@ -144,7 +145,7 @@ class CallCount(models.Model):
 
 
 class MeteredChain(models.Model):
-    """How far the entries of a chain have been added to CallCount.
+    """The seq of the last entry of a chain that was added to CallCount.
 
     Unlike figures, these counts cannot be made again.
     """
@@ -154,10 +155,10 @@ class MeteredChain(models.Model):
 
 
 class Figures(models.Model):
-    """How far a store has been counted, and its lists of memories.
+    """The state of a store's figures, and its lists of memories.
 
-    `seq` is the last counted entry, and `at` its moment. `lists` were made when all entries up to `listed_seq` were
-    counted.
+    `seq` is the seq of the last counted entry, and `at` its time. `lists` were made when all entries up to `listed_seq`
+    were counted.
     """
 
     store = models.OneToOneField(MemoryStore, models.CASCADE, primary_key=True, related_name="+")

@@ -36,13 +36,14 @@ class FindingQuerySet(SealedQuerySet["Finding"]):
 
 
 class Finding(Sealed, RowOfStore):
-    """One value of one kind in one memory, however many versions contain it. The value itself is not stored.
+    """A sensitive value of one kind in one memory, which any number of versions may contain. The value itself is not
+    stored.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
     version with the value. `start` and `end` are code points in the text of this version, or in its path if `in_path`;
-    `line` is the line there. A finding is resolved when the newest version no longer contains the value. Earlier
-    releases also let a person resolve a finding whose text was still there. For these `is_settled` is false until the
-    background work has checked them.
+    `line` is the line there. A finding is resolved when the newest version no longer contains the value. In earlier
+    releases, a person could also resolve a finding whose value was still in the text. For such findings, `is_settled`
+    is false until the background work has checked them.
     """
 
     HOME: ClassVar = "store_id"
@@ -95,8 +96,8 @@ class ScanState(models.TextChoices):
 
 
 class Scan(models.Model):
-    """A scan of every text that a store has ever held, with the rules of the moment at which it began. `position` is
-    the id of the last text scanned."""
+    """A scan of every text that a store has ever had, with the rules of the time at which it began. `position` is the
+    last version scanned, as `memory/number`."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

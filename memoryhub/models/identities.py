@@ -1,4 +1,4 @@
-"""Who a person is at the identity provider."""
+"""The identities of people at the identity provider."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class IdentityQuerySet(SealedQuerySet["Identity"]):
 
 
 class Identity(Sealed):
-    """The name of a person at an identity provider. A sign-in there under this subject is a sign-in of this person."""
+    """A person's identity at an identity provider. Anyone who signs in there with this subject is signed in as this
+    person."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="identities")
     issuer = PathField()

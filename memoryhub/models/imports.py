@@ -21,11 +21,12 @@ class ImportState(models.TextChoices):
 
 
 class Import(models.Model):
-    """An upload of memories into the directory `place` of a store. `group` is the group of its audit entries.
-    `copied_from` is the memory store of this hub that is copied (null: the memories come from elsewhere).
+    """An import of memories into the directory `place` of a store. `group` is the group of its audit entries.
+    `copied_from` is the id of the memory store of this hub that is copied (null: the memories have another source).
 
-    `actors` names the authors of the imported versions: {id: label}. `memory_count` and `byte_count` are the size of
-    their content; `done_count` counts the finished items. `told` is the last state that was reported to webhooks.
+    `actors` names the authors of the imported versions: {id: label}. `memory_count` is the number of items,
+    `byte_count` the size of their texts, and `done_count` the number of finished items. `told` is the last state that
+    was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -61,11 +62,11 @@ class ImportItem(models.Model):
 
     `met` is the version that the store had at the item's path when the item was compared (null: none). `memory` is the
     id that the source gives the memory. `history` holds the memory's versions, oldest first, if the source includes
-    them. `version_count` counts the versions of the source, with those that were removed there. `comment_count` counts
-    the comments in `history`. The texts in `history` and `content` are cleared when the import ends.
+    them. `version_count` counts the versions at the source, including those that were removed there. `comment_count`
+    counts the comments in `history`. The texts in `history` and `content` are cleared when the import ends.
 
-    If the item `is_proposal`, it is an open proposal: `history` has its changes, `path` is that of the first one, and
-    `memory` is the agent's id.
+    If the item `is_proposal`, it is an open proposal: `history` has its changes, `path` is the path of the first
+    change, and `memory` is the agent's id.
     """
 
     pk = models.CompositePrimaryKey("job", "number")

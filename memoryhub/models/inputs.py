@@ -1,5 +1,5 @@
-"""The inputs of audit entries. A text that the entry's version has is stored only in that version, and read from
-there."""
+"""The inputs of audit entries. If a text is stored in the version that the entry made, the input does not store it
+again, but reads it from the version."""
 
 from typing import Any
 
@@ -21,17 +21,18 @@ _SELECTED = """case when substr({entry}."input", 1, 1) = '@' then {entry}."input
 
 
 def selected(entry: str) -> str:
-    """Return the SQL that selects an input, together with the text that `InputField` needs to complete it. `entry` is
+    """Return the SQL that selects an input together with the values from which `InputField` completes it. `entry` is
     the alias of the table."""
     return _SELECTED.replace("{entry}", entry)
 
 
 class InputField(models.TextField):  # type: ignore[type-arg]
-    """An input, as ASCII-escaped JSON.
+    """The input of an entry, as ASCII-escaped JSON. A query that selects the column gets the whole input, in the same
+    statement.
 
-    A query that selects it gets the whole input in the same statement. The stored input may lack a text, which
-    `selected` adds from the entry's version. If that text is missing, the input is None, and the entry does not verify.
-    A condition on the column applies to the stored input; see `actions.core.audit.own_texts`.
+    The stored value may lack a text, which `selected` adds from the entry's version. If that text is missing, the input
+    is None, and the entry does not verify. Conditions on the column apply to the stored value; see
+    `actions.core.audit.own_texts`.
     """
 
     def select_format(self, compiler: SQLCompiler, sql: str, params: Any) -> tuple[str, Any]:
@@ -44,5 +45,5 @@ class InputField(models.TextField):  # type: ignore[type-arg]
 
 
 def lacks_text() -> Q:
-    """Return the condition that the stored input of an entry lacks its text."""
+    """Return the condition that the stored input of an entry lacks a text that the entry's version has."""
     return Q(Exact(Substr("input", 1, 1), Value(kept_once.MARK)))

@@ -1,4 +1,4 @@
-"""E-mail: the messages that wait, what each person wants to get, and alarms that last."""
+"""E-mail: the waiting messages, the choices of each person, and the alarms that last."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class MailQuerySet(models.QuerySet["Mail"]):
     def due(self, at: datetime) -> MailQuerySet:
         """Return the messages to send at a moment, those that have waited longest first.
 
-        No wait is longer than some hours: a later moment was noted while the clock was wrong.
+        No message waits longer than some hours: if its time is later than that, the time was noted while the clock was
+        wrong, and the message is due.
         """
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
         return self.waiting().filter(is_time).order_by("next_at", "id")
@@ -46,14 +47,13 @@ class MailQuerySet(models.QuerySet["Mail"]):
 
 
 class Mail(models.Model):
-    """A message to send.
+    """A message to send. Its words are not stored: they are written from the current state of the hub when it is sent.
 
-    The row has no words: they are written from the state of the hub when the message is sent. So a message says only
-    what its receiver may see then, and nothing has to be erased from the row. `to` is the receiver; it is null for the
-    address of an invitation, and for a new password of an address without an account. `about` names what the message is
-    about: a comment, an invitation, an alarm or a request; `store` is its memory store. Of the token of an invitation
-    only `nonce` is stored, which is of no use without SECRET_KEY. `problem` says in a few words why the last try
-    failed. A message that is no longer needed when it is due is deleted.
+    So the message says only what its receiver may see at that time, and no text has to be erased from it. `to` is the
+    receiver; it is null for a message to the address of an invitation, and for a new password of an address without an
+    account. `about` is the id of the subject of the message (a comment, an invitation, an alarm or a request), and
+    `store` is its memory store. Of an invitation's token, only `nonce` is stored, which is useless without SECRET_KEY.
+    `problem` is why the last try failed, in a few words. A message that is no longer needed is deleted.
     """
 
     kind = models.CharField(max_length=10, choices=MailKind.choices)
@@ -88,11 +88,11 @@ class Digest(models.TextChoices):
 
 
 class MailChoice(models.Model):
-    """What a person wants to get by e-mail. A person without a row gets what the defaults say.
+    """The choices of a person about e-mail. If a person has no row, the defaults apply.
 
-    The digest is due each day at `hour` in the person's time zone. `next_at` is the next such moment (null: it is not
-    computed yet). `warnings` of what retention will remove go to admins of the memory store, and `alarms` to
-    administrators of the hub.
+    The digest is due when a day reaches `hour` in the person's time zone; `next_at` is that time (null: not computed
+    yet). `warnings` of removals by retention go to admins of the memory store, and `alarms` to administrators of the
+    hub.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="mail_choice")
@@ -110,10 +110,10 @@ class AlarmState(models.TextChoices):
 
 
 class Alarm(models.Model):
-    """Something that a person was warned of: an alarm that lasts since `since`, or a removal by retention.
+    """The state of an alarm, which has lasted since `since`, or of a warning of removals by retention.
 
-    `mailed_at` is when the last message about it was put into the outbox; null: none yet. An alarm is raised when it
-    has lasted a while. `changed_at` is when its `state` changed. `told` is the state that was last reported to
+    `mailed_at` is when the last message about it was put into the outbox (null: none yet). An alarm is raised when it
+    has lasted some time. `changed_at` is when its `state` changed; `told` is the state that was last reported to
     webhooks.
     """
 

@@ -87,18 +87,19 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return self.live().filter(path=path)
 
     def under(self, prefix: str) -> MemoryQuerySet:
-        """Return the live memories under a directory, by a range of paths: LIKE folds case on SQLite."""
+        """Return the live memories under a directory. They are found by a range of paths, because LIKE ignores case on
+        SQLite."""
         low, high = paths.subtree(prefix)
         return self.live().filter(path__gte=low, path__lt=high)
 
     def flagged_among(self, stores: Iterable[str], ids: Iterable[str]) -> frozenset[str]:
-        """Return the ids of the flagged memories among some ids in some stores."""
+        """Return the ids of those of the memories that are flagged."""
         found = self.filter(store_id__in=set(stores), pk__in=set(ids), flagged=True)
         return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
-        """Annotate `changed_seq`, the entry that made the newest version, `changed_by`, the label of its actor, and
-        `changed_origin`, the version's origin (None: it was not imported)."""
+        """Annotate `changed_seq` (the seq of the entry that made the newest version), `changed_by` (the label of that
+        entry's actor), and `changed_origin` (the version's origin; None: it was not imported)."""
         head = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), pk=OuterRef("head_id"))
         entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("changed_seq"))
         with_seq = self.annotate(
@@ -160,7 +161,7 @@ class Memory(RowOfStore):
 
     @property
     def redacted_at(self) -> datetime | None:
-        """Return when a version of the memory was last redacted. None if no version was, or if the audit entry of the
+        """Return when a version of the memory was last redacted; None if none was, or if the audit entry of that
         redaction was removed."""
         versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
         seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
@@ -182,8 +183,8 @@ class MemoryTextQuerySet(models.QuerySet["MemoryText"]):
 
 
 class MemoryText(RowOfStore):
-    """A text, byte for byte as it was written. A version that only renames the memory shares the row of the version
-    before."""
+    """A text, byte for byte as it was written. If a version only renames its memory, it shares the text row of the
+    version before."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -208,8 +209,8 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions that formed the tree after the entry `seq`: those that were current then, without
-        deletions."""
+        """Return the newest version of each memory after the entry `seq`, without deletions: together they form the
+        tree at that time."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
@@ -221,7 +222,8 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(path=path)
 
     def under(self, prefix: str) -> MemoryVersionQuerySet:
-        """Return the versions with a path under a directory, by a range of paths: LIKE folds case on SQLite."""
+        """Return the versions with a path under a directory. They are found by a range of paths, because LIKE ignores
+        case on SQLite."""
         low, high = paths.subtree(prefix)
         return self.filter(path__gte=low, path__lt=high)
 
@@ -242,10 +244,12 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
 
 
 class MemoryVersion(RowOfStore):
-    """The state of a memory after one operation. Only redaction, `superseded_seq` and `review_state` change it.
+    """The state of a memory after one operation. The row changes only by a redaction, in `superseded_seq`, and in
+    `review_state`.
 
-    `origin` is set for a version that an import brought with its history: {"import": …, "type": …, "id": …}. It names
-    the import, and the author in the API's form, as the source did. `created_at` is then the source's moment.
+    `origin` is set for a version that an import brought with its history: {"import": …, "type": …, "id": …}. It has the
+    id of the import, and the author in the API's form, as named by the source. `created_at` is then the time at the
+    source.
 
     `redacted_seq` is the newest entry that redacted a part of the version; `redacted_at` is set once all of it is
     redacted. A `seal` authenticates a version whose audit entry was removed.

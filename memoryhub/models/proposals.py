@@ -1,4 +1,4 @@
-"""Proposals: changes by agents that a path rule holds back until a person decides about them."""
+"""Proposals: changes by agents that wait for a person's decision because of a path rule."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ProposalState(models.TextChoices):
 
 class ProposalOrigin(NamedTuple):
     """Where a proposal was imported from: the id of the import, the id and name of the agent in the source, and the
-    name of the person who decided there (None: it was open). They are an agent and a person of another hub.
+    name of the person who decided there (None: it was open). The agent and the person belong to another hub.
 
-    It is stored as a list, because an erasure masks the names of values in JSON objects too.
+    The origin is stored as a list, because an erasure would also mask the names of values in a JSON object.
     """
 
     of_import: str
@@ -45,18 +45,18 @@ class ProposalQuerySet(SealedQuerySet["Proposal"]):
         return self.filter(store_id=store_id)
 
     def of_state(self, state: ProposalState) -> ProposalQuerySet:
-        """Return the proposals of a state. The literal in the SQL lets SQLite use the partial index of the open
-        ones."""
+        """Return the proposals in a state. The literal in the SQL lets SQLite use the partial index of open
+        proposals."""
         return self.filter(Exact(F("state"), Literal(state.value)))
 
 
 class Proposal(Sealed, RowOfStore):
-    """Changes that one agent proposed in one session. While the proposal is open, later changes of the session are
-    added.
+    """Changes that one agent proposed in one session. While the proposal is open, later proposed changes of the session
+    are added to it.
 
-    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later. `seq`
-    is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
-    `assigned_to` is the person who should decide about it. The person `claimed_by` is reviewing it until
+    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change sets a later `changed_at`. `seq`
+    is the seq of the entry of the decision or withdrawal, and `reason` is the note that the person wrote. `assigned_to`
+    is the person who is to decide about the proposal. `claimed_by` is the person who is reviewing it until
     `claimed_until`.
 
     An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
@@ -107,21 +107,22 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def was_decided_elsewhere(self) -> bool:
-        """Return whether the proposal was imported with its decision. Such a decision cannot be undone here."""
+        """Return whether the proposal was imported with its decision. Such a decision cannot be taken back in this
+        hub."""
         return self.came_from is not None and self.came_from.decided_by is not None
 
     @property
     def decider(self) -> str:
-        """Return the name of the person who decided elsewhere."""
+        """Return the name of the person who decided in the hub from which the proposal was imported, or ""."""
         return _imported(self.came_from and self.came_from.decided_by) or str(_("unknown"))
 
     @property
     def imported_agent(self) -> str:
-        """Return the name that the source of an import gives the agent, or ""."""
+        """Return the source's name of the agent of an imported proposal, or ""."""
         return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:
-        """Return whether the person `claimed_by` is reviewing the proposal at a moment."""
+        """Return whether a person is reviewing the proposal (`claimed_by`) at a moment."""
         return self.claimed_until is not None and at < self.claimed_until <= at + 2 * CLAIM
 
 
@@ -138,7 +139,7 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         return self.filter(store_id=store_id, memory=memory)
 
     def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
-        """Return the versions of some memories from which the changes of open proposals were made."""
+        """Return the ids of the versions on which the changes of open proposals to these memories are based."""
         if not memories:
             return set()
         waiting = Proposal.objects.of_store(store_id).of_state(ProposalState.OPEN)
@@ -150,12 +151,13 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
 
 
 class ProposedChange(Sealed, RowOfStore):
-    """What one call would have done to one memory. `seq` is the number of the call's entry.
+    """The change that one call would have made to one memory. `seq` is the seq of the call's entry.
 
-    `memory` and `base`, the newest version at the time of the call, are ids; both are null if the memory did not exist.
-    `content` is the memory's whole new text (null: the text stays), `new_path` its new path (null: the path stays).
-    `rule` is the number of the path rule that held it back, from 1, in the rules as they were then (null: unknown).
-    `became` is the version that a merge at the source of an import made of it, if this store has it.
+    `memory` is the memory's id, and `base` the id of its newest version at the time of the call; both are null if the
+    memory did not exist. `content` is the memory's whole new text (null: the text does not change), and `new_path` its
+    new path (null: the path does not change). `rule` is the number, from 1, of the path rule that required the
+    proposal, among the rules at that time (null: unknown). `became` is the version that a merge at the source of an
+    import made from the change, if this store has that version.
     """
 
     HOME: ClassVar = "store_id"

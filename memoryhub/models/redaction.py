@@ -30,8 +30,8 @@ class Redaction(RowOfStore):
     """One redaction of one value, recorded by the entry `seq`.
 
     `entry_seq` is the redacted entry or, for a version, the entry that made it. `field` is the redacted field of the
-    entry, or null for a version. `commitment` with `salt` covers the value that is stored now. `salt` is null if no
-    value is stored, or if a later redaction replaced the value.
+    entry, or null for a version. `commitment`, with `salt`, covers the current value after the redaction. `salt` is
+    null if no value is stored, or if a later redaction replaced the value.
 
     A row with a `number` replaces the removed row of a version. It keeps the version's place in the history of
     `memory`; the version was current up to the entry `superseded_seq`. `original` is the version's own commitment.

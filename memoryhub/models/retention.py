@@ -18,7 +18,7 @@ from memoryhub.models.stores import MemoryStore
 
 class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
     def of_store(self, store_id: str) -> RetentionPolicyQuerySet:
-        """Return the policies of a store itself, with and without a pattern. Policies of the hub are not among them."""
+        """Return the policies of a store itself, with and without a pattern, but not those of the hub."""
         return self.filter(store_id=store_id)
 
     def of_hub(self) -> RetentionPolicyQuerySet:
@@ -30,13 +30,14 @@ class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
 
 
 class RetentionPolicy(Sealed):
-    """How long memories are kept whose path matches a pattern. A rule that is null does not apply.
+    """A retention policy: how long memories are kept if their path matches a pattern. A rule that is null does not
+    apply.
 
     Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
     is a span of 24 hours. `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days`
     how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With
     `keeps_approved`, a memory whose newest version a person wrote or approved does not expire. With `expires_together`,
-    a memory expires when all of its rules are due, else when the first of them is.
+    a memory expires when all rules of the policy are due; otherwise it expires when the first of them is due.
     """
 
     HOME: ClassVar = "store_id"
@@ -93,11 +94,11 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
 
 
 class Hold(Sealed, RowOfStore):
-    """A pin or a legal hold: on one `memory` wherever it moves, on a directory (`path`), or on the store (`path` is
-    "").
+    """A pin or a legal hold. It is on one `memory` (wherever it moves), on a directory (`path`), or on the whole store
+    (`path` is "").
 
-    A pin stops retention policies. A legal hold stops removals by people and agents too. A hold that `freezes` stops
-    every change: no new version, no rename. Holds with one `case_number` can be released together ("": no case).
+    A pin stops only retention policies. A legal hold also stops removals by people and agents. A hold that `freezes`
+    stops every change: no new version, no rename. Holds with one `case_number` can be released together ("": no case).
     """
 
     HOME: ClassVar = "store_id"
@@ -152,10 +153,11 @@ class RunQuerySet(models.QuerySet["Run"]):
 
 
 class Run(models.Model):
-    """One run of the policies over a store, as of the moment `at`. With `store` null it is over the hub's own audit.
+    """One run of the policies over a store, as of the time `at`. If `store` is null, it is a run over the hub's own
+    audit.
 
-    The id is also the group of its audit entries. `expected` is how many items were due at its start; `items` record
-    what it removed. `told` is the last state that was reported to webhooks.
+    The id is also the group of its audit entries. `expected` is how many items were due at its start; the rows of
+    RunItem record what it removed. `told` is the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -193,10 +195,10 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """What a run removed of one memory. With `memory` empty, it removed audit entries. `rule` is a name from
-    `retention_rules`.
+    """The removal by a run that concerns one memory or, if `memory` is empty, audit entries. `rule` is a name from
+    `retention_rules`, and `since` is the time from which the rule counts.
 
-    The rule counts from the moment `since`. The path is not stored here: the memory or its audit entry has it.
+    The path is not stored here, because the memory or its audit entry has it.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")

@@ -1,5 +1,5 @@
-"""Reviewers' decisions about versions that agents wrote, assignments of memories to reviewers, and marks of who is
-reviewing a memory now."""
+"""Reviewers' decisions about versions that agents wrote, assignments of reviews, and claims of memories that people are
+reviewing now."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.order_by("-seq", "-id")
 
     def approvals_of(self, user_id: str) -> ReviewQuerySet:
-        """Return a person's approvals that were not taken back, whether each was a decision of its own or part of an
-        edit."""
+        """Return a person's approvals that were not taken back: those by a decision, and those by an edit."""
         later = Review.objects.of_memory(OuterRef("store_id"), OuterRef("memory_id"))  # type: ignore[arg-type]
         taken_back = later.filter(
             version_id=OuterRef("version_id"), decision=Decision.REOPENED, seq__gt=OuterRef("seq")
@@ -48,7 +47,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 class Review(RowOfStore):
     """One decision about one memory version, recorded by the audit entry `seq`. It never changes.
 
-    A flag is on the memory; its `version` is the one that was the newest when the memory was flagged.
+    A flag is on a memory; the `version` of its review is the version that was the newest when the memory was flagged.
     """
 
     id = IdField(primary_key=True)
@@ -86,12 +85,13 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that are not valid at a moment: expired ones, and those that end too far in the future."""
+        """Return the claims that are not valid at a moment: those that have expired, and those that end too far in the
+        future."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 
 class Claim(RowOfStore):
-    """A mark that a person is reviewing the unreviewed versions of a memory now. It expires, and is not audited."""
+    """A mark that a person is now reviewing the unreviewed versions of a memory. It expires, and is not audited."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     memory = within_store("memoryhub.Memory")
@@ -105,9 +105,9 @@ class Claim(RowOfStore):
 
 
 class Viewed(RowOfStore):
-    """A person's mark that they have viewed a memory in the state that a version made.
+    """A person's mark that they have viewed a memory in the state after a version.
 
-    `version` is that version's id. The mark says nothing about a newer version. It is not audited.
+    `version` is the id of that version. The mark does not apply to newer versions, and is not audited.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -123,10 +123,9 @@ class Viewed(RowOfStore):
 
 
 class Assignment(RowOfStore):
-    """The person who should review the versions of a memory that await review. The assignment ends when none of them
-    waits any more.
+    """The assignment of a memory's review to a person. It ends when no version of the memory awaits review any more.
 
-    `ended_by` is the seq of the decision that ended it. When that decision is undone, the assignment holds again.
+    `ended_by` is the seq of the decision that ended it. If that decision is undone, the assignment is in force again.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -1,5 +1,5 @@
-"""Base classes for the large tables. Django then saves, deletes, reloads and joins their rows by memory store as well
-as by id."""
+"""Base classes for the large tables, with which Django saves, deletes, reloads and joins their rows by memory store as
+well as by id."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from django.db.models.lookups import Exact
 
 
 class RowOfStore(models.Model):
-    """A row of a table that grows with the hub. `STORE` names the column with its memory store.
+    """A row of a table that grows with the hub. `STORE` is the name of the column with its memory store.
 
-    Django's statements about one row name that column too. No statement writes it: a row stays in its store.
+    Django's statements about one row also name that column in their conditions. They never change it, because a row
+    stays in its store.
     """
 
     STORE = "store_id"

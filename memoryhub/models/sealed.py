@@ -27,7 +27,7 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Stop noting changed rows, at the end of a transaction, whether it was committed or not."""
+    """Stop noting changed rows, at the end of a transaction, with or without a commit."""
     _thread.changed = None
 
 
@@ -41,8 +41,8 @@ def changed() -> dict[Changed, None]:
 
 
 def changes() -> int:
-    """Return how often this thread has changed governing rows. When this number grows, values that the thread read from
-    these rows are out of date."""
+    """Return how often this thread has changed governing rows. If the number has grown, values that were read before
+    are out of date."""
     return getattr(_thread, "changes", 0)
 
 
@@ -83,11 +83,12 @@ class SealedQuerySet(models.QuerySet[Row]):
 
 
 class Sealed(models.Model):
-    """A model whose rows say who may do what, what is kept, or what was decided.
+    """A model of governing rows: they say what people and agents may do, what is kept, or what was decided.
 
-    `HOME` names the column with the store whose chain seals the row. Without such a column, or if it is null, the hub's
-    chain seals the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added later needs a
-    default (which may be null): a seal leaves out values that equal the default, so older seals stay valid.
+    `HOME` names the column with the store whose chain seals the row. Without such a column, or if its value is null,
+    the hub's chain seals the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added
+    later needs a default (which may be null): a seal leaves out values that equal the default, so older seals stay
+    valid.
     """
 
     HOME: ClassVar[str | None] = None

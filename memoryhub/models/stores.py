@@ -27,7 +27,8 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self if user.is_superuser else self.filter(members__user=user, members__role="admin")
 
     def reviewed_by(self, user: User) -> MemoryStoreQuerySet:
-        """Return the stores in which a person may decide what awaits review; all stores for a superuser."""
+        """Return the stores in which a person may decide about waiting versions and proposals; all stores for a
+        superuser."""
         return self if user.is_superuser else self.filter(members__user=user, members__role__in=("curator", "admin"))
 
     def reached_by(self, key: str) -> MemoryStoreQuerySet:
@@ -49,7 +50,8 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
     def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
-        """Return the stores that come after the store with this moment and id in the order of `newest_first`."""
+        """Return the stores that come after the store with this time of creation and id, in the order of
+        `newest_first`."""
         return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
 
     def newest_first(self) -> MemoryStoreQuerySet:
@@ -63,15 +65,15 @@ _Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
 
 
 class PresentStores(_Stores["MemoryStore"]):
-    """The stores that are not deleted, with throw-away copies. Only the background work, which removes the rows of
-    deleted stores, sees deleted ones."""
+    """The stores that are not deleted, including throw-away copies. Only the background work, which removes the rows of
+    deleted stores, needs deleted ones."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(deleted_at=None)
 
 
 class ListedStores(PresentStores):
-    """The stores that lists and doors know: those that are neither deleted nor throw-away copies."""
+    """The stores that lists and doors show: those that are neither deleted nor throw-away copies."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(copy_of=None)
@@ -99,10 +101,10 @@ class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
     `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
-    number of the proposals that retention removed; it is not used again. With `records_views`, each page that shows a
-    person texts of its memories has an audit entry. A store with `deleted_at` is invisible to everyone, and its rows
-    are being removed. A throw-away copy has the id of its original in `copy_of`. A Claude run works on the copy, people
-    with a role in the original may view it, and no list has it.
+    number of the proposals that retention removed: it is not used again. With `records_views`, an audit entry is
+    written for each page that shows a person texts of the store's memories. A store with `deleted_at` is invisible to
+    everyone, and its rows are being removed. If the store is a throw-away copy, on which a Claude run works, `copy_of`
+    is the id of its original. People with a role in the original may view the copy, and no list shows it.
     """
 
     HOME: ClassVar = "id"
@@ -142,7 +144,8 @@ class MemoryStore(Governed):
         return self.archived_at is not None
 
     def limit(self, name: str) -> int | None:
-        """Return the limit with this name: the store's own, else the hub's. None means that there is no limit."""
+        """Return the limit with this name: the store's own or, if that is not set, the hub's. None means that there is
+        no limit."""
         own: int | None = getattr(self, f"limit_{name}")
         return HubSettings.current().limit(name) if own is None else own
 
@@ -152,17 +155,18 @@ class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
 
 
 class HubSettings(Governed):
-    """The settings that superusers make for all stores, in one row: limits (null: those of settings.py) and rules.
+    """The settings that superusers make for the hub and all stores, in one row: limits (null: those of settings.py),
+    rules, and others.
 
     `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
     the retention policies were last checked. `scrub_since` is when a value was redacted that unused parts of SQLite's
     file may still hold. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
     (`scrub_asked`). `scrub_begun_at` is when the last such attempt began.
 
-    `backups` has the settings of the scheduled backups. `backup_last` describes the last backup. `backup_asked` is set
-    when a person has asked for a backup, and `backup_begun_at` is when the background began the last one. `claude_role`
-    is the lowest role in a memory store with which a person may start Claude runs there ("": no one may). With
-    `second_person`, acts that cannot be undone need the permission of a second person.
+    `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. `backup_asked`
+    says that a person has asked for a backup; `backup_begun_at` is when the background began the last one.
+    `claude_role` is the lowest role in a memory store that lets a person start Claude runs in that store ("": no one
+    may). With `second_person`, acts that cannot be undone need the permission of a second person.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
@@ -200,9 +204,10 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since a moment. `written` of them have an audit entry; `counted` do not.
+    """The refused requests of a key since the moment `since`. `written` of them have an audit entry of their own;
+    `counted` of them are only counted.
 
-    See `actions.core.refusals`.
+    See `actions.memories.refusals`.
     """
 
     key = IdField(primary_key=True)
@@ -213,7 +218,7 @@ class RefusalWindow(models.Model):
 
 
 class CallWindow(RowOfStore):
-    """The calls of a key in a store in the last minute, counted if the store limits them: see
+    """The calls of a key in a store in the last minute. They are counted only if the store limits them: see
     `actions.core.rules.limits`."""
 
     pk = models.CompositePrimaryKey("store", "key")

@@ -12,7 +12,7 @@ from memoryhub.models.stores import MemoryStore
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     def visible_to(self, user: User) -> SavedViewQuerySet:
-        """Return a person's own views, and those shared in stores in which the person has a role.
+        """Return a person's own views, and the views shared in stores in which the person has a role.
 
         A superuser sees every shared view.
         """
@@ -28,7 +28,7 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
 
 
 class SavedView(models.Model):
-    """The query of a page, saved under a name. A shared one belongs to a store; the store's members can see it.
+    """The query of a page, saved under a name. A shared view belongs to a store, and the store's members can see it.
 
     `page` is the name of the page's route, and `query` the part of its address after the `?`.
     """

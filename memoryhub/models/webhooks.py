@@ -31,17 +31,17 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
 
     def due(self, at: datetime) -> WebhookQuerySet:
         """Return the active webhooks that have a delivery due and that no thread serves. The webhook that has waited
-        longest is first.
+        longest comes first.
 
-        A lease or due time too far in the future was set while the clock was wrong; it is ignored.
+        A lease or a due time too far in the future is ignored, because it was set while the clock was wrong.
         """
         free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * schedule.LEASE)
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + schedule.NO_WAIT_IS_LONGER)
         return self.active().filter(free, is_time).order_by("next_at", "id")
 
     def of_place(self, store_id: str | None) -> WebhookQuerySet:
-        """Return the webhooks of a store, ordered by name. For None, return those of the hub, which get the events of
-        all stores."""
+        """Return the webhooks of a store, ordered by name. If `store_id` is None, return those of the hub, which get
+        the events of all stores."""
         return self.filter(store_id=store_id).order_by("name", "id")
 
 
@@ -49,7 +49,7 @@ _Webhooks = models.Manager.from_queryset(WebhookQuerySet)
 
 
 class PresentWebhooks(_Webhooks["Webhook"]):
-    """The webhooks that are not deleted. Only the background work, which removes the rows of deleted webhooks, sees
+    """The webhooks that are not deleted. Only the background work, which removes the rows of deleted webhooks, needs
     deleted ones."""
 
     def get_queryset(self) -> models.QuerySet[Webhook]:
@@ -61,10 +61,10 @@ class Webhook(Sealed):
 
     With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored. It is derived from
     the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `keys` has pairs
-    (generation, audit key): from this generation on, the secret is derived from this audit key. Before the first pair
-    it is derived from the first audit key. `next_at` is when the next delivery is due (null: none waits). While a
-    thread sends, no other may, until `leased_until`. `failing_since` is the first failed attempt since the last
-    success. `problem` and `status` describe the last attempt.
+    (generation, name of an audit key): from this generation on, the secret is derived from this key. Earlier
+    generations are derived from the first key. `next_at` is when the next delivery is due (null: none waits). While a
+    thread sends to the webhook, no other thread may send to it until `leased_until`. `failing_since` is the time of the
+    first failed attempt after the last success. `problem` and `status` describe the last attempt.
     """
 
     HOME: ClassVar = "store_id"
@@ -124,8 +124,8 @@ class Delivery(models.Model):
     """One event for one webhook: about the entry `seq` of a chain, with the exact bytes to send in `payload`.
 
     The ids of a webhook's deliveries have the order of the events. A delivery that is `aside` does not delay later
-    deliveries: it was refused, failed often, or is being sent again. `attempts` counts since the delivery was made, or
-    since a person sent it again.
+    ones: it was refused, failed often, or is being sent again. `attempts` is the number of attempts since the delivery
+    was made, or since a person sent it again.
     """
 
     id = IdField(primary_key=True)
@@ -161,8 +161,8 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt of a delivery: the HTTP status, or a code that says why there is none. If the receiver refused,
-    `said` is the beginning of its answer, with sensitive values masked."""
+    """One attempt of a delivery: the HTTP status, or a code for why there is none. `said` is the beginning of the
+    answer of a receiver that refused, with sensitive values masked."""
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries")
     number = models.BigIntegerField()
@@ -174,7 +174,7 @@ class Attempt(models.Model):
 
 
 class WebhookCursor(models.Model):
-    """How far a chain has been read for events: its last entry that was read."""
+    """The seq of the last entry of a chain that has been read for webhook events."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

@@ -1,7 +1,8 @@
-"""The audit stream: which entries have been written, which come next, and who writes them.
+"""The audit stream: which entries have been written to it, which ones are next, and which process writes them.
 
-Entries are written first, and the cursor of their chain moves afterwards: after a crash some are written again, and
-none is left out. The stream has no entries of throw-away copies: their cursor is beyond every entry from the beginning.
+Entries are written first, and the cursor of their chain moves afterwards. So after a crash, some entries are written
+again, but none is left out. The stream has no entries of throw-away copies: from the beginning, their cursor is beyond
+every entry.
 """
 
 import json
@@ -30,7 +31,7 @@ COLUMNS = (
 
 
 class Batch(NamedTuple):
-    """The next events of a chain, and the seq up to which they go."""
+    """The next events of a chain, and the seq of the last entry that they cover."""
 
     events: list[dict[str, Any]]
     last: int
@@ -39,7 +40,7 @@ class Batch(NamedTuple):
 def claim(holder: str, now: datetime) -> bool:
     """Let a process write the stream for LEASE; return whether it may.
 
-    A lease that ends later than that from now was made by a wrong clock, and does not count.
+    A lease that ends more than LEASE from now was made with a wrong clock, and is ignored.
     """
     free = Q(stream_holder=holder) | Q(stream_until=None) | Q(stream_until__lte=now) | Q(stream_until__gt=now + LEASE)
     with writing():
@@ -56,7 +57,7 @@ def behind() -> list[tuple[str, int]]:
 
 
 def next_batch(chain: str, after: int) -> Batch:
-    """Return the events of the next entries of a chain. Where entries are missing, it goes on after them."""
+    """Return the events of the next entries of a chain. Missing entries are skipped."""
     entries = list(AuditEntry.objects.of_chain(chain).filter(seq__gt=after).oldest().in_brief()[:ENTRIES])
     if not entries:
         return Batch([], AuditChain.objects.get(pk=chain).last_seq)
@@ -73,7 +74,7 @@ def next_batch(chain: str, after: int) -> Batch:
 
 
 def outcome_of(entry: AuditEntry) -> str:
-    """Return ok, proposed, or the kind of error of an entry that was loaded `in_brief`."""
+    """Return "ok", "proposed", or the kind of error of an entry that was loaded `in_brief`."""
     return "ok" if entry.ok else kind_of((getattr(entry, "message_start", None) or "")[1:]).value
 
 
@@ -85,7 +86,8 @@ def _given(chain: str, entries: list[AuditEntry], commands: Collection[str]) -> 
 
 
 def note_written(chain: str, seq: int) -> None:
-    """Move the cursor of a chain, never back: another process may have taken over and be further."""
+    """Move the cursor of a chain forward. It never moves back, because another process may already have moved it
+    further."""
     with writing():
         if not StreamCursor.objects.filter(chain=chain, seq__lt=seq).update(seq=seq):
             StreamCursor.objects.get_or_create(chain=chain, defaults={"seq": seq})

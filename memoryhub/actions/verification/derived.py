@@ -1,4 +1,5 @@
-"""Computes again what follows from versions and entries: heads, counters, reads, and what superseded versions."""
+"""Computes again the values that follow from versions and entries (heads, counters, reads, and what superseded
+versions), and compares them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -24,9 +25,9 @@ from memoryhub.pure.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """A memory's newest version, with the columns that the memory's row repeats.
+    """A memory's newest version, with the columns that are repeated in the memory's row.
 
-    A deletion has the text that was deleted.
+    If the version is a deletion, its text is the deleted one.
     """
 
     memory_id: str
@@ -57,9 +58,9 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
     """Yield (seq, problem) for each version that is not superseded by the next version of its memory.
 
-    Fills `heads` with each memory's newest version, and `counts` with how many versions it has. If retention removed
-    the next version, the redaction in its place has the expected seq. If retention removed that redaction too, with the
-    oldest entries, the stored seq cannot be checked and is accepted.
+    This fills `heads` with each memory's newest version, and `counts` with the number of the memory's versions. If
+    retention removed the next version, the redaction in its place has the expected seq. If retention removed that
+    redaction too, with the oldest entries, the stored seq cannot be checked and is accepted.
     """
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}
@@ -98,7 +99,7 @@ def _next_seq(
 ) -> int | None:
     """Return the seq of the entry that superseded the version `last`. `head` is the next version that still exists.
 
-    `stored` is the stored seq. It is returned if the entries that could prove another one were removed.
+    `stored` is the stored seq. It is returned if the entries that could disprove it were removed.
     """
     if head.number == last.number + 1:
         return head.seq
@@ -151,7 +152,8 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _notes(store_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (0, sentence) for each memory that does not count the notes to agents that wait at it."""
+    """Yield (0, sentence) for each memory whose `waiting_notes` is not the number of notes to agents that wait at
+    it."""
     notes = Comment.objects.of_store(store_id).waiting().values_list("memory_id").annotate(count=Count("pk"))
     counted = Memory.objects.filter(store_id=store_id, waiting_notes__gt=0).values_list("pk", "waiting_notes")
     for id in sorted({id for id, _count in {*notes} ^ {*counted}}):
@@ -159,8 +161,8 @@ def _notes(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Return whether a memory's reads match the entries. Entries that were removed may have been further, earlier
-    reads."""
+    """Return whether a memory's stored reads match the entries. If entries up to `start` were removed, there may have
+    been more, earlier reads."""
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (

@@ -1,8 +1,8 @@
 """The filters of the audit, and a search in one chain. A search does a limited amount of work in a store of any size.
 
-A single filter with an index reads that index. With several filters, the rarest one selects the entries to check, batch
-by batch. A filter without an index is checked entry by entry. A search ends when it has enough results or has checked
-enough entries, and says how far it came.
+If there is a single filter with an index, its index is read. With several filters, the rarest one selects the entries
+to check, batch by batch. A filter without an index is checked entry by entry. A search ends when it has enough results
+or has checked enough entries, and returns the last seq that it checked.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The filters; None matches anything. A `path` with a final slash matches everything under it.
+    """The filters of a search; None matches anything. A `path` with a final slash matches everything under it.
 
-    An entry is about a path if it names the path, or if it made a memory version there. A move is about both of its
-    paths. A decision about several versions is about the path of each, but not about their directories. Entries that
-    one of the searches in `excluded` matches are left out. A search for a `key` names its agent as the `author`, whose
-    entries have an index.
+    An entry is about a path if it names the path, or if it made a memory version at the path. A move is about its old
+    and its new path. A decision about several versions is about the path of each version, but not about their
+    directories. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
+    `author` to the key's agent, because only authors have an index.
     """
 
     author: str | None = None
@@ -114,7 +114,7 @@ class Search:
         return _Looking(self, chain, entries, indexed, newest).look(low, high, limit, most)
 
     def _count(self) -> int:
-        """Return how many filters are set. The time range is not counted, because it limits every search."""
+        """Return how many filters are set. The time range does not count, because every search has one."""
         filters = (
             self.author,
             self.key,
@@ -133,7 +133,8 @@ class Search:
         return sum(value is not None for value in filters)
 
     def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
-        """Return the matching entries of each filter that has an index in the order of seq."""
+        """Return the matching entries of each filter whose index is in the order of seq, as one query for each of these
+        filters."""
         found = [
             entries.of_session(self.session) if self.session is not None else None,
             entries.by_author(self.author) if self.author is not None else None,
@@ -146,7 +147,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check. `indexed` is None for a path, which need not be checked again."""
+    """A filter that selects the entries to check. `indexed` has its entries; it is None for a path, which need not be
+    checked again."""
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None
@@ -154,7 +156,7 @@ class _Lead:
 
 @dataclass(frozen=True, slots=True)
 class _Looking:
-    """A search with several filters, or with one that has no index in the order of seq."""
+    """A search with several filters, or with a filter that has no index in the order of seq."""
 
     search: Search
     chain: str
@@ -180,8 +182,8 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """Return the rarest filter and its first batch: a batch that has all its entries, or else the batch that goes
-        furthest."""
+        """Return the rarest filter and its first batch. It is a filter whose first batch has all its entries or, if
+        there is none, the one whose first batch covers the longest part of the chain."""
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):
@@ -194,7 +196,7 @@ class _Looking:
         return min(firsts, key=lambda first: _nearness(first[1], size, self.newest))
 
     def _matching(self, lead: _Lead, seqs: Sequence[int]) -> AuditEntryQuerySet:
-        """Return the entries of a batch that match all filters. The filters with an index are asked first."""
+        """Return the entries of a batch that match all filters. The filters with an index are applied first."""
         for each in self.indexed:
             if each is not lead.indexed and seqs:
                 seqs = list(each.of_seqs(seqs).values_list("seq", flat=True))
@@ -224,7 +226,7 @@ def _matches(search: Search, chain: str) -> Q:
 
 
 def _without_index(search: Search) -> Q:
-    """Return the condition that an entry matches the filters that no index serves, or none that is needed."""
+    """Return the condition that an entry matches the filters without an index. It is empty if none of them is set."""
     values = {
         "actor_id": search.key, "door": search.door, "ok": search.ok, "memory": search.memory, "token": search.token,
     }  # fmt: skip
@@ -239,13 +241,13 @@ def _without_index(search: Search) -> Q:
 
 
 def _all_of(values: Mapping[str, Any]) -> Q:
-    """Return the condition that columns have these values; None is any value."""
+    """Return the condition that columns have these values. A column whose value is None may have any value."""
     return Q(**{name: value for name, value in values.items() if value is not None})
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:
-    """Return the condition that the error of an entry is that its change became part of a proposal; without
-    `is_proposed`, that it is any other error."""
+    """Return the condition that a call was refused because its change became part of a proposal or, without
+    `is_proposed`, the condition that this is not so."""
     became = was_refused_with(*beginnings_of(Kind.PROPOSED))
     return became if is_proposed else ~became
 
@@ -257,9 +259,9 @@ def _is_of_kind(kind: Kind) -> Q:
 
 
 def _about(chain: str, path: str) -> Q:
-    """Return the condition that an entry names the path, made a version there, or moved a memory away from there.
+    """Return the condition that an entry names the path, made a version at it, or moved a memory away from it.
 
-    An entry may name a directory, and make versions under it.
+    This includes entries that name a directory and made versions under it.
     """
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(UNINDEXED_NEW_PATH, path)
     versions = MemoryVersion.objects.filter(store_id=chain)
@@ -273,7 +275,8 @@ def _about(chain: str, path: str) -> Q:
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Return a sort key for a first batch: complete batches come first, then the batch that goes furthest."""
+    """Return a sort key for a first batch: complete batches come first, then the batches that cover the longest part of
+    the chain."""
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
@@ -291,7 +294,7 @@ def _of_chain(chain: str, newest: bool) -> Seqs:
 
 
 def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
-    """Return a function that returns the seqs of the entries of a filter, from its index alone."""
+    """Return a function that returns the seqs of the entries of a filter. It reads only the filter's index."""
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = entries.between(low, high).in_order(newest=newest)
@@ -301,8 +304,8 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
-    """Return a function that returns the seqs of entries that name a path, that moved a memory there or away, or that
-    decided about a version there."""
+    """Return a function that returns the seqs of entries that name a path, moved a memory to or from it, or decided
+    about a version at it."""
     named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
     reviews = [Review.objects.of_memory(chain, each).filter(version__path=path) for each in _memories(chain, path)]
@@ -330,7 +333,7 @@ def _of_reviews(reviews: ReviewQuerySet, newest: bool) -> Seqs:
 
 
 def _memories(chain: str, path: str) -> list[str]:
-    """Return the ids of the memories that made the newest DECIDED versions at a path."""
+    """Return the ids of the memories to which the newest DECIDED versions at a path belong."""
     versions = MemoryVersion.objects.filter(store_id=chain).at(path).order_by("-seq")
     return list(dict.fromkeys(versions.values_list("memory_id", flat=True)[:DECIDED]))
 
@@ -338,15 +341,16 @@ def _memories(chain: str, path: str) -> list[str]:
 def _versions(
     versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
 ) -> Iterable[tuple[int, int | None]]:
-    """Return (seq, superseded_seq) of versions at one path: the next ones between two seqs, and the last one before."""
+    """Return (seq, superseded_seq) of versions at one path: the next ones between two seqs, and the last version before
+    them."""
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
     return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return a function that returns the seqs of entries about anything under a directory. None if there are too many
-    entries to sort."""
+    """Return a function that returns the seqs of entries about paths under a directory. Return None if there are too
+    many entries to sort."""
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

@@ -1,7 +1,7 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
 The record is an act with an entry in the hub's chain. For each chain, it names the last entry that exists and the last
-entry in a checkpoint. It explains those checkpoints between both that are older than the act.
+entry in a checkpoint. It explains the checkpoints between these two entries, if they are older than the act.
 """
 
 import json
@@ -73,7 +73,7 @@ def find(path: Path) -> list[Missing]:
 
 
 def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
-    """Record why entries are missing, and return the gaps. If there are none, write nothing."""
+    """Record why entries are missing, and return the gaps. If there are no gaps, nothing is written."""
     found = find(path)
     if found:
         details = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
@@ -90,15 +90,15 @@ def _is_there(checkpoint: Checkpoint) -> bool:
 
 
 def _kept(chain_id: str, first_wrong: int) -> int:
-    """Return the last entry before the first wrong checkpoint.
+    """Return the seq of the last entry before the first wrong checkpoint.
 
-    Entries after that may have been written after the loss.
+    Later entries may have been written after the loss.
     """
     head = AuditChain.objects.filter(pk=chain_id).values_list("last_seq", flat=True).first() or 0
     return min(head, first_wrong - 1)
 
 
 def is_gone(chain_id: str) -> bool:
-    """Return whether a whole chain is missing, and a person has accepted that."""
+    """Return whether a whole chain is missing and a person has accepted this."""
     there = AuditChain.objects.filter(pk=chain_id).exists() or AuditEntry.objects.of_chain(chain_id).exists()
     return not there and any(one.kept == 0 for one in accepted(chain_id))

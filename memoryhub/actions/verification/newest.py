@@ -1,4 +1,5 @@
-"""Checks the newest entries of each chain, in a moment: `verify_audit` checks all of them, and what they made."""
+"""Checks the newest entries of each chain, which takes little time. `verify_audit` checks all entries, and the rows
+that they made."""
 
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ COUNT = 50
 
 
 def problems(count: int = COUNT) -> Iterator[str]:
-    """Yield a sentence for each chain of whose newest entries one was changed or is missing."""
+    """Yield a sentence for each chain in which one of the newest `count` entries was changed or is missing."""
     for head in AuditChain.objects.order_by("id"):
         expected_seq, expected_hash = head.last_seq, head.last_hash
         for entry in AuditEntry.objects.of_chain(head.id).newest()[:count]:

@@ -1,7 +1,8 @@
-"""Which audit key each entry of a chain needs.
+"""Checks which audit key each entry of a chain needs.
 
-A rotation signs the last entry of each chain with the new key. The entries up to it count under older keys: its hash
-follows from all of them, so who holds an older key can change none of them, and add none after it.
+A rotation signs the last entry of each chain with the new key. The entries up to this one may have been written with
+older keys. Its hash covers all of them, so anyone who has an older key can neither change one of them nor add one after
+it.
 """
 
 from collections import Counter
@@ -29,7 +30,8 @@ class OlderKeys:
         self.lost: Counter[str] = Counter()
 
     def problems(self, entry: AuditEntry) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's key and hash, and count those whose key was lost."""
+        """Yield a sentence for each problem of an entry's key and hash. Entries whose key was lost are counted
+        instead."""
         name = entry.key_name
         if (name == self.current) != (entry.seq > self.last):
             yield f"it was written with the audit key {name}, and this is {self.current}"
@@ -48,7 +50,7 @@ class OlderKeys:
         return row is not None and row.older_signature == signature(entry.chain, entry.seq, entry.hash)
 
     def problems_of_end(self, seq: int) -> Iterator[str]:
-        """Yield a sentence if the chain, which ends at `seq`, lacks entries that older keys wrote."""
+        """Yield a sentence if the chain, which ends at `seq`, lacks entries that were written with older keys."""
         row = self.row
         if self.last > seq:
             yield f"entries {seq + 1} to {self.last}, which an older audit key wrote, are missing"
@@ -66,5 +68,5 @@ class OlderKeys:
 
 
 def missing(name: str) -> str:
-    """Return the words for an older key that was lost."""
+    """Return the words for messages about an older key that was lost."""
     return f"the older audit key {name} is missing (put it back with rotate_audit_key --put-back)"

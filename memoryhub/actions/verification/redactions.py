@@ -1,4 +1,4 @@
-"""Compares redactions with their entries, and with what the redacted places contain now."""
+"""Compares redactions with their entries, and with the current content of the redacted places."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,12 +11,12 @@ from memoryhub.pure import chain
 
 @dataclass(slots=True)
 class Redacted:
-    """The redactions that matter for a range of entries.
+    """The redactions that concern a range of entries.
 
-    `told` has, by seq, the redactions that these entries recorded. The other fields concern what these entries and
-    their versions contained. `removed` has, by seq, the redactions in place of removed versions. `of_version` and
-    `of_field` have the newest redaction of a version or a field. `gone` has the ids of redacted or removed versions
-    that the entries showed.
+    `told` is {seq: the redactions that this entry recorded}. The other fields are about the content of these entries
+    and of their versions. `removed` is {seq: the redactions in place of the entry's removed versions}. `of_version` and
+    `of_field` have the newest redaction of each version and of each field (seq, name). `gone` has the ids of the
+    versions that the entries showed and that were redacted or removed.
     """
 
     told: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
@@ -31,7 +31,7 @@ class Redacted:
 
 
 def between(chain_id: str, first: int, last: int) -> Redacted:
-    """Return the redactions that matter for the entries from `first` to `last`, both included."""
+    """Return the redactions that concern the entries from `first` to `last`, both included."""
     found, rows = Redacted(), Redaction.objects.of_chain(chain_id)
     for row in rows.filter(seq__gte=first, seq__lte=last).order_by("pk"):
         found.told[row.seq].append(row)
@@ -46,10 +46,10 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Add to `gone` the redacted or removed versions that the entries showed.
+    """Add to `gone` the ids of the versions that the entries showed and that were redacted or removed.
 
-    `there` are the shown versions that still have a row. The versions of a deleted store have no rows; then only the
-    redactions say which versions were redacted before.
+    `there` are the shown versions that still have a row. The versions of a deleted store have no rows; for these, only
+    the redactions say which ones were redacted before.
     """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}
@@ -61,7 +61,8 @@ def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], the
 
 
 def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) -> list[str]:
-    """Return the commitments in an entry's digest: of its versions, even of removed ones, and of its redactions."""
+    """Return the commitments that an entry's digest covers: those of its versions, including removed ones, and of its
+    redactions."""
     made = {version.pk: version.commitment for version in versions}
     made |= {str(row.version): row.original or "" for row in found.removed[seq]}
     return [made[id] for id in sorted(made)] + [row.commitment for row in found.told[seq]]
@@ -92,7 +93,7 @@ def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
 
 
 def fits(row: Redaction, now: Sequence[object]) -> bool:
-    """Return whether a redaction's commitment matches the values that the place has now."""
+    """Return whether a redaction's commitment matches the current values of the redacted place."""
     try:
         return chain.redaction_commitment(row.salt, values_of(row, now)) == row.commitment
     except ValueError:

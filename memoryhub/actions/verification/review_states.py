@@ -20,7 +20,7 @@ _TOLD = ("chain", "seq", "actor_id", "actor_kind", "session", "command", "input"
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision, from its entry."""
+    """A decision, as its entry describes it."""
 
     seq: int
     version: str
@@ -43,7 +43,7 @@ def states(store_id: str) -> dict[str, str]:
 
 
 def _before(store_id: str) -> Any:
-    """Return the reviews whose entries retention removed. Nothing else is left to check them against."""
+    """Return the reviews whose entries retention removed. They cannot be checked, because nothing else records them."""
     start = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
     return Review.objects.filter(store_id=store_id, seq__lte=start).order_by("seq", "pk")
 
@@ -124,7 +124,8 @@ def _decided(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> Itera
 
 
 def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (memory, version) of the versions that an entry decided. Only versions that agents wrote need a review."""
+    """Return (memory, version) of the versions about which an entry decided. Only versions that agents wrote need a
+    review."""
     named = details.get("reviewed" if entry.command == "edit" else "versions", ())
     if "reverted" in details:
         named = _reverted(store_id, entry.seq, details)
@@ -137,8 +138,8 @@ def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list
 def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry reverted.
 
-    The entry may have only a digest of the ids. Then they are the versions of its reviews if these match the digest, or
-    else the versions that it undid.
+    If the entry has only a digest of the ids, they are the versions of its reviews, if these match the digest;
+    otherwise they are the versions that the entry undid.
     """
     named = details["reverted"]
     if not isinstance(named, dict):
@@ -161,7 +162,8 @@ def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, 
 
 
 def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) of those versions that were removed and have a review."""
+    """Return (memory, version, state) of those versions that have a review but were removed. The state is always
+    UNREVIEWED."""
     reviews = Review.objects.filter(store_id=store_id, version_id__in=versions)
     gone = reviews.exclude(version_id__in=MemoryVersion.objects.filter(store_id=store_id).values("pk"))
     return [

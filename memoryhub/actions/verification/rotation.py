@@ -1,8 +1,8 @@
-"""Replaces the audit key: a new key becomes the current one, and the older ones only verify what they have written.
+"""Replaces the audit key: a new key becomes the current one, and the older keys are used only to verify older entries.
 
-Every signature with the audit key is made anew, in one transaction: under the end of each chain, under its start with
-the versions that outlived their entries, and on the receipts. So an attacker who has an older key can sign nothing that
-counts.
+All signatures are made again with the new key, in one transaction: those of the end of each chain, of its start with
+the versions that outlived their entries, and of the receipts. So an attacker who has an older key can no longer make a
+valid signature.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,9 +35,10 @@ class NotRotated(Exception):
 
 
 def rotate(new: str, act: Act) -> int:
-    """Make `new` the audit key, and return how many chains it has signed. Raises NotRotated, and then nothing changed.
+    """Make `new` the audit key, and return how many chains were signed with it. If NotRotated is raised, nothing has
+    changed.
 
-    No other process may write in the meantime. This process uses the new key afterwards.
+    No other process may write during this. This process uses the new key afterwards.
     """
     _require_usable(new)
     verified = _require_right()
@@ -63,7 +64,8 @@ def rotate(new: str, act: Act) -> int:
 
 
 def put_back(key: str, act: Act) -> str:
-    """Keep an older key that was lost, and return its name. Raises NotRotated if no entry was written with it."""
+    """Store an older key that was lost, and return its name. Raises NotRotated if no entry was written with it, or if
+    the hub has it already."""
     name = chain.key_id(key.encode())
     known = keys.known()
     if keys.of(name) is not None:
@@ -86,8 +88,8 @@ def _require_usable(new: str) -> None:
 
 
 def _require_right() -> dict[str, tuple[int, str]]:
-    """Verify everything, and return the head of each chain as it was before. Raises NotRotated: a key that signs what
-    is wrong would hide it."""
+    """Verify everything, and return {chain: (seq, hash) of its head}, as it was before the verification. Raises
+    NotRotated if anything is wrong, because a signature with the new key would hide it."""
     heads = {row.pk: (row.last_seq, row.last_hash) for row in AuditChain.objects.all()}
     written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE)
     wrong = [*written.files, *(f"{name} entry {seq}: {what}" for name, (seq, what) in written.problems.items())]
@@ -108,7 +110,7 @@ def _lock() -> None:
 
 
 def _sign(row: AuditChain) -> None:
-    """Sign what older keys wrote in a chain, with the new key."""
+    """Sign the end and the start of a chain with the new key."""
     row.key_name = keys.key_name()
     if row.last_seq:
         row.older_seq, row.older_signature = row.last_seq, older_keys.signature(row.pk, row.last_seq, row.last_hash)
@@ -164,7 +166,7 @@ def _wrote_an_entry(key: str, name: str) -> bool:
 
 
 def _until(name: str) -> datetime:
-    """Return when a lost key was replaced, as far as the hub's entries say it."""
+    """Return when a lost key was replaced, according to the hub's entries."""
     rotations = AuditEntry.objects.of_chain(HUB).of_command(COMMAND).oldest()
     after = next((entry.at for entry in rotations if f'"{name}"' in (entry.input or "")), None)
     return after or AuditEntry.objects.of_chain(HUB).newest().values_list("at", flat=True)[0]

@@ -28,7 +28,7 @@ Row = TypeVar("Row", bound=models.Model)
 def reraise_refusal(error: Exception) -> None:
     """Raise a DatabaseError again, unless a stored value caused it.
 
-    A query that was refused says nothing about a row.
+    If the database refused a query for another reason, this says nothing about a row.
     """
     is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
     if isinstance(error, DatabaseError) and not is_of_a_value:
@@ -43,7 +43,7 @@ def _raw_columns(model: type[models.Model]) -> list[str]:
 
 
 def readable(model: type[Row]) -> models.QuerySet[Row]:
-    """Return a query for a table's rows. Each column of `_raw_columns` is there a second time, as text (`raw_…`)."""
+    """Return a query for a table's rows. It also has each column of `_raw_columns` as text (`raw_…`)."""
     raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
     found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
     return found
@@ -71,7 +71,7 @@ def content_of(version: MemoryVersion) -> str | None:
 
 
 def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Iterator[str]:
-    """Yield a sentence for each problem of a version's path and text, and of its marks of a redaction."""
+    """Yield a sentence for each problem of a version's path, its text and the columns that mark a redaction."""
     name = f"version {version.id}"
     if redaction is not None:
         yield from redactions.version_problems(version, redaction)

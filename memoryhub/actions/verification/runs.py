@@ -1,7 +1,8 @@
-"""Runs of `verify_audit` over all chains: asked for on a page, recorded in the hub's own chain, and the last one.
+"""Runs of `verify_audit` over all chains: people ask for them on a page, and each run is recorded in the hub's own
+chain.
 
-The record says what the run reported, not that the audit is right: whoever has the database and the audit key can write
-one, so only a new run proves anything.
+The record says what the run reported. It does not prove that the audit is right, because anyone who has the database
+and the audit key can write a record: only a new run proves anything.
 """
 
 import time
@@ -26,7 +27,8 @@ WAITS = timedelta(hours=12)
 
 
 def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete: bool) -> None:
-    """Record a run over all chains: how many entries were right, and which chains or checkpoint files were not."""
+    """Record a run over all chains: the number of correct entries, and the chains or checkpoint files that were
+    wrong."""
     details = {"entries": entries, "wrong": wrong[:MOST_NAMED], "checkpoints_complete": checkpoints_complete}
     with writing():
         audit.on_hub(act, Record(COMMAND, ok=not wrong, input=audit.to_json(details)))
@@ -38,14 +40,14 @@ def last() -> AuditEntry | None:
 
 
 def ask(act: Act) -> None:
-    """Ask the background for a run, unless one was asked for and has not ended."""
+    """Ask the background for a run, unless another one was asked for and has not ended."""
     if asked(act.at) is None:
         with writing():
             audit.on_hub(act, Record(ASKED))
 
 
 def asked(at: datetime) -> AuditEntry | None:
-    """Return the entry that asked for the run that has not ended; None if there is none."""
+    """Return the entry that asked for a run which has not ended; None if there is none."""
     wish = AuditEntry.objects.of_chain(HUB).of_command(ASKED).newest().first()
     if wish is None or wish.at < at - WAITS:
         return None
@@ -54,7 +56,7 @@ def asked(at: datetime) -> AuditEntry | None:
 
 
 def run_asked(at: datetime) -> None:
-    """Verify all chains and the checkpoints if a person has asked for it, and record what was found."""
+    """Verify all chains and the checkpoints if a person has asked for it, and record the result."""
     if asked(at) is None:
         return
     begun = time.monotonic()

@@ -1,6 +1,7 @@
-"""Downloads for auditors: a ZIP archive with a file, the statement of what is in it, and the statement's signature.
+"""Downloads for auditors: a ZIP archive with a file, a statement about the file, and the statement's signature.
 
-The statement and its signature are made last, from the digest of what was sent: the file is never held in memory.
+The statement and its signature are made last, from the digest of the bytes that were sent, so the file is never held in
+memory.
 """
 
 import hashlib
@@ -23,10 +24,10 @@ checks longer chains."""
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A download whose entry has been written: `entry` is its chain and seq.
+    """A download whose entry has been written: `entry` is (chain, seq) of this entry.
 
-    `entries` grows while `body` is read; its chains are checked. `facts` are further lines of the statement, and `page`
-    is the address of the page that says how to check it.
+    `entries` grows while `body` is read; its chains are verified for the statement. `facts` are further lines of the
+    statement, and `page` is the address of the page that explains how to check it.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Signed:
 
 
 def checked(chain_id: str) -> str:
-    """Check a chain, and return what was found as a sentence."""
+    """Verify a chain, and return the result as a sentence."""
     count, problem = verify.verify(chain_id, settings.MEMORYHUB_CHECKPOINT_FILE)
     if problem is not None and problem.is_unknown:
         return f"this hub could not check it: {problem.what}"
@@ -83,7 +84,8 @@ def _size(chain_id: str) -> int:
 
 
 def _not_checked(size: int) -> str:
-    """Return what is known of a chain that is too long: the last check of all entries that the hub recorded."""
+    """Return a sentence about a chain that is too long to verify for a download. It names the last recorded check of
+    all entries."""
     run = runs.last()
     if run is None:
         before = "it has recorded no check"

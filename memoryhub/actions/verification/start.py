@@ -16,9 +16,9 @@ from memoryhub.pure import chain
 
 @dataclass(slots=True)
 class Start:
-    """The last removed entry of a chain: its seq (0: none) and its hash.
+    """The last removed entry of a chain: its seq (0: none was removed) and its hash.
 
-    `numbers` has each memory's last number up to it.
+    `numbers` has the number of each memory's last version up to this entry.
     """
 
     row: AuditChain | None
@@ -78,17 +78,16 @@ class Start:
 
 
 def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[str | None, int | None, str | None]]]":
-    """Return the versions that outlived their entries, and (memory, number, version) of those removed later on."""
+    """Return the versions that outlived their entries, and (memory, number, version) of those of them that were removed
+    later."""
     removed = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=row.start_seq, seq__gt=row.start_seq)
     versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=row.start_seq)
     return versions, removed.values_list("memory", "number", "version")
 
 
 def newest_redactions(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
-    """Return {version:
-
-    (its newest redaction up to the start, its newest redaction)} of versions from before the start.
-    """
+    """Return {version: (its newest redaction up to the start of the chain, its newest redaction)} for versions from
+    before the start."""
     found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
     rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)
     for row in rows.order_by("seq", "pk"):

@@ -1,4 +1,4 @@
-"""Verifies the audit: every entry, every version that it made, and everything that follows from them."""
+"""Verifies the audit: every entry, every version that it made, and all values that are derived from them."""
 
 import itertools
 import json
@@ -41,9 +41,9 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with an entry, as a sentence. `seq` is None if it concerns the chain as a whole.
+    """A problem of an entry, as a sentence. `seq` is None if it concerns the chain as a whole.
 
-    With `is_unknown`, nothing is known to be wrong: something could not be verified, because an older key was lost.
+    With `is_unknown`, the problem is only that something could not be verified, because an older key was lost.
     """
 
     chain: str
@@ -66,7 +66,7 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """Return how many entries of a chain are right, and its first problem or None. The hub may write in the meantime.
+    """Return how many entries of a chain are right, and its first problem or None. The hub may write during this.
 
     Raises DatabaseError if the database refuses to answer.
     """
@@ -102,7 +102,8 @@ def _verified(chain_id: str) -> tuple[int, Problem | None]:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """How much of a chain was removed with a record: redacted values, removed versions, and removed oldest entries."""
+    """How much of a chain was removed by recorded acts: redacted values, removed versions, and removed oldest
+    entries."""
 
     values: int
     versions: int
@@ -117,7 +118,8 @@ class Removed:
 
 
 def removed(chain_id: str) -> Removed:
-    """Return how much of a chain was removed with a record, as far as its redactions and its start still show it."""
+    """Return how much of a chain was removed by recorded acts, as far as its redactions and its start still show
+    this."""
     rows = Redaction.objects.of_chain(chain_id)
     versions = rows.removed().count()
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
@@ -140,7 +142,8 @@ class _Verification:
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
-        """Yield every problem in order; after each batch of entries, yield how many entries have been verified."""
+        """Yield every problem in order. After each batch of entries, yield how many entries have been verified so
+        far."""
         for what in self._problems_of_start():
             yield Problem(self.chain, None, what)
         while entries := self._entries():
@@ -189,7 +192,7 @@ class _Verification:
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
         """Return the next entries with their versions.
 
-        Near a broken row, return one at a time, and None at that row.
+        Near a row that cannot be read, return one entry at a time, and None at that row.
         """
         try:
             with transaction.atomic():
@@ -245,14 +248,14 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _texts(self, versions: Sequence[MemoryVersion]) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's versions. The hash of an entry whose input is stored without
-        its text does not fit if the text was changed: then that is said."""
+        """Yield a sentence for each problem of the texts of an entry's versions. If the entry's input is stored without
+        its text, a changed text also makes the hash of the entry wrong, so the sentence names the text."""
         for version in versions:
             yield from content_problems(version, self.redacted.of_version.get(version.id))
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Return whether a deleted store's entry matches its seals. If all seals are of the store's own rows, return
-        True."""
+        """Return whether an entry of a deleted store matches its seals. If all seals are of rows of the store itself,
+        return True."""
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest
@@ -277,8 +280,8 @@ class _Verification:
         return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
 
     def _commitments(self, entry: AuditEntry, proof: Proof) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's salts, commitments and committed values. Values without a
-        commitment of their own are covered by the entry's hash."""
+        """Yield a sentence for each problem of an entry's salts, commitments and committed values. The other values are
+        covered by the entry's hash."""
         redacted = self.redacted.fields(entry.seq)
         forgotten = "message" not in proof.salts and self._answer_is_gone(entry, proof, redacted)
         hidden = redacted | ({"message"} if forgotten else set())
@@ -304,8 +307,8 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer was lost with the texts of its deleted store, or with the removed entry that it
-        repeats."""
+        """Return whether an answer cannot be rendered because its store was deleted with its texts, or because the
+        entry whose answer it repeats was removed."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
@@ -314,7 +317,8 @@ class _Verification:
     def _answer_is_gone(self, entry: AuditEntry, proof: Proof, redacted: set[str]) -> bool:
         """Return whether an answer can no longer be rendered.
 
-        It was not stored, and its source was redacted or removed.
+        This is so if the answer was not stored, and the version or the entry from which it is rendered was redacted or
+        removed.
         """
         if entry.message is not None or not proof.has("message"):
             return False
@@ -328,8 +332,8 @@ class _Verification:
         return first is not None and "message" not in proofs.read(first).salts
 
     def _answer(self, entry: AuditEntry, proof: Proof) -> str | None:
-        """Return the answer that was given, or None if there was none. It is stored, rendered again, or the answer of
-        the repeated call."""
+        """Return the answer of a call, or None if there was none. The answer is stored, rendered again, or that of the
+        call which was repeated."""
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)
@@ -366,7 +370,8 @@ def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:
-    """Return {version: review state} from the entries; empty if they cannot be read, which the walk then reports."""
+    """Return {version: review state}, computed from the entries. If the entries cannot be read, return {}: the
+    verification of the entries then reports this."""
     try:
         with transaction.atomic():
             return review_states.states(chain_id)

@@ -1,4 +1,4 @@
-"""What people do with the deliveries of a webhook: they send a test event, or send events again."""
+"""The acts of people on the deliveries of a webhook: they send a test event, or send events again."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ MOST_REPLAYED = 10_000
 
 
 class IsPaused(Exception):
-    """Nothing is sent to a paused webhook."""
+    """The webhook is paused, so nothing is sent to it."""
 
 
 def send_test(webhook_id: str, act: Act) -> Delivery:
@@ -30,7 +30,7 @@ def send_test(webhook_id: str, act: Act) -> Delivery:
 def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
     """Send a delivery again now, whatever its state, with the same event id. Raises IsPaused.
 
-    Returns False if the webhook has no such delivery.
+    Return False if the webhook has no such delivery.
     """
     with locked(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
@@ -44,7 +44,7 @@ def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
 
 
 def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Send again the deliveries that were created since a moment and failed, oldest first; return how many.
+    """Send again the failed deliveries that were created after a moment, oldest first; return their number.
 
     At most MOST_REPLAYED are sent. Raises IsPaused.
     """

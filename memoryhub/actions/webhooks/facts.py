@@ -1,4 +1,4 @@
-"""The facts of audit entries that webhook events need, read by a few queries for many entries."""
+"""The facts of audit entries that webhook events need. A few queries read them for many entries."""
 
 import json
 import re
@@ -46,7 +46,8 @@ _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.F
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
-    """Return the last entry to read now, at most `end`, so that the entries made at most `most` versions.
+    """Return the seq of the last entry to read now, at most `end`, so that the entries to read made at most `most`
+    versions.
 
     At least one entry is read.
     """
@@ -100,7 +101,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
 
 
 def _opening(chain: str, after: int, end: int) -> list[Entry]:
-    """Return the entries of the calls that opened a proposal. Other calls joined a proposal that was open."""
+    """Return the entries of the calls that opened a proposal, without those of calls that added to an open one."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).filter(ok=False, replay_of=None)
     found = found.filter(message__startswith=_PROPOSED).annotate(start=Substr("message", 1, 100))
     rows = list(found.values_list("seq", "at", "actor_kind", "actor_id", "session", "start"))
@@ -135,8 +136,8 @@ def _proposals(
 
 
 def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
-    """Return {seq: the versions that the entry made}. Each one is compared with its previous version. Of a memory that
-    an import brought with its history, it is the newest one."""
+    """Return {seq: the versions that the entry made}, each compared with its previous version. If an import made a
+    memory with its history, only the memory's newest version is included."""
     before = MemoryVersion.objects.filter(
         store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
     )
@@ -156,7 +157,8 @@ def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
 
 
 def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
-    """Return {seq: the findings that the entry opened}. One that a person dismissed with the act is left out."""
+    """Return {seq: the findings that the entry opened}. Findings that a person dismissed in the same act are left
+    out."""
     memories = {made.memory for listed in versions.values() for made in listed}
     found: dict[int, list[Found]] = {}
     for part in in_parts(sorted(memories)):
@@ -181,14 +183,14 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {further event: the versions that it concerns}."""
+    """Return {further event: the ids of the versions that it is about}."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}
 
 
 def _decided(chain: str, seq: int, event: str) -> list[str]:
-    """Return the versions that an entry decided about, if its input has only their number."""
+    """Return the ids of the versions about which an entry decided, if its input has only their number."""
     decided = Review.objects.of_entry(chain, seq).filter(decision=_DECISIONS[event])
     return list(decided.order_by("id").values_list("version_id", flat=True))
 

@@ -50,10 +50,10 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Let a webhook get only newer events: skip the current entries, runs and imports.
+    """Skip the current entries, runs and imports, so that a webhook gets only events from now on.
 
-    They are not skipped if another webhook still has to read them. Call it in the transaction that creates or resumes
-    the webhook. The lock of the hub's chain lets only one begin at a time: each sees the webhooks of the others.
+    Entries that another webhook still needs are not skipped. Call it in the transaction that creates or resumes the
+    webhook. Because of the lock of the hub's chain, only one webhook begins at a time, so each sees all others.
     """
     lock_hub()
     active = Webhook.objects.active()
@@ -121,8 +121,8 @@ def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
 def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
     """Read the next entries of a chain, and create their deliveries; return the last entry that was read.
 
-    Returns `seq` if another process was first, or if a webhook has changed. Everything is read, and the events are
-    made, before any lock.
+    Return `seq` if another process was first, or if a webhook has changed. All rows are read, and the events are made,
+    before any lock is taken.
     """
     mine = [wants for wants in wanting if wants.store in (None, chain)]
     end = facts.end_of_part(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
@@ -151,8 +151,8 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
 def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
     """Return whether an entry was written after a webhook was made.
 
-    A webhook that seems to be made in the future was made while the clock was ahead: it gets every unread entry,
-    because it would miss all events until then.
+    If the webhook seems to be made in the future, the clock was ahead then: the webhook gets every unread entry,
+    because it would otherwise miss all events until that time.
     """
     return moment >= wants.created_at or wants.created_at > at
 
@@ -205,7 +205,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
-    """Save the deliveries. A webhook that has no other delivery to send in order is due now."""
+    """Save the deliveries. If a webhook has no other delivery to send in order, it is due now."""
     if not rows:
         return
     webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
@@ -219,11 +219,11 @@ def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due: the first delivery in order, or one that is `aside`. None if no
-    delivery waits.
+    """Return when a webhook's next delivery is due: the first one in order, or one that is `aside`. Return None if none
+    waits.
 
-    The webhook is locked first: otherwise deliveries that commit between this and the saving of the answer would wait
-    until the next ones.
+    The webhook is locked first. Otherwise a delivery that is committed before the caller saves the result would wait
+    until another delivery comes.
     """
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
@@ -236,8 +236,8 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
-    """Create the deliveries to webhooks of the hub for alarms whose state has changed since the last check. A webhook
-    is not told of its own alarm."""
+    """Create the deliveries for alarms whose state has changed since the last check, to webhooks of the hub. A webhook
+    gets no event about its own alarm."""
     if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
         return
     key = keys.first()
@@ -262,7 +262,7 @@ def _write_alarm(alarm: Alarm, found: Sequence[tuple[str, Event]], at: datetime)
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Create the deliveries for retention runs and imports whose state has changed since the last check. Return
+    """Create the deliveries for retention runs and imports whose state has changed since the last check. Always return
     True."""
     key = keys.first()
     for jobs in (Run.objects, Import.objects):

@@ -1,4 +1,4 @@
-"""What people do with webhooks. Each act has an entry in the chain of the webhook's store, or of the hub."""
+"""The acts of people on webhooks. Each act has an entry in the chain of the webhook's store, or of the hub."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ class UnknownEvent(Exception):
 
 
 class NoSuchWebhook(Exception):
-    """The webhook does not exist, or was deleted in the meantime."""
+    """The webhook does not exist, or was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class WebhookSettings:
         return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private, webhook.is_chat)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings for the audit, with the part of the address that is no secret."""
+        """Return the settings for the audit. The address is included without its secret part."""
         return {
             "name": self.name,
             "url": without_secret(self.url, is_chat=self.is_chat),
@@ -60,8 +60,8 @@ class WebhookSettings:
 
 
 def without_secret(url: str, *, is_chat: bool) -> str:
-    """Return an address without its query, which may contain a receiver's secret. Of a chat only the host is left:
-    whoever knows the address can write there."""
+    """Return an address without its query, which may contain a receiver's secret. For a chat, only the host is
+    returned, because anyone who knows the rest of the address can write there."""
     parts = urlsplit(url)
     if is_chat or chat.is_of_chat(url):
         return parts._replace(path="/…", query="", fragment="").geturl()
@@ -136,15 +136,16 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 def pause(webhook_id: str, act: Act) -> bool:
     """Pause a webhook. Return whether it was active.
 
-    Its deliveries keep waiting. Events after the pause are never sent to it. Of the events before, the last may also be
-    missing: those whose audit entries the hub had not read yet.
+    The webhook's deliveries keep waiting. Events after the pause are never sent to it. Events shortly before the pause
+    may also be missing, if the hub had not read their audit entries yet.
     """
     with locked(webhook_id, act) as (webhook, tell):
         return pause_in(webhook, tell, act.at)
 
 
 def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
-    """Pause a webhook, as `pause` does, in a transaction that has locked its place. `tell` writes the entry."""
+    """Pause a webhook, as `pause` does, in a transaction that has locked the webhook's store or the hub. `tell` writes
+    the entry."""
     if webhook.paused_at is not None:
         return False
     change(webhook, paused_at=at, paused_for=Pause.PERSON)
@@ -153,7 +154,8 @@ def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
 
 
 def resume(webhook_id: str, act: Act) -> bool:
-    """Resume a webhook: what waits is sent at once, and events from now on are sent. Return whether it was paused."""
+    """Resume a webhook: waiting deliveries are sent at once, and it gets events from now on. Return whether it was
+    paused."""
     with locked(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False
@@ -173,7 +175,7 @@ def resume(webhook_id: str, act: Act) -> bool:
 
 
 def rotate(webhook_id: str, act: Act) -> Webhook:
-    """Give a webhook a new secret and return the webhook. For a day, both secrets sign."""
+    """Give a webhook a new secret, and return the webhook. For a day, deliveries are signed with both secrets."""
     with locked(webhook_id, act) as (webhook, tell):
         before = webhook.generation
         made = {"generation": before + 1, "keys": _keys_from(webhook, before + 1)}
@@ -201,21 +203,22 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
 
 
 def _key_of(webhook: Webhook, generation: int) -> bytes:
-    """Return the audit key from which a generation of the secret is derived: that which was current when it was made,
-    or the first one. If it was lost, the receiver refuses what the current one signs, until the secret is renewed."""
+    """Return the audit key from which a generation of the secret is derived: the key that was current when the secret
+    was made, or the first one. If that key was lost, the current key is returned; the receiver refuses its signatures
+    until the secret is renewed."""
     names = [name for since, name in webhook.keys if since <= generation]
     return (keys.of(names[-1]) or keys.current()) if names else keys.first()
 
 
 def _keys_from(webhook: Webhook, generation: int) -> list[list[Any]]:
-    """Return the `keys` of a webhook whose secret is made anew now."""
+    """Return the new `keys` of a webhook whose secret is renewed now."""
     of_now = keys.key_name()
     known = webhook.keys[-1][1] if webhook.keys else chain.key_id(keys.first())
     return webhook.keys if known == of_now else [*webhook.keys, [generation, of_now]]
 
 
 def reveal(webhook_id: str, act: Act) -> str:
-    """Return the webhook's current secret, and record who saw it."""
+    """Return the webhook's current secret, and record who has seen it."""
     with locked(webhook_id, act) as (webhook, tell):
         tell_of(tell, "reveal_webhook", webhook, {"generation": webhook.generation})
     return secrets_of(webhook, act.at)[0]

@@ -28,11 +28,11 @@ Rest = Callable[[float, bool], None]
 
 
 def no_rest(_: float, __: bool) -> None:
-    """Do nothing: continue at once, without a pause."""
+    """Do nothing, so that the work continues at once."""
 
 
 def always() -> bool:
-    """Return True: continue until all is done."""
+    """Return True, so that the work continues until all is done."""
     return True
 
 
@@ -44,8 +44,8 @@ sent again."""
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery to send. `tries` counts all its tries; `attempts` counts those since it was last reset. `body` is
-    what is sent."""
+    """One delivery to send. `tries` counts all its tries; `attempts` counts those since it was last reset. `body` has
+    the bytes to send."""
 
     webhook: str
     delivery: str
@@ -70,9 +70,9 @@ def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
 
 
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
-    """Return the next deliveries of a webhook; empty if it is not due.
+    """Return the next deliveries of a webhook; an empty list if the webhook is not due.
 
-    No other process sends to it during the lease.
+    No other process sends to the webhook during the lease.
     """
     if not together(lambda: _lease(webhook_id, at)):
         return []
@@ -108,7 +108,7 @@ def _messages(webhook_id: str, at: datetime, most: int) -> list[Message]:
 
 
 def body_of(webhook: Webhook, payload: str) -> str:
-    """Return the body that is sent to a webhook: the event or, for a chat, a sentence."""
+    """Return the body to send to a webhook: the event or, for a chat, a sentence."""
     if not webhook.is_chat:
         return payload
     data = json.loads(payload)["data"]
@@ -130,7 +130,8 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """Return deliveries in order from the oldest, if that one is due; if not, return due ones that are `aside`."""
+    """Return deliveries in order from the oldest one, if that is due; otherwise return the due deliveries that are
+    `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
@@ -141,8 +142,8 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
-    """Send a message and return the answer. Raises RuntimeError inside a transaction, because others would wait for the
-    receiver."""
+    """Send a message, and return the answer. Raises RuntimeError inside a transaction, because other writers would have
+    to wait for the receiver."""
     if is_open():
         raise RuntimeError("a webhook is being sent inside a transaction")
     headers = signing.headers(message.secrets, message.event, int(at.timestamp()), message.body)
@@ -151,7 +152,7 @@ def send(message: Message, sender: Sender, at: datetime) -> Answer:
 
 
 def settle(results: Sequence[Result], chance: Callable[[], float] = random.random) -> None:
-    """Store the results of some tries of one webhook, and when the webhook is due next."""
+    """Store the results of some tries of one webhook, and the time at which the webhook is due next."""
     together(lambda: _settle(results, chance))
 
 
@@ -204,7 +205,8 @@ def _write_failed(
 ) -> None:
     """Store a failed try.
 
-    Without `give_up`, the webhook was paused, and the delivery waits until it is resumed, even after its last try.
+    Without `give_up`, the webhook was paused, and the delivery waits until the webhook is resumed, even after its last
+    try.
     """
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
@@ -230,7 +232,7 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
     """Return why an answer pauses an active webhook, or None.
 
-    `at` is a time of the hub's clock: time in which the hub did not run does not count as failing.
+    `at` is a time of the hub's clock, so time in which the hub did not run does not count as failing.
     """
     if webhook.paused_at is not None or answer.is_delivered:
         return None
@@ -240,7 +242,8 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
 
 
 def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
-    """Pause a webhook as an act of the hub. The closed chain of a deleted store gets no entry."""
+    """Pause a webhook as an act of the hub. If its store was deleted, no entry is written, because the store's chain is
+    closed."""
     paused = Webhook.objects.filter(pk=webhook.pk)
     details = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
     try:
@@ -284,7 +287,7 @@ def work(
 def forget(at: datetime, most: int = 1_000) -> int:
     """Delete old deliveries and deliveries of deleted webhooks, at most `most`; return how many rows were deleted.
 
-    If there are none, the deleted webhooks themselves are deleted. This is one short transaction.
+    If there are no such deliveries, the rows of deleted webhooks are deleted. This is one short transaction.
     """
     old = Q(created_at__lt=at - KEPT)
     deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))

@@ -98,7 +98,7 @@ def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
 
 
 def step(run_id: str, at: datetime) -> bool:
-    """Process the next items of a run in one short transaction; return whether the run goes on."""
+    """Process the next items of a run in one short transaction. Return whether the run continues."""
     run = Run.objects.get(pk=run_id)
     if run.state != RunState.RUNNING:
         return False

@@ -42,9 +42,10 @@ class Source(NamedTuple):
 
 
 def of_store(source: Source, *, history: bool = True, told: Callable[[int], None] = lambda count: None) -> Brought:
-    """Return the store's memories, with their versions if `history` is set. Raises Refused.
+    """Return the store's memories, with `history` also their versions. Raises Refused.
 
-    The key is used, but not stored. `told` is called with the number of memories and versions that were read so far.
+    The key is used, but not stored. `told` is called with the number of memories and versions that have been read so
+    far.
     """
     try:
         target = outgoing.check(source.url, private=source.private)
@@ -74,9 +75,10 @@ def of_store(source: Source, *, history: bool = True, told: Callable[[int], None
 
 
 def _client(anthropic: Any, target: outgoing.Target) -> Any:
-    """Return an HTTP client that connects only to the checked address, even if the name now leads to another one.
+    """Return an HTTP client that connects only to the checked address, even if the host name resolves to another
+    address later.
 
-    It follows no redirects, uses no proxy from the environment, and limits the size and the time of answers.
+    The client follows no redirects, uses no proxy from the environment, and limits the size and the time of answers.
     """
     end = time.monotonic() + WHOLE
 
@@ -164,7 +166,8 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
 
 
 def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
-    """Yield versions, oldest first. If older ones were removed, their number is unknown, and the numbers begin at 2."""
+    """Yield versions, oldest first. If older versions were removed at the source, their number is unknown, and the
+    numbers begin at 2."""
     number = 0
     for row in rows:
         number += 1 if number or row.operation == "created" else 2

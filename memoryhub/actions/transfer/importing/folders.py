@@ -1,4 +1,5 @@
-"""The folder in which all files of an archive are: who packs a folder gets its name before every path."""
+"""Finds and leaves out the one folder that contains all files of an archive: a packed folder puts its name before every
+path."""
 
 from django.db.models import F, Value
 from django.db.models.functions import Concat, Left, Substr
@@ -10,8 +11,8 @@ from memoryhub.models import Import, ImportItem, ImportState
 
 
 def folder_of(job: Import) -> str:
-    """Return the name of the folder in which all files of an archive are; "" if there is none, or if the import has
-    more than plain files: histories, proposals and path rules have paths of their own."""
+    """Return the name of the folder that contains all files of an archive; "" if there is none, or if the import has
+    more than plain files, because histories, proposals and path rules contain paths too."""
     if job.source != "zip" or job.state != ImportState.PREVIEW:
         return ""
     taken = ImportItem.objects.filter(job=job).exclude(found=REFUSED)
@@ -25,7 +26,7 @@ def folder_of(job: Import) -> str:
 
 
 def leave_out(import_id: str, folder: str) -> None:
-    """Leave the folder out of all paths of a preview, and let `step` compare the files anew. Raises NotOpen, also if
+    """Remove the folder from all paths of a preview, and let `step` compare the files again. Raises NotOpen, also if
     not all files are in the folder."""
     with writing():
         job = Import.objects.select_for_update().filter(pk=import_id).first()

@@ -1,4 +1,4 @@
-"""Cancels previews that no one started, and deletes uploads that a process left when it ended."""
+"""Cancels previews that no one started, and deletes incomplete uploads of processes that have ended."""
 
 from datetime import datetime, timedelta
 
@@ -15,9 +15,9 @@ ARRIVES = timedelta(hours=6)
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancel previews that were not started in time; return how many were found.
+    """Cancel previews that were not started in time; return their number.
 
-    Uploads older than ARRIVES were left by a process that ended, and are deleted.
+    Uploads older than ARRIVES are incomplete, because their process has ended, and are deleted.
     """
     left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
     for import_id in list(left.values_list("pk", flat=True)[:100]):

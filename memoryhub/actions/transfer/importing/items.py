@@ -1,4 +1,4 @@
-"""Makes the items of an import from the memories, proposals and path rules that a source has."""
+"""Makes the items of an import from the memories, proposals and path rules of a source."""
 
 import hashlib
 import json
@@ -44,7 +44,8 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
-    """Yield the items of the proposals and of the path rules, after those of the memories: they name these."""
+    """Yield the items of the proposals and of the path rules. They come after the items of the memories, because they
+    refer to these."""
     named = Named(_without_gaps(bundle.memories))
     for proposal in bundle.proposals:
         yield _proposal(number, proposal, place, named)
@@ -57,7 +58,7 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield memories. Those in which too many versions are missing are numbered anew."""
+    """Yield the memories. If too many versions of a memory are missing, its versions get new numbers without gaps."""
     gaps = 0
     for memory in memories:
         missing = memory.versions[-1].number - len(memory.versions)
@@ -71,7 +72,7 @@ def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
 def _renumbered(memory: BundledMemory) -> BundledMemory:
     """Return a memory with its versions numbered from 1, and with these numbers in its conversations.
 
-    A conversation about a removed version is then about the memory as a whole.
+    A conversation about a removed version becomes one about the memory as a whole.
     """
     numbers = {version.number: number for number, version in enumerate(memory.versions, 1)}
     versions = tuple(replace(version, number=numbers[version.number]) for version in memory.versions)
@@ -85,7 +86,8 @@ def _renumbered(memory: BundledMemory) -> BundledMemory:
 
 
 def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
-    """Return whether a memory's texts take more than MOST_HISTORY bytes as JSON. Many versions may share one text."""
+    """Return whether a memory's texts take more than MOST_HISTORY bytes as JSON. A text that many versions share is
+    counted for each of them."""
     total, sizes = 0, {}
     for version in versions:
         content = version.content or ""
@@ -98,8 +100,8 @@ def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Return the item of a memory, with its newest text. `history` is empty for a memory without facts beside its path
-    and text."""
+    """Return the item of a memory, with its newest text. `history` is empty if the source has only the path and the
+    text."""
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()
@@ -140,7 +142,7 @@ def _proposal(number: int, proposal: BundledProposal, place: str, named: Named) 
 
 
 def weight(item: ImportItem) -> int:
-    """Return about how many bytes an item has. A long history may share texts, and has at most this many."""
+    """Return an estimate of an item's bytes, which is too high if versions share texts."""
     if item.is_proposal:
         return item.size + import_comments.weight(item.history[0][ABOUT]["talks"])
     threads = item.history[-1].get(import_comments.KEY, ()) if item.history else ()
@@ -163,7 +165,7 @@ def _history_of(version: BundledVersion, place: str) -> dict[str, Any]:
 
 
 def author_id(author: Author) -> str:
-    """Return an author's id if it has the form of an id, else a digest of id and label.
+    """Return an author's id if it has the form of an id; otherwise a digest of id and label.
 
     So no e-mail address is stored.
     """

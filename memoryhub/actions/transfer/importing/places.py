@@ -31,14 +31,14 @@ def kept_text(text: str) -> str:
 
 
 def clamped(store: Tree, at: str | None) -> datetime:
-    """Return a moment of the source. A moment in the future or before 1970 becomes the moment of the import."""
+    """Return a time of the source. A time in the future or before 1970 is replaced by the time of the import."""
     moment = datetime.fromisoformat(at) if at else store.at
     return moment if _EARLIEST <= moment <= store.at else store.at
 
 
 class Named:
-    """Finds by an id of the source what it refers to: a memory, by the number of its item; a version, by that number
-    and its own."""
+    """Finds the memory or version of an import with an id of the source. A memory is returned as the number of its
+    item, a version as (number of the item, number of the version)."""
 
     def __init__(self, memories: Iterable[BundledMemory]) -> None:
         self._items: dict[str, int] = {}
@@ -56,21 +56,23 @@ class Named:
 
 
 class _Came(NamedTuple):
-    """The memory that an item became, or whose text it had or replaced, and whether it came with its history."""
+    """The memory that an item became, replaced, or was equal to, and whether its history was imported."""
 
     memory: str | None
     with_history: bool
 
 
 class Here:
-    """Finds what an import refers to in a locked store, after the memories of the import were written."""
+    """Finds, in a locked store, the memories and versions to which an import refers. Use it after the memories were
+    imported."""
 
     def __init__(self, store: Tree, job: Import) -> None:
         self._store, self._job = store, job
         self._came: dict[int, _Came] = {}
 
     def memory(self, item: int | None, path: str | None) -> str | None:
-        """Return the id of the memory of an item or, if it was not brought, of the live one at a path."""
+        """Return the id of the memory that an item became. If there is none, return the id of the live memory at the
+        path, or None."""
         came = self._of_item(item).memory if item is not None else None
         if came is not None or path is None:
             return came
@@ -78,8 +80,8 @@ class Here:
         return there.id if there else None
 
     def version(self, place: Sequence[int] | None, memory: str | None = None) -> str | None:
-        """Return the version at (number of an item, number of a version), if the item came with its history. It must be
-        one of the `memory`, if that is given."""
+        """Return the id of the version at `place`, which is (number of an item, number of a version), or None. The item
+        must have been imported with its history and, if `memory` is given, be this memory."""
         came = self._of_item(place[0]) if place else _Came(None, False)
         if place is None or came.memory is None or not came.with_history or memory not in (None, came.memory):
             return None
@@ -87,7 +89,8 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the newest version of a memory with a text, as it is or as the store's rules let it be stored."""
+        """Return the newest version of a memory with this text, or with the text as the store's rules mask it; None if
+        there is none."""
         if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
             return None
         texts = {text}
@@ -96,7 +99,7 @@ class Here:
         return self.with_sum(memory, *(hashlib.sha256(one.encode()).hexdigest() for one in texts))
 
     def with_sum(self, memory: str, *sums: str) -> str | None:
-        """Return the newest version of a memory whose text has one of these SHA-256."""
+        """Return the newest version of a memory whose text has one of these SHA-256 digests, or None."""
         same = MemoryVersion.objects.filter(store_id=self._store.store, memory_id=memory, sha256__in=sums)
         return same.order_by("-number").values_list("pk", flat=True).first()
 

@@ -1,5 +1,5 @@
 """The preview of an import: each memory is new, in the trash, the same, in conflict, or refused. Proposals and path
-rules come after the memories."""
+rules are previewed after the memories."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ ABOUT = "about"
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
-    """Set `found`, `choice`, `reason` and `met` (the version in conflict) of these items, without saving them."""
+    """Set `found`, `choice`, `reason` and `met` (the version in conflict) of these items. The items are not saved."""
     there = _there(store.store, [item.path for item in items])
     known = _known({item.memory for item in items if item.memory})
     earlier = ImportItem.objects.filter(job_id=job.pk, number__lt=items[0].number, found=NEW) if items else None
@@ -127,8 +127,8 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 
 
 def texts_of(item: ImportItem, *, with_seen: bool = False) -> Iterable[tuple[str, str]]:
-    """Return (path, text) of each different text that an item would store; of an open proposal, and with `with_seen` of
-    a decided one, those that the agent saw too."""
+    """Return (path, text) for each different text that an item would store. For an open proposal, and with `with_seen`
+    also for a decided one, the texts that the agent saw are included."""
     if item.is_proposal:
         names = _TEXTS[1:] if is_decided(item) and not with_seen else _TEXTS
         texts = ((change["memory"] or change["path"], change[name]) for change in item.history for name in names)
@@ -144,7 +144,7 @@ def texts_of(item: ImportItem, *, with_seen: bool = False) -> Iterable[tuple[str
 
 
 def is_decided(item: ImportItem) -> bool:
-    """Return whether an item is a proposal about which was decided at the source."""
+    """Return whether an item is a proposal that was already decided at the source."""
     return item.is_proposal and item.history[0][ABOUT]["decision"] is not None
 
 
@@ -158,7 +158,7 @@ def _sha256(item: ImportItem) -> str | None:
 
 
 def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
-    """Return {path: the live memory there} for these paths."""
+    """Return {path: the live memory at it} for those of these paths that have one."""
     found: dict[str, Memory] = {}
     for part in in_parts(sorted(set(at))):
         rows = (

@@ -1,4 +1,4 @@
-"""Writes the proposals of an import to a locked store: open ones to be decided about, decided ones as history."""
+"""Writes the proposals of an import to a locked store: open proposals still to be decided, decided ones as history."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -74,8 +74,8 @@ def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None =
 
 
 def _number(store: Tree, item: ImportItem) -> int:
-    """Return the number of a new proposal: that of its source if no earlier one has it and it leaves out few numbers;
-    else the next one."""
+    """Return the number of a new proposal. It is the number at the source, if it is higher than those of all proposals
+    here and skips few numbers; otherwise it is the next number."""
     last, number = proposing.last_number(store.store), item.history[0][ABOUT]["number"]
     return number if number is not None and last < number <= last + MOST_PASSED else last + 1
 
@@ -84,8 +84,8 @@ def _number(store: Tree, item: ImportItem) -> int:
 
 
 def _opened(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
-    """Open a proposal again. The same rules hold as for an agent that proposes. The agent is the source's, if this hub
-    has it."""
+    """Open a proposal of the source in this store, under the same rules as if an agent proposed it now. It belongs to
+    the source's agent, if this hub has that agent."""
     agent = item.memory if Agent.objects.filter(pk=item.memory).exists() else ""
     changes = [_wanted(store, change, here) for change in item.history]
     proposal = proposing.opened(
@@ -99,7 +99,8 @@ def _opened(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 
 
 def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str | None]:
-    """Return a change, and the version that has the text that the agent saw (None: the memory is new)."""
+    """Return a change, and the id of the version with the text that the agent saw (None: the memory is new). Raises
+    ToolError if the change is not possible here."""
     for path in filter(None, (told["path"], told["memory"], told["new_path"])):
         require_path(path)
     memory = base = None
@@ -116,7 +117,8 @@ def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str 
 
 
 def _screened(store: Tree, told: dict[str, Any]) -> str | None:
-    """Return the proposed text as the rules of the store let it be stored. Raises ToolError if they block it."""
+    """Return the proposed text in the form in which the store's rules let it be stored. Raises ToolError if they block
+    it."""
     content: str | None = told["content"]
     return None if content is None else findings.screen(store, told["path"], None, content).text
 
@@ -125,9 +127,10 @@ def _screened(store: Tree, told: dict[str, Any]) -> str | None:
 
 
 def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
-    """Write a proposal with its decision. It belongs to no agent of this hub, and the decision to none of its people.
+    """Write a proposal with its decision. The proposal belongs to no agent of this hub, and the decision to no person
+    of it.
 
-    The entry says what became of the changes, as the entry of a decision in this hub does.
+    The entry lists the outcomes of the changes, as the entry of a decision in this hub does.
     """
     about = item.history[0][ABOUT]
     state, at, by, reason = about["decision"]
@@ -161,7 +164,7 @@ def _row(
 ) -> ProposedChange:
     """Return the row of a change.
 
-    A memory or text that is not in the store gets a new id (kept in `missing`), as if it had been removed.
+    If its memory or text is not in the store, it gets a new id (stored in `missing`), as if it had been removed.
     """
     for path in filter(None, (told["path"], told["new_path"])):
         require_path(path)
@@ -189,7 +192,8 @@ def _row(
 
 
 def _became(told: dict[str, Any], memory: str | None, here: Here) -> str | None:
-    """Return the version that a merged change became at its source, if this store has it, or one with its text."""
+    """Return the id of the version that a merged change became at its source, or of a version with the same text; None
+    if the store has neither."""
     memory = memory or here.memory(None, told["path"])
     return here.version(told["became_at"]) or here.with_text(memory, told["content"], told["path"])
 

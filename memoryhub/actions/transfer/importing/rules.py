@@ -1,4 +1,4 @@
-"""Takes over the path rules of an import: they follow those that the memory store has, so that no agent gains by it."""
+"""Imports path rules: they are added after the rules of the memory store, so that no agent gets more rights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ from memoryhub.pure.transfer.bundle import BundledRule
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A rule of an import as it would apply here. `why` says why it is left out ("": it is not).
+    """A rule of an import as it would apply here. `why` is the reason for leaving it out ("": it is not left out).
 
-    `name` is the name of the agent or key that the rule is for, as the source tells it.
+    `name` is the source's name of the agent or key to which the rule applies.
     """
 
     rule: PathRule
@@ -46,8 +46,8 @@ def history_of(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any
 def fitting(item: ImportItem, place: str, user: User | None) -> list[Fitting]:
     """Return the rules of an item as they would be under the directory `place`.
 
-    A rule for one agent or key is for the one with this id here or, for an agent, with this name, among those that the
-    person sees (None: all). Without such an agent or key, it is left out.
+    A rule for one agent or key applies here to the agent or key with the same id or, for an agent, with the same name.
+    Only agents that `user` sees are considered (None: all). Without such an agent or key, the rule is left out.
     """
     agents = Agent.objects.all() if user is None else Agent.objects.visible_to(user)
     return [_fitting(told, place, agents) for told in item.history]
@@ -73,10 +73,11 @@ def _fitting(told: dict[str, Any], place: str, agents: Any) -> Fitting:
 
 
 def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
-    """Put the rules of an item after those of the store; return the record of the entry, or None if there is nothing to
-    add. The `reason` of the item then says which are left out.
+    """Add the rules of an item after those of the store; return the record of the entry, or None if no rule is added.
+    The item's `reason` then names the rules that are left out.
 
-    Raises ToolError if who started the import may not change path rules, or if there would be too many.
+    Raises ToolError if the person who started the import may not change path rules, or if there would be too many
+    rules.
     """
     if not may(store, WHO_GOVERNS):
         raise ToolError("Only an administrator of the memory store can take over path rules.")
@@ -94,8 +95,8 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return a rule whose protected lines are those of the version that came with its memory, or of one with the same
-    text. It is about this memory, which may have been put beside another one."""
+    """Return a rule that protects the same lines here: in the imported version or, if it was not imported, in a version
+    with the same text. The rule gets the path of this memory, which may have been imported under another path."""
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one

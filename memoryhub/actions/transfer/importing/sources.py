@@ -28,7 +28,7 @@ def of_bytes(
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
-    """Read a file as `of_bytes` does, without loading all of it. No one else may write to the file in the meantime."""
+    """Read a file as `of_bytes` does, without loading the whole file. No one else may write to the file during this."""
     if not os.fstat(file.fileno()).st_size:
         return of_bytes(b"", name, **how)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -36,7 +36,8 @@ def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
 
 
 def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
-    """Read a pipe, or a file that others may write to, as `of_bytes` does. It is copied to a temporary file first."""
+    """Read a pipe, or a file to which others may write, as `of_bytes` does. Its content is copied to a temporary file
+    first."""
     with tempfile.TemporaryFile() as file:
         left = bounds.packed + 1
         while left and (block := stream.read(min(left, BLOCK))):
@@ -50,7 +51,8 @@ def of_directory(
 ) -> Brought:
     """Read the texts of a directory, without following links. Raises Refused and OSError.
 
-    If an export of a hub was unpacked there, none of its texts is left out by its name, unless `exclude` says so.
+    If the directory is an unpacked export of a hub, none of its texts is left out because of its name, unless `exclude`
+    names it.
     """
     bounds, left, size = bounds or importing.bounds(), [], 0
     texts: dict[str, bytes] = {}
@@ -83,7 +85,7 @@ def of_directory(
 def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
     """Yield (place, path) of everything that is not a directory, sorted by name. Excluded names are left out.
 
-    A place is in NFC, so two files may have the same. Raises Refused, and OSError for what cannot be read.
+    Places are in NFC, so two files may have the same place. Raises Refused, and OSError if something cannot be read.
     """
     for directory, directories, names in os.walk(root, onerror=_raised):
         above = Path(directory)
@@ -107,7 +109,8 @@ def _raised(error: OSError) -> None:
 
 
 def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
-    """Return the places of the texts of an export that was unpacked in a directory; none if there is no export."""
+    """Return the places of the texts of an export that was unpacked in a directory; an empty set if there is no
+    export."""
     path = root / tree_read.MANIFEST
     if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
         return frozenset()

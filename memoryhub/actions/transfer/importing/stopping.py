@@ -1,4 +1,4 @@
-"""Why a running import must stop."""
+"""Finds the reasons for which a running import must stop."""
 
 from django.utils.translation import gettext as _
 
@@ -12,14 +12,14 @@ WHO, WHO_GOVERNS = Role.CURATOR, Role.ADMIN
 
 
 def reason_to_stop(store: Tree) -> str:
-    """Return why a running import must stop, as a sentence, or "" if it may continue. `store` is locked."""
+    """Return a sentence that says why a running import must stop, or "" if it may continue. `store` is locked."""
     if store.archived:
         return results.store_archived()
     return "" if may(store, WHO) else _("The person who started the import may no longer change memories here.")
 
 
 def may(store: Tree, role: Role) -> bool:
-    """Return whether the person who started the import has a role here now.
+    """Return whether the person who started the import still has this role in the store.
 
     An actor that is not a person has every role.
     """

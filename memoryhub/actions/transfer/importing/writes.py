@@ -1,4 +1,5 @@
-"""Writes one memory of an import to a locked store: as a new one, with its history, over another text, or beside it."""
+"""Writes one memory of an import to a locked store: as a new memory, with its history, in place of another text, or
+under a free path beside another memory."""
 
 import hashlib
 import re
@@ -50,7 +51,8 @@ class _Brought(NamedTuple):
 
 
 def bring(store: Tree, job: Import, item: ImportItem) -> None:
-    """Import an item as chosen, with its own entry. If a rule of the store forbids it, the whole item is refused.
+    """Import an item according to the person's choice, with its own entry. If a rule of the store forbids this, the
+    whole item is refused.
 
     The outcome is set on the item; the caller saves it.
     """
@@ -73,7 +75,7 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
 
 
 def _fresh(store: Tree) -> None:
-    """Reset what the tree has noted of an act, because each memory is a separate act."""
+    """Reset what the tree has noted for the previous memory, because each memory is a separate act."""
     store.made, store.changed, store.kept_out, store.overridden = [], [], [], []
     store.masked, store.asks, store.reason = None, False, None
 
@@ -97,7 +99,8 @@ def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
 
 
 def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> _Brought:
-    """Import a memory whose path is taken: beside the other memory, or as the other memory's newest version."""
+    """Import a memory whose path is taken: under a free path beside the other memory, or as the other memory's newest
+    version."""
     if current.content == item.content:
         return _Brought(SAME)
     if item.choice == BESIDE:
@@ -111,7 +114,7 @@ def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> 
 
 
 def beside(store: Tree, path: str) -> str:
-    """Return a free path such as `/a (imported).md` for a memory whose own path is taken."""
+    """Return a free path such as `/a (imported).md`, for a memory whose own path is taken."""
     directory, name = paths.parent(path), paths.name(path)
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     for number in range(1, 1000):
@@ -187,7 +190,8 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id and the version ids to keep. Ids that this hub has, or ever had, are not kept."""
+        """Return the memory's id, and those of the version ids that are kept. Ids that this hub has, or once had, are
+        not kept."""
         own = item.memory or ""
         versions = {version["id"] for version in item.history if version["id"] and _VERSION_ID.fullmatch(version["id"])}
         taken: set[str | None] = set()
@@ -218,7 +222,8 @@ class _History:
     # -------------------------------------------------------------------------------------------- versions
 
     def version(self, details: dict[str, Any]) -> None:
-        """Add the next version. Before it, add those that are missing at the source."""
+        """Add the next version. If versions before it are missing at the source, first record each of them as
+        removed."""
         first = self.last.number + 1 if self.last else 1
         for number in range(first, details["number"]):
             self._gone(number)

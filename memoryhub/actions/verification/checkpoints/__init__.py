@@ -1,11 +1,11 @@
 """Writes the checkpoint files: the head of each audit chain at some moments, kept outside the database.
 
-Nothing else reveals that the end of the audit was removed, or that the database was replaced by an old copy.
+Only these files reveal that the end of the audit was removed, or that the database was replaced by an old copy.
 
 Lines are appended to the live file. A full file is closed and renamed to a numbered segment. The next live file begins
 with the newest checkpoint of every chain, so that it reveals removals without the segments. The process may crash after
-any step. When the next checkpoint is written, half a line at the end of a file is dropped, and a closed file that was
-not renamed yet is renamed.
+any step. When the next checkpoint is written, an incomplete line at the end of a file is removed, and a closed file
+that was not renamed yet is renamed.
 """
 
 import errno
@@ -34,9 +34,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Known:
-    """What a process has written: the last seq of each chain, and the place (segment, number) of its last line.
+    """The checkpoints that a process has written: the last seq of each chain, and the place (segment, number) of its
+    last line.
 
-    The process continues the numbering from that line even if the file has lost it. The gap shows the loss.
+    The process continues the numbering from that line even if the file has lost it. The gap then shows the loss.
     """
 
     heads: dict[str, int] = field(default_factory=dict)
@@ -93,7 +94,7 @@ def segments(path: Path) -> dict[int, Path]:
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
     """Lock the checkpoint files against other processes.
 
-    A reader (`shared`) who cannot open the lock's file goes without.
+    A reader (`shared`) that cannot open the lock's file reads without a lock.
     """
     try:
         descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT, 0o600)
@@ -170,7 +171,8 @@ def _append(path: Path, end: _End, made: list[Checkpoint]) -> None:
 
 
 def _append_whole(path: Path, text: bytes) -> None:
-    """Append the whole text or nothing: half a line, after a full disk, would raise an alarm."""
+    """Append the whole text or nothing, because an incomplete line, for example after a full disk, would cause an
+    alarm."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         before = os.fstat(descriptor).st_size
@@ -225,7 +227,7 @@ def _begin_next(path: Path, number: int) -> _End:
 
 
 def _keep_aside(path: Path, full: Path) -> None:
-    """Give the live file its second name. So at every moment the file has at least one of both names."""
+    """Give the closed live file its second name, so that at every moment the file has at least one of the two names."""
     try:
         os.link(path, full)
     except FileExistsError:

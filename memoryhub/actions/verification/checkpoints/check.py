@@ -17,12 +17,11 @@ LINES = 1_000
 
 @dataclass(slots=True)
 class Checked:
-    """What the files say about the chains.
+    """The result of checking the files.
 
     `chains` are the ids of the chains in the files. `files` are the problems of the files themselves. `absent` are the
-    numbers of the oldest segments, if these are kept elsewhere. `lost` are the names of the audit keys that are needed
-    for some lines and not there. `problems` has the first wrong entry of each chain, as
-    (seq, sentence).
+    numbers of the oldest segments, if these are kept elsewhere. `lost` are the names of audit keys that some lines need
+    and that the hub does not have. `problems` is {chain: (seq, sentence)} with the first wrong entry of each chain.
     """
 
     chains: set[str] = field(default_factory=set)
@@ -33,7 +32,8 @@ class Checked:
 
 
 def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
-    """Check every line, or only those of one chain. Do not call it in a snapshot, which may lack the newest entries."""
+    """Check every line, or only those of the chain `only`, and return the result. Do not call it in a snapshot, which
+    may lack the newest entries."""
     found, files = Checked(), reading.Files(path, archive)
     lines = iter(files)
     while part := list(islice(lines, LINES)):

@@ -40,7 +40,7 @@ class Opening:
 class Closing:
     """The last line of a full segment: the SHA-256 of all lines before it.
 
-    Its line number shows how many there must be.
+    The number of this line shows how many lines the segment must have.
     """
 
     sha256: str
@@ -77,7 +77,8 @@ def parsed(text: bytes) -> Line | None:
 
 
 def lost_key(text: bytes) -> str | None:
-    """Return the name of a line's audit key if that was lost, so that nothing can be said about the line."""
+    """Return the name of a line's audit key if that key was lost, so that the line cannot be checked; otherwise
+    None."""
     try:
         name = str(json.loads(text)["key"])
     except (ValueError, TypeError, KeyError):

@@ -1,7 +1,8 @@
 """Reads the checkpoint files: every segment once, in bounded memory, from the oldest line to the newest.
 
 A line that was changed, moved or removed is a problem of the files. If the last lines of the live file are missing,
-only a copy of it shows that. The oldest segments may be kept elsewhere: they count as absent, which is no problem.
+only a copy of the file reveals this. The oldest segments may be kept elsewhere: they count as absent, which is not a
+problem.
 """
 
 import hashlib
@@ -29,10 +30,10 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """How far one file has been read. `before` is the SHA-256 of the previous segment; None if that was not read.
+    """The progress of reading one file. `before` is the SHA-256 of the previous segment; None if that was not read.
 
-    `key` is the place of the newest audit key so far: no line after it may be signed with an older one. `lost` has the
-    names of keys that are not there any more.
+    `key` is the position of the newest audit key so far: no later line may be signed with an older key. `lost` has the
+    names of needed keys that the hub does not have any more.
     """
 
     segment: int
@@ -47,7 +48,8 @@ class _File:
     problem: str = ""
 
     def take(self, text: bytes) -> Line | None:
-        """Check the next line and return it, or None if it cannot be read. `problem` keeps the first fault."""
+        """Check the next line, and return it, or None if it cannot be read. `problem` keeps the first fault of the
+        file."""
         self.place += 1
         line = lines.parsed(text)
         if line is None and (name := lines.lost_key(text)):
@@ -93,7 +95,8 @@ class Files:
     """The live file at `path` and its segments, with those in the directory `archive`.
 
     Iterate over it to read the files. Afterwards, `problems` has the first fault of each file. `absent` has the numbers
-    of the oldest segments, if they are in neither directory. `lost` has the names of audit keys that would be needed.
+    of the oldest segments, if they are in neither directory. `lost` has the names of needed audit keys that the hub
+    does not have.
     """
 
     def __init__(self, path: Path, archive: Path | None = None) -> None:
@@ -120,7 +123,8 @@ class Files:
         self._look_for_later(number, there)
 
     def _live(self) -> tuple[BufferedReader, int] | None:
-        """Return the live file and its size now, or None if it is missing. Lines written later may be incomplete."""
+        """Return the live file and its current size, or None if the file is missing. Lines after this size may be
+        incomplete."""
         try:
             with checkpoints.locked(self.path, shared=True):
                 stream = self.path.open("rb")
